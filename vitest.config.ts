@@ -17,6 +17,7 @@ const shared = [
   ...[
     'adapter',
     'base',
+    'capacity',
     'emulator',
     'fuzz',
     'headless',

@@ -16,14 +16,14 @@ const runsOnly: Readonly<Record<string, readonly string[]>> = {
   // Studies without a server: nothing is sent.
   benchmark: ['base', 'triton', 'queueing', 'stats', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner'],
   // What it prints was measured by others.
-  headless: ['base', 'workload', 'profiler', 'study', 'tuner'],
+  headless: ['base', 'workload', 'profiler', 'study', 'tuner', 'capacity'],
   // What a program can do, the command line can: by the same code.
   library: ['base', 'spec', 'adapter', 'tuner', 'app'],
 };
 
 /** What a candidate is to Triton only these rooms know: all others take a candidate as its adapter made it. */
 const knowsNoTriton: ReadonlySet<string> = new Set([
-  ...['perfmodel', 'study', 'tuner', 'report', 'tui', 'headless', 'testing'],
+  ...['perfmodel', 'study', 'tuner', 'capacity', 'report', 'tui', 'headless', 'testing'],
 ]);
 
 /** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */

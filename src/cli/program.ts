@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { trituneVersion } from '../base/version.ts';
 import { benchSearchCommand } from './commands/bench-search/command.ts';
 import { calibrateCommand } from './commands/calibrate/command.ts';
+import { capacityCommand } from './commands/capacity/command.ts';
 import { compareCommand } from './commands/compare/command.ts';
 import { completionCommand } from './commands/completion/command.ts';
 import { configCommand } from './commands/config/command.ts';
@@ -27,6 +28,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const makeCommand of [
     tuneCommand,
     profileCommand,
+    capacityCommand,
     restoreCommand,
     doctorCommand,
     reportCommand,

@@ -177,6 +177,8 @@ export interface Measurement {
   readonly throughput: Interval;
   /** Requests per second that met all limits of their class; absent where there are no limits. */
   readonly goodput?: Interval;
+  /** The share of the answered requests that failed or missed a limit of their class; absent where there are no limits. */
+  readonly badShare?: Interval;
   /** What each request class saw; absent where there are no classes. */
   readonly classes?: readonly ClassFigures[];
   readonly latencyMs: LatencySummary;

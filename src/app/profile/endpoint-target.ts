@@ -59,7 +59,8 @@ export async function openEndpointTarget(
     serviceKind: endpoint.kind.startsWith('triton') ? 'TRITON' : 'OPENAI',
     isDecoupled: endpoint.kind.startsWith('triton'),
     assumptions: fronts.flatMap(({ prompts }) => prompts.notes),
-    measure: async (level, listener) => {
+    hostWorkUs: devices.hostWorkUs,
+    measure: async (level, listener, change) => {
       const common = {
         ...{ level, signal, ...measuringOf(spec, plan) },
         windows: languageWindows,
@@ -70,6 +71,7 @@ export async function openEndpointTarget(
         maxErrors: spec.maxErrors,
         ...limits,
         ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
+        ...change,
       };
       const measurement = await measureFronts(
         common,

@@ -63,7 +63,8 @@ export async function openHttpTarget(
     serviceKind: 'HTTP',
     isDecoupled: false,
     assumptions: [],
-    measure: async (level, listener) => {
+    hostWorkUs: devices.hostWorkUs,
+    measure: async (level, listener, change) => {
       const measurement = await measureLevel({
         transport: nothingHere,
         requests,
@@ -80,6 +81,7 @@ export async function openHttpTarget(
         ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
         // The null server speaks no TLS.
         ...(!tls && { clientCeiling: runs.ceiling }),
+        ...change,
       }).catch(async (error: unknown) => {
         throw isTrituneError(error, 'SERVER_UNREACHABLE') ? await noReply('refused', error.message, to) : error;
       });

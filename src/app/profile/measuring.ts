@@ -28,11 +28,29 @@ export interface LevelTarget {
   readonly isDecoupled: boolean;
   /** What was chosen for the user, a line each. */
   readonly assumptions: readonly string[];
-  /** Errors: INTERRUPTED, SERVER_UNREACHABLE. */
-  measure(level: LoadLevel, listener: LevelListener): Promise<LevelReport>;
+  /** Does this host's fixed piece of work, as `LevelOptions.hostWorkUs`; absent where the server is elsewhere. */
+  readonly hostWorkUs?: (() => number) | undefined;
+  /** `change`: what is other than the plan says. Errors: INTERRUPTED, SERVER_UNREACHABLE. */
+  measure(level: LoadLevel, listener: LevelListener, change?: MeasuringChange): Promise<LevelReport>;
   /** Lets go of the sockets. */
   close(): Promise<void>;
 }
+
+/** How a level is measured otherwise than the plan says. */
+export type MeasuringChange = Partial<
+  Pick<
+    LevelOptions,
+    | 'precision'
+    | 'budgetMs'
+    | 'windows'
+    | 'scheduleAt'
+    | 'warmUpRequests'
+    | 'openLoop'
+    | 'drainMs'
+    | 'hostWorkUs'
+    | 'limits'
+  >
+>;
 
 type Measuring = Pick<
   LevelOptions,

@@ -71,7 +71,8 @@ export async function openProfileTarget(
     serviceKind: 'TRITON',
     isDecoupled,
     assumptions: fronts.flatMap(({ assumptions }) => assumptions),
-    measure: async (level, listener) => {
+    hostWorkUs: devices.hostWorkUs,
+    measure: async (level, listener, change) => {
       listening = listener;
       const common = {
         level,
@@ -79,6 +80,7 @@ export async function openProfileTarget(
         ...measuringOf(spec, plan),
         onProgress: (progress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
+        ...change,
       } satisfies Partial<LevelOptions>;
       const measurement = await measureFronts(
         common,

@@ -7,7 +7,7 @@ import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
 import { tokensOf } from '../tokens-of.ts';
-import { classFiguresOf, goodRateOf } from '../windows/class-figures.ts';
+import { badShareOf, classFiguresOf, goodRateOf } from '../windows/class-figures.ts';
 import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 
@@ -36,12 +36,14 @@ export function ownFigures(
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
   const goodput = goodRateOf(figures, options);
+  const badShare = badShareOf(figures);
   const classes = classFiguresOf(figures, options, tally);
   const tokens = tokensOf(figures, options, { failures, ...(goodput && { goodput }) });
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),
     ...(goodput && { goodput }),
+    ...(badShare && { badShare }),
     ...(classes && { classes }),
     latencyMs: latencySummary(figures.latencies),
     ...(options.percentiles && { latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles) }),

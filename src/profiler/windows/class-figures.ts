@@ -1,11 +1,12 @@
 import { allClasses, type ClassTally } from '../../loadgen/class-tally.ts';
 import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { meanInterval } from '../../stats/batch-means.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { quantileInterval } from '../../stats/quantile-interval.ts';
 import { latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClassFigures, Measurement } from '../measurement.ts';
-import { inMs, partRateOf } from './figures.ts';
+import { inMs, partRateOf, writable } from './figures.ts';
 import type { WindowsOutcome } from './outcome.ts';
 
 type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
@@ -15,6 +16,21 @@ type Counted = Pick<WindowsOutcome, 'batches'>;
 export function goodRateOf({ batches }: Counted, options: ClassesAsked): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
   return partRateOf(batches, ({ good = 0 }) => good, options);
+}
+
+/**
+ * Returns the share of the answered requests that failed or missed a limit of their class, with its 95 % interval; undefined where there are no
+ * limits. Unlike `goodRateOf` it knows nothing of requests that are still waited for.
+ */
+export function badShareOf({ batches }: Counted): Interval | undefined {
+  if (batches.every(({ good }) => good === undefined)) return undefined;
+  const answered = batches.map(({ succeeded, failed }) => succeeded + failed);
+  return writable(
+    meanInterval(
+      batches.map(({ good = 0 }, index) => (answered[index] as number) - good),
+      answered,
+    ),
+  );
 }
 
 /**

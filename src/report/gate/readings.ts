@@ -16,7 +16,7 @@ export interface Reading {
 
 /** What a document says that a gate can decide by. */
 export interface GateDocument {
-  readonly kind: 'tune' | 'profile';
+  readonly kind: 'tune' | 'profile' | 'capacity';
   readonly model: string;
   readonly isEmulated: boolean;
   /** Why its figures cannot stand by themselves, such as a budget that nothing met; null when they can. */
@@ -86,7 +86,29 @@ const profile = z.looseObject({
   ),
 });
 
-/** Reads the `summary.json` of a tune run or the `--json` of a profile. Errors: INPUT_INVALID with the path. */
+const capacity = z.looseObject({
+  schemaVersion: z.literal(1),
+  model: z.string(),
+  server: z.looseObject({ emulated: z.nullable(z.string()) }),
+  arrivals: z.string(),
+  limit: z.looseObject({
+    percentile: z.number(),
+    budgetMs: z.nullable(z.number()),
+    limits: z.nullable(z.string()),
+  }),
+  outcome: z.string(),
+  capacity: z.nullable(interval),
+  burst: z.nullable(
+    z.looseObject({
+      factor: z.number(),
+      seconds: z.number(),
+      recoverSeconds: z.nullable(z.number()),
+      basePerSecond: z.nullable(interval),
+    }),
+  ),
+});
+
+/** Reads the `summary.json` of a tune run, the `--json` of a profile, or a `capacity.json`. Errors: INPUT_INVALID with the path. */
 export function readGateDocument(text: string, path: string): GateDocument {
   let json: unknown;
   try {
@@ -94,6 +116,8 @@ export function readGateDocument(text: string, path: string): GateDocument {
   } catch (error) {
     throw invalid(path, `it is no JSON: ${messageOf(error)}`);
   }
+  if (typeof json === 'object' && json !== null && 'kind' in json && json.kind === 'capacity')
+    return capacityReadings(parsed(capacity, json, path));
   if (typeof json === 'object' && json !== null && 'levels' in json)
     return profileDocument(parsed(profile, json, path));
   if (typeof json === 'object' && json !== null && 'models' in json) {
@@ -169,6 +193,33 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
   };
 }
 
+/** A capacity is compared with one of the same arrivals and limit only: those are its subject. */
+function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
+  const { model, server, arrivals, limit, outcome, burst } = found;
+  const { percentile, budgetMs, limits } = limit;
+  const subject = `${arrivals} arrivals, p${percentile} within ${budgetMs === null ? limits : `${budgetMs} ms`}`;
+  const rate = (metric: string, of: Interval): Reading => ({
+    subject,
+    metric,
+    unit: 'requests/s',
+    better: 'higher',
+    interval: of,
+  });
+  const recovering = burst?.recoverSeconds == null ? '' : `, over within ${burst.recoverSeconds} s`;
+  return {
+    kind: 'capacity',
+    model,
+    isEmulated: server.emulated !== null,
+    flaw: found.capacity === null ? `no capacity was found (${outcome})` : null,
+    readings: [
+      ...(found.capacity ? [rate('capacity', found.capacity)] : []),
+      ...(burst?.basePerSecond
+        ? [rate(`base rate of a burst of ${burst.factor}x for ${burst.seconds} s${recovering}`, burst.basePerSecond)]
+        : []),
+    ],
+  };
+}
+
 const nameOf = ({ mode, value }: z.infer<typeof level>): string => `${mode.replace('-', ' ')} ${value}`;
 
 const unitOf = (metric: string): Pick<Reading, 'unit' | 'better'> => {
@@ -226,5 +277,5 @@ const invalid = (path: string, what: string): TrituneError =>
   new TrituneError(
     'INPUT_INVALID',
     `${path}: ${what}`,
-    'give the summary.json of a tune run, its directory, or a file of profile --json',
+    'give the summary.json of a tune run, a capacity.json, the directory of either, or a file of profile --json',
   );

@@ -68,6 +68,7 @@ const tokens = z.looseObject({
   totalTokensPerSecond: interval,
   outputTokensPerSecondPerUser: figure,
   goodput: interval.optional(),
+  badShare: interval.optional(),
   inputTokens: lengthSummary,
   outputTokens: lengthSummary,
   cachedShare: figure.optional(),

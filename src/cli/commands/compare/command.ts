@@ -7,7 +7,7 @@ import { type CompareOptions, compareOptionTable } from './options.ts';
 export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
     .description('decide by their intervals whether a run is worse than a baseline')
-    .argument('<baseline>', 'a summary.json, the directory of a run, or a file of profile --json')
+    .argument('<baseline>', 'a summary.json, a capacity.json, the directory of a run, or a file of profile --json')
     .argument('<run...>', 'the same of what is to be judged; several are repeated measurements of it');
   return addOptions(command, compareOptionTable).action(
     async (baseline: string, runs: readonly string[], options: CompareOptions) => {

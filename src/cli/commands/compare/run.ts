@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { access, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
@@ -33,7 +33,7 @@ export async function runCompare(
   return decision.isRegression ? exitCodes.regression : exitCodes.done;
 }
 
-/** Errors: INPUT_INVALID, also when some are runs of `tune` and others are of `profile`: they have no figure in common. */
+/** Errors: INPUT_INVALID, also when some are of another command than others: they have no figure in common. */
 async function readAll(
   baselines: readonly string[],
   runs: readonly string[],
@@ -52,7 +52,7 @@ async function readAll(
 /** Errors: INPUT_INVALID. */
 async function read(path: string): Promise<GateDocument> {
   try {
-    const file = (await stat(path)).isDirectory() ? join(path, 'summary.json') : path;
+    const file = (await stat(path)).isDirectory() ? await documentIn(path) : path;
     return readGateDocument(await readFile(file, 'utf8'), file);
   } catch (error) {
     if (error instanceof TrituneError) throw error;
@@ -62,6 +62,16 @@ async function read(path: string): Promise<GateDocument> {
       'give a file or a run directory',
     );
   }
+}
+
+/** What a run's directory is compared by. */
+async function documentIn(directory: string): Promise<string> {
+  const capacity = join(directory, 'capacity.json');
+  const isCapacity = await access(capacity).then(
+    () => true,
+    () => false,
+  );
+  return isCapacity ? capacity : join(directory, 'summary.json');
 }
 
 /** The summary page of a job may have other parts, so its table is added at the end. */

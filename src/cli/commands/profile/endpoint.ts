@@ -73,7 +73,7 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
 }
 
 /** What the model is asked; of a workload each of the models that its classes name. A trace says when its requests are due. */
-async function frontsOf(
+export async function frontsOf(
   options: EndpointOptions & { readonly model: string },
   asFarAsKnown: ProfilePlan,
 ): Promise<{ readonly fronts: readonly [EndpointFront, ...EndpointFront[]]; readonly plan: ProfilePlan }> {
@@ -92,7 +92,7 @@ async function frontsOf(
   return { fronts: fronts as [EndpointFront, ...EndpointFront[]], plan: asFarAsKnown };
 }
 
-async function serverOf(options: EndpointOptions) {
+export async function serverOf(options: EndpointOptions) {
   if (options.url === undefined) throw usage('a language model needs an address', 'give it with -u HOST:PORT');
   const url = plainHttpUrl(options.url, wantsTls(options));
   if (url.credentials !== undefined) throw usage('the address has a password in it', 'give it as a header with -H');
@@ -115,7 +115,7 @@ const kinds: readonly AskedEndpoint[] = [
 ];
 
 /** A path is of an OpenAI call, whose end says which. perf_analyzer's -i only says what the endpoint says better. */
-function askedOf({ endpoint = 'openai', protocol }: EndpointOptions): {
+export function askedOf({ endpoint = 'openai', protocol }: EndpointOptions): {
   readonly asked: AskedEndpoint;
   readonly path: string | undefined;
 } {

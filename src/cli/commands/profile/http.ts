@@ -56,7 +56,7 @@ export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal):
 
 const hasFigures = (device: DeviceMetrics): boolean => Object.keys(device).length > 0;
 
-async function requestTo(options: PlainHttpOptions, maxInFlight: number | undefined): Promise<HttpRequestTo> {
+export async function requestTo(options: PlainHttpOptions, maxInFlight: number | undefined): Promise<HttpRequestTo> {
   if (options.url === undefined) {
     throw usage('plain HTTP needs an address', 'give it with -u, for example -u http://localhost:8000/inference');
   }
@@ -80,7 +80,7 @@ async function requestTo(options: PlainHttpOptions, maxInFlight: number | undefi
 const withoutLogin = (url: string): string => url.replace(/^([^/]*:\/\/)?[^/]*@/, '$1');
 
 /** The command line as it may be written down: `profileHead` takes out the values of headers, this a name and a password. */
-function shownCommandLine({ url = '', basicAuth }: PlainHttpOptions): readonly string[] {
+export function shownCommandLine({ url = '', basicAuth }: PlainHttpOptions): readonly string[] {
   return process.argv.slice(2).map((arg) => {
     const shown = url === '' ? arg : arg.replaceAll(url, withoutLogin(url));
     return basicAuth === undefined ? shown : shown.replaceAll(basicAuth, '…');

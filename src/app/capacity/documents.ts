@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { CapacityDocument } from '../../capacity/document-schema.ts';
+import { capacityCsv } from '../../report/capacity/csv.ts';
+import { capacityHtml } from '../../report/capacity/page.ts';
+
+/** Where a run's documents go. */
+export interface CapacityOutputs {
+  readonly json?: string;
+  readonly output?: string;
+}
+
+/** Writes what was asked for; gives the paths. Errors: OUTPUT_UNWRITABLE. */
+export async function writeCapacity(
+  document: CapacityDocument,
+  { json, output }: CapacityOutputs,
+): Promise<readonly string[]> {
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  const files: [path: string, text: string][] = [];
+  if (json !== undefined) files.push([json, text]);
+  if (output !== undefined) {
+    await writing(output, mkdir(output, { recursive: true }));
+    files.push(
+      [join(output, 'capacity.json'), text],
+      [join(output, 'results.csv'), capacityCsv(document)],
+      [join(output, 'report.html'), capacityHtml(document)],
+    );
+  }
+  for (const [path, content] of files) await writing(path, writeFile(path, content));
+  return files.map(([path]) => path);
+}
+
+/** Before anything is measured: makes the directory, and tells where nothing can be written. Errors: OUTPUT_UNWRITABLE. */
+export async function prepareCapacity({ output }: CapacityOutputs): Promise<void> {
+  if (output !== undefined) await writing(output, mkdir(output, { recursive: true }));
+}
+
+async function writing(path: string, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'name another place');
+  }
+}

@@ -1,0 +1,161 @@
+import { MS_PER_S, msToNs } from '../../base/units.ts';
+import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad } from '../../capacity/loads.ts';
+import { burstArrivals } from '../../capacity/play.ts';
+import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
+import type { Schedule } from '../../loadgen/pacing/pacers.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { WindowRule } from '../../profiler/level-options.ts';
+import type { Measurement, ProfileProgress, WindowProgress } from '../../profiler/measurement.ts';
+import type { LevelTarget, MeasuringChange } from '../profile/measuring.ts';
+
+/** How loads are played on a target. */
+export interface PlayingRule {
+  /** null for limits on each request. */
+  readonly budgetMs: number | null;
+  readonly seed: number;
+  readonly requestTimeoutSeconds: number;
+  /** The windows of its kind of server. */
+  readonly windows: WindowRule;
+  /** Request rates: arrivals of a seed that no two measurements share, so that they do not share their luck. */
+  readonly scheduleAt: (perSecond: number, seed: number) => Schedule;
+  /** The mean rate of the workload that is played pass by pass; null for plain rates. */
+  readonly workloadPerSecond: number | null;
+  readonly distribution: 'constant' | 'poisson';
+  readonly onProgress?: (progress: ProfileProgress) => void;
+}
+
+/** A closed loop only scouts. */
+const SCOUTING = { precision: 0.1, windows: { minWindows: 2, maxWindows: 3 } } as const;
+/**
+ * A window lasts so many budgets for each latency that the rule of windows wants in one, which are 5 for tensors. An overload of a twentieth for
+ * four windows then makes a backlog of a budget, so that no rate passes only because it was measured too briefly.
+ */
+const BUDGETS_PER_LATENCY = 0.25;
+const LEAST_WINDOW_MS = 750;
+const MOST_WINDOW_MS = 5000;
+const VERDICT_WINDOWS = { minWindows: 4, maxWindows: 16 } as const;
+const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
+/** Requests in flight while a verdict is looked for, in budgets of the rate: what waits behind more is far over the budget. */
+const IN_FLIGHT_BUDGETS = 4;
+const LEAST_IN_FLIGHT = 256;
+/** A load that is played to its end is looked at in so many windows, of so many milliseconds at least. */
+const COURSE_WINDOWS = 20;
+const LEAST_COURSE_MS = 250;
+/** Requests that warm up before a burst. */
+const BURST_WARM_UP = 50;
+
+/** Returns what can be asked of the target. */
+export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
+  let seed = rule.seed;
+  const measure = async (
+    level: LoadLevel,
+    change: MeasuringChange,
+    onWindow: (progress: WindowProgress) => void = () => undefined,
+  ): Promise<Measurement> => {
+    const own = seed++;
+    const listener = {
+      onProgress: (progress: ProfileProgress) => {
+        if (progress.phase === 'window') onWindow(progress);
+        rule.onProgress?.(progress);
+      },
+      onRequest: () => undefined,
+    };
+    const report = await target.measure(level, listener, {
+      scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own),
+      // What one load leaves in the server must not meet the next.
+      drainMs: rule.requestTimeoutSeconds * MS_PER_S,
+      ...(target.hostWorkUs && { hostWorkUs: target.hostWorkUs }),
+      ...(rule.budgetMs !== null && { limits: { e2eNs: msToNs(rule.budgetMs) } }),
+      ...change,
+    });
+    return report.measurement;
+  };
+  const atRate = (value: number): LoadLevel => ({ mode: 'request-rate', value });
+  const played = async (perSecond: number, seconds: number, change: MeasuringChange): Promise<PlayedLoad> => {
+    const course = courseOf(seconds);
+    const windows: CourseWindow[] = [];
+    let endSeconds = 0;
+    const measurement = await measure(
+      atRate(perSecond),
+      { ...change, windows: { ...rule.windows, ...course } },
+      (at) => {
+        endSeconds += at.own.durationMs / MS_PER_S;
+        windows.push({
+          endSeconds,
+          perSecond: (at.own.requests / Math.max(at.own.durationMs, 1)) * MS_PER_S,
+          meanMs: at.own.latencyAvgMs,
+          percentileMs: at.own.latencyPercentileMs,
+        });
+      },
+    );
+    return { measurement, windows };
+  };
+  return {
+    scouting:
+      rule.workloadPerSecond === null
+        ? {
+            kind: 'closed-loops',
+            measure: (concurrency) => measure({ mode: 'concurrency', value: concurrency }, SCOUTING),
+          }
+        : { kind: 'rate', perSecond: rule.workloadPerSecond },
+    atRate: (perSecond) =>
+      measure(atRate(perSecond), {
+        windows: { ...verdictWindows(rule), ...VERDICT_WINDOWS },
+        openLoop: { maxInFlight: mostInFlight(perSecond, rule.budgetMs) },
+        ...(rule.budgetMs !== null && { budgetMs: rule.budgetMs }),
+      }),
+    atLength: (perSecond) => measure(atRate(perSecond), { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }),
+    forSeconds: (perSecond, seconds) => played(perSecond, seconds, { precision: 0 }),
+    burst: (perSecond, shape, afterSeconds) => {
+      const seconds = shape.seconds + afterSeconds;
+      return played(perSecond, seconds, {
+        precision: 0,
+        warmUpRequests: BURST_WARM_UP,
+        scheduleAt: () => burstSchedule(perSecond, shape, seconds, { seed: seed++, distribution: rule.distribution }),
+      });
+    },
+  };
+}
+
+function verdictWindows({ windows, budgetMs }: PlayingRule): Partial<WindowRule> {
+  const least = Math.max(
+    windows.minWindowMs,
+    LEAST_WINDOW_MS,
+    BUDGETS_PER_LATENCY * windows.minLatencies * (budgetMs ?? 0),
+  );
+  return { ...windows, minWindowMs: least, maxWindowMs: Math.max(windows.maxWindowMs, MOST_WINDOW_MS, least) };
+}
+
+function mostInFlight(perSecond: number, budgetMs: number | null): number {
+  const most = defaultOpenLoopRule.maxInFlight;
+  if (budgetMs === null) return most;
+  const wanted = Math.ceil((IN_FLIGHT_BUDGETS * perSecond * budgetMs) / MS_PER_S);
+  return Math.min(most, Math.max(LEAST_IN_FLIGHT, wanted));
+}
+
+/** Windows of one length that last so long together; none is measured again. */
+function courseOf(seconds: number): Partial<WindowRule> {
+  const windowMs = Math.max(LEAST_COURSE_MS, (seconds * MS_PER_S) / COURSE_WINDOWS);
+  const windows = Math.ceil((seconds * MS_PER_S) / windowMs);
+  return {
+    minWindowMs: windowMs,
+    maxWindowMs: windowMs,
+    minWindows: windows,
+    maxWindows: windows,
+    maxVoidWindows: 0,
+  };
+}
+
+/** The arrivals of a burst and of the base rate after it, which goes on for as long again in case that the last window ends late. */
+function burstSchedule(
+  perSecond: number,
+  { factor, seconds }: BurstShape,
+  lastsSeconds: number,
+  draw: { readonly seed: number; readonly distribution: 'constant' | 'poisson' },
+): Schedule {
+  const phases = [
+    { perSecond: perSecond * factor, seconds },
+    { perSecond, seconds: 2 * lastsSeconds },
+  ];
+  return { kind: 'replay', arrivalsNs: burstArrivals(phases, draw), speed: 1 };
+}

@@ -1,0 +1,97 @@
+import { bisectRate } from './bisect.ts';
+import type { CourseWindow, PlayedLoad } from './loads.ts';
+import type { CapacityMeans } from './means.ts';
+import type { CapacityPrior } from './posterior.ts';
+import type { BurstQuestion, CapacityQuestion } from './question.ts';
+import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
+import { type CapacityState, usualHostWorkUs } from './state.ts';
+
+/** A burst takes long to play: fewer are, to a wider interval. */
+const LEAST_PRECISION = 0.05;
+const MOST_PLAYS = 8;
+/** Base rates that are considered: below the guess by this factor, and up to the capacity itself. */
+const BELOW_GUESS = 5;
+const ABOVE_CAPACITY = 1.3;
+/** Seconds at the base rate after the burst, or after the time to recover: so many budgets, and so many at least. */
+const AFTER_BUDGETS = 4;
+const LEAST_AFTER_SECONDS = 2;
+
+/** Finds the highest base rate at which the burst keeps the budget, or recovers in time, by playing it at rates by bisection. */
+export async function findBurstRate(
+  question: CapacityQuestion,
+  burst: BurstQuestion,
+  state: CapacityState,
+  { loads, onEvent }: CapacityMeans,
+): Promise<void> {
+  const capacity = state.posterior?.interval.value;
+  if (capacity === undefined) return;
+  const prior = burstPrior(capacity, burst, question);
+  const rule = {
+    precision: Math.max(question.precision, LEAST_PRECISION),
+    mostReadings: MOST_PLAYS,
+    isOver: () => false,
+  };
+  const outcome = await bisectRate(prior, rule, async (perSecond, { interval }) => {
+    onEvent({ type: 'burst', perSecond, interval });
+    const load = await loads.burst(perSecond, burst, afterSeconds(burst, question.limit));
+    const reading = burstReading(load, burst, question, state);
+    state.bursts.push({ ...load, perSecond, reading });
+    onEvent({ type: 'burst-played', perSecond, isKept: isKept(reading, question.limit), load });
+    return state.bursts.map((play) => play.reading);
+  });
+  state.burst = outcome.posterior;
+}
+
+/**
+ * The first guess is that of a fluid. A burst of factor f over D seconds on a base rate b leaves a backlog of (f b − c) D. It keeps the budget B
+ * where serving that takes no longer than B: f b = c (1 + B/D). It recovers within R where (f b − c) D = (c − b) R.
+ */
+export function burstPrior(
+  capacity: number,
+  { factor, seconds, recoverSeconds }: BurstQuestion,
+  { limit, followsHost }: Pick<CapacityQuestion, 'limit' | 'followsHost'>,
+): CapacityPrior {
+  const budgetSeconds = limit.kind === 'latency' ? limit.budgetMs / 1e3 : 0;
+  const keeping = (capacity * (1 + budgetSeconds / seconds)) / factor;
+  const recovering =
+    recoverSeconds === null ? 0 : (capacity * (seconds + recoverSeconds)) / (factor * seconds + recoverSeconds);
+  const likely = Math.min(capacity, Math.max(keeping, recovering));
+  return {
+    allowed: allowedShare(limit),
+    low: likely / BELOW_GUESS,
+    high: ABOVE_CAPACITY * capacity,
+    likely,
+    mostServed: null,
+    idle: null,
+    followsHost,
+  };
+}
+
+function afterSeconds({ recoverSeconds }: BurstQuestion, limit: CapacityLimit): number {
+  const budgets = limit.kind === 'latency' ? (AFTER_BUDGETS * limit.budgetMs) / 1e3 : 0;
+  return (recoverSeconds ?? 0) + Math.max(LEAST_AFTER_SECONDS, budgets);
+}
+
+/** What a burst says: by all its requests, or by those after the time that it may take to recover. */
+function burstReading(
+  { measurement, windows }: PlayedLoad,
+  { seconds, recoverSeconds }: BurstQuestion,
+  { limit, batch }: CapacityQuestion,
+  state: CapacityState,
+): RateReading {
+  const reading = readingOf(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
+  if (recoverSeconds === null || limit.kind !== 'latency') return reading;
+  const after = windows.filter(({ endSeconds, perSecond }) => perSecond > 0 && endSeconds > seconds + recoverSeconds);
+  const late = after.filter(({ percentileMs }) => percentileMs > limit.budgetMs);
+  // A window over the budget has more bad requests than are allowed, and one within it fewer.
+  const mean = after.length === 0 ? 1 : (2 * allowedShare(limit) * late.length) / after.length;
+  return { ...reading, bad: { mean, sd: mean }, requests: Math.round(after.length / allowedShare(limit)) };
+}
+
+/** Seconds after the burst's end from which on every window kept the budget; null where the last ones did not. */
+export function recoveredAfter(windows: readonly CourseWindow[], seconds: number, budgetMs: number): number | null {
+  const over = windows.findLastIndex(({ percentileMs }) => percentileMs > budgetMs);
+  if (over < 0) return 0;
+  if (over === windows.length - 1) return null;
+  return Math.max(0, (windows[over]?.endSeconds ?? 0) - seconds);
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { ReadOnly } from '../base/read-only.ts';
+
+const figure = z.number();
+const interval = z
+  .strictObject({ value: figure, low: figure, high: figure })
+  .describe('An estimate with its 95 % interval');
+
+const point = {
+  perSecond: figure.describe('Requests per second that were due'),
+  percentileMs: interval
+    .nullable()
+    .describe('The limited percentile in milliseconds, from the time due; null where no request succeeded'),
+  p50Ms: figure.describe('Median latency in milliseconds, from the time due'),
+  p99Ms: figure.describe('99th percentile of the same'),
+  badShare: figure.describe('Share of the answered requests that were over the budget, missed a limit or failed'),
+  errorRate: figure.describe('Share of the due requests that failed or were not sent'),
+  servedPerSecond: figure.describe('Requests per second that succeeded'),
+  seconds: figure.describe('Length of the counted time'),
+};
+
+/** The form of capacity.json. */
+export const capacityDocumentSchema = z
+  .strictObject({
+    schemaVersion: z.literal(1),
+    kind: z.literal('capacity'),
+    trituneVersion: z.string(),
+    model: z.string(),
+    server: z.strictObject({
+      name: z.string(),
+      version: z.string(),
+      url: z.string(),
+      emulated: z.string().nullable().describe('The profile of an emulator; null for a real server'),
+    }),
+    protocol: z.enum(['http', 'grpc']),
+    batch: figure.describe('Samples in one request'),
+    arrivals: z.string().describe('How requests arrive: poisson, constant, or the name of a workload'),
+    commandLine: z.array(z.string()),
+    limit: z
+      .strictObject({
+        percentile: figure,
+        budgetMs: figure
+          .nullable()
+          .describe('Budget of the latency percentile in milliseconds; null for limits on each request'),
+        limits: z.string().nullable().describe('Limits on each request, which the percentile of them must keep'),
+      })
+      .describe('What a rate must keep'),
+    outcome: z
+      .enum(['found', 'imprecise', 'infeasible', 'client-limited', 'interrupted'])
+      .describe(
+        'found: within the asked precision; imprecise: given up before; infeasible: no rate keeps the limit; client-limited: the load generator was the limit, the capacity is above',
+      ),
+    precision: figure.describe('The half-width that was asked for, as a share'),
+    capacity: interval
+      .nullable()
+      .describe('The highest rate that keeps the limit, in requests per second, at the usual speed of the run'),
+    atLeast: figure.nullable().describe('The highest rate that was seen to keep the limit'),
+    at: z
+      .strictObject(point)
+      .nullable()
+      .describe("Figures at the lower end of the capacity's interval, a rate that is kept with a chance of 97.5 %"),
+    saturation: z
+      .strictObject({
+        perSecond: figure,
+        isReached: z.boolean().describe('More requests in flight gave no more'),
+      })
+      .nullable()
+      .describe('The most requests per second that were served, whatever the latency'),
+    cliff: z
+      .array(
+        z.strictObject({
+          factor: figure.describe('The rate, as a multiple of the capacity'),
+          ...point,
+          growthMsPerSecond: figure.describe('How fast mean latency grew over that time'),
+        }),
+      )
+      .describe('What happens beyond the capacity, measured for a fixed time'),
+    burst: z
+      .strictObject({
+        factor: figure,
+        seconds: figure,
+        recoverSeconds: figure
+          .nullable()
+          .describe('How soon after it latency must keep the budget again; null: during it too'),
+        basePerSecond: interval.nullable().describe('The highest base rate at which the burst keeps the limit'),
+        plays: z.array(
+          z.strictObject({
+            ...point,
+            isKept: z.boolean(),
+            worstMs: figure.describe('The highest percentile of any moment of it'),
+            recoveredAfterSeconds: figure
+              .nullable()
+              .describe('From the end of the burst; null where it did not recover'),
+          }),
+        ),
+      })
+      .nullable(),
+    replicas: z
+      .strictObject({
+        perSecond: figure,
+        headroom: figure.describe('Share of the capacity that is kept free'),
+        chance: figure,
+        spread: figure.describe('Standard deviation of the logarithm of the capacity from replica to replica'),
+        replicas: figure.nullable().describe('The fewest that hold the rate with that chance'),
+        table: z.array(z.strictObject({ replicas: figure, perReplica: figure, chance: figure })),
+      })
+      .nullable(),
+    speed: z
+      .strictObject({ lowest: figure, highest: figure, hasChanged: z.boolean(), isCorrected: z.boolean() })
+      .nullable()
+      .describe("This host's speed during the run, relative to its usual one; null for a server elsewhere"),
+    notes: z.array(z.string()),
+    probes: z
+      .array(z.strictObject({ ...point, isKept: z.boolean(), speed: figure.nullable() }))
+      .describe('Every measurement at a rate, in the order of time'),
+    closedLoops: z.array(z.strictObject({ concurrency: figure, servedPerSecond: figure, percentileMs: figure })),
+    seconds: figure.describe('How long the run took'),
+  })
+  .describe('What tritune capacity found: the highest request rate within a limit, and what lies beyond it');
+
+/** What `tritune capacity` found. */
+export type CapacityDocument = ReadOnly<z.infer<typeof capacityDocumentSchema>>;

@@ -1,0 +1,171 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import { recoveredAfter } from './burst.ts';
+import type { CapacityDocument } from './document-schema.ts';
+import type { CourseWindow } from './loads.ts';
+import type { CapacityQuestion } from './question.ts';
+import { isKept, type RateReading } from './reading.ts';
+import { replicasFor } from './replicas.ts';
+import { type CapacityState, readingsOf } from './state.ts';
+
+/** What the document says of a run before its figures. */
+export type CapacityHead = Pick<
+  CapacityDocument,
+  'trituneVersion' | 'model' | 'server' | 'protocol' | 'arrivals' | 'commandLine'
+>;
+
+/** How a run went. */
+export interface CapacityRunEnd {
+  readonly wasInterrupted: boolean;
+  readonly seconds: number;
+}
+
+type Point = CapacityDocument['cliff'][number];
+type PlainPoint = Omit<Point, 'factor' | 'growthMsPerSecond'>;
+
+/** A host whose speed moved by more than this share is told of. */
+const TOLD = 1.15;
+
+/** A rate that was kept at this multiple of one that was missed: chance alone does not explain it, but something beside the server does. */
+const CONTRADICTORY = 1.2;
+const DISTURBED =
+  'some rates were missed that lie far below others that were kept: something else disturbed the machine; measure again when it is quiet';
+
+/** Returns the document of a run, finished or not. */
+export function capacityDocument(
+  head: CapacityHead,
+  question: CapacityQuestion,
+  state: CapacityState,
+  end: CapacityRunEnd,
+): CapacityDocument {
+  const { limit, batch, precision } = question;
+  const readings = readingsOf(state, question);
+  const kept = readings.filter((reading) => isKept(reading, limit)).map(({ perSecond }) => perSecond);
+  const missed = readings.filter((reading) => !isKept(reading, limit)).map(({ perSecond }) => perSecond);
+  const isContradictory = Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
+  const outcome = outcomeOf(state, end, isContradictory);
+  const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && readings.length > 1;
+  const capacity = isKnown ? (state.posterior?.interval ?? null) : null;
+  const speed = speedOf(readings, question);
+  return {
+    schemaVersion: 1,
+    kind: 'capacity',
+    ...head,
+    batch,
+    limit:
+      limit.kind === 'latency'
+        ? { percentile: limit.percentile, budgetMs: limit.budgetMs, limits: null }
+        : { percentile: limit.percentile, budgetMs: null, limits: limit.limits },
+    outcome,
+    precision,
+    capacity,
+    atLeast: kept.length > 0 ? Math.max(...kept) : null,
+    at: state.answer && pointOf(state.answer, batch),
+    saturation: saturationOf(state, batch),
+    cliff: state.cliff.map(({ factor, measurement, windows }) => ({
+      factor,
+      ...pointOf(measurement, batch),
+      growthMsPerSecond: growthOf(windows),
+    })),
+    burst: burstOf(question, state),
+    replicas: question.replicas && capacity && state.posterior ? replicasFor(state.posterior, question.replicas) : null,
+    speed,
+    notes: [...notesOf(state, speed), ...(isContradictory ? [DISTURBED] : [])],
+    probes: readings.map((reading, index) => ({
+      ...pointOf(state.probes[index] as Measurement, batch),
+      isKept: isKept(reading, limit),
+      speed: reading.logSpeed === null ? null : Math.exp(reading.logSpeed),
+    })),
+    closedLoops: state.closed.map(({ level, throughput, budgetLatencyMs }) => ({
+      concurrency: level.value,
+      servedPerSecond: throughput.value / batch,
+      percentileMs: budgetLatencyMs.value,
+    })),
+    seconds: end.seconds,
+  };
+}
+
+function outcomeOf(
+  { ending }: CapacityState,
+  { wasInterrupted }: CapacityRunEnd,
+  isContradictory: boolean,
+): CapacityDocument['outcome'] {
+  if (ending === 'infeasible') return 'infeasible';
+  if (ending === 'client') return 'client-limited';
+  if (ending === null || wasInterrupted) return 'interrupted';
+  return ending === 'precise' && !isContradictory ? 'found' : 'imprecise';
+}
+
+function pointOf(measurement: Measurement, batch: number): PlainPoint {
+  const { level, budgetLatencyMs, openLoop, latencyMs, badShare, errorRate, throughput, durationMs } = measurement;
+  const { percentile: _, ...percentileMs } = budgetLatencyMs;
+  const { p50, p99 } = openLoop?.scheduledLatencyMs ?? latencyMs;
+  return {
+    perSecond: level.value,
+    percentileMs: percentileMs.value > 0 ? percentileMs : null,
+    p50Ms: p50,
+    p99Ms: p99,
+    badShare: badShare?.value ?? 1,
+    errorRate,
+    servedPerSecond: throughput.value / batch,
+    seconds: durationMs / 1e3,
+  };
+}
+
+/** The most that was served in any load, and whether a closed loop showed that there is no more. */
+function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number): CapacityDocument['saturation'] {
+  if (probes.length === 0) return null;
+  const open = [...probes, ...cliff.map(({ measurement }) => measurement)].map(
+    ({ throughput }) => throughput.value / batch,
+  );
+  return { perSecond: Math.max(scouted?.mostServed ?? 0, ...open), isReached: scouted?.isSaturated ?? false };
+}
+
+/** The slope of mean latency over time by least squares, in milliseconds per second. */
+function growthOf(windows: readonly CourseWindow[]): number {
+  const seen = windows.filter(({ perSecond }) => perSecond > 0);
+  if (seen.length < 2) return 0;
+  const mean = (of: (window: CourseWindow) => number): number =>
+    seen.reduce((sum, each) => sum + of(each), 0) / seen.length;
+  const [atMean, msMean] = [mean((each) => each.endSeconds), mean((each) => each.meanMs)];
+  const across = mean((each) => (each.endSeconds - atMean) * (each.meanMs - msMean));
+  const spread = mean((each) => (each.endSeconds - atMean) ** 2);
+  return spread > 0 ? across / spread : 0;
+}
+
+function burstOf({ burst, limit, batch }: CapacityQuestion, state: CapacityState): CapacityDocument['burst'] {
+  if (!burst) return null;
+  const budgetMs = limit.kind === 'latency' ? limit.budgetMs : Number.POSITIVE_INFINITY;
+  return {
+    ...burst,
+    basePerSecond: state.burst?.interval ?? null,
+    plays: state.bursts.map(({ perSecond, measurement, windows, reading }) => ({
+      ...pointOf(measurement, batch),
+      perSecond,
+      isKept: isKept(reading, limit),
+      worstMs: Math.max(0, ...windows.map(({ percentileMs }) => percentileMs)),
+      recoveredAfterSeconds: recoveredAfter(windows, burst.seconds, budgetMs),
+    })),
+  };
+}
+
+function speedOf(readings: readonly RateReading[], { followsHost }: CapacityQuestion): CapacityDocument['speed'] {
+  const speeds = readings.flatMap(({ logSpeed }) => (logSpeed === null ? [] : [Math.exp(logSpeed)]));
+  if (speeds.length === 0) return null;
+  const [lowest, highest] = [Math.min(...speeds), Math.max(...speeds)];
+  return { lowest, highest, hasChanged: highest > TOLD * lowest, isCorrected: followsHost };
+}
+
+function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument['speed']): string[] {
+  const foreign = probes.filter(({ foreignRequests }) => foreignRequests !== undefined).length;
+  return [
+    ...(clientLimit
+      ? [`the load generator was the limit at ${clientLimit.perSecond} requests/s: ${clientLimit.reason}`]
+      : []),
+    ...(speed?.hasChanged
+      ? [
+          `the host's speed changed from ${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual one meanwhile: repeat the run, or compare runs that were measured in turn`,
+        ]
+      : []),
+    ...(foreign > 0 ? [`someone else used the model in ${foreign} of ${probes.length} measurements`] : []),
+  ];
+}

@@ -1,0 +1,282 @@
+import type { Interval } from '../stats/interval.ts';
+import { chanceBelow } from '../stats/normal.ts';
+import type { RateReading } from './reading.ts';
+
+/** What is known of the capacity before rates are measured. */
+export interface CapacityPrior {
+  /** Requests per second that the capacity is certainly above and below. */
+  readonly low: number;
+  readonly high: number;
+  /** The share of requests that may be bad. */
+  readonly allowed: number;
+  /** A first guess, which may be far off; null for none. */
+  readonly likely: number | null;
+  /** Half of all capacities are within about this of the guess, as a logarithm; a quarter if absent. */
+  readonly guessScale?: number;
+  /** The most that the server was seen to serve, which no capacity can be far above; null where nothing was seen. */
+  readonly mostServed: number | null;
+  /** The percentile of an idle server over the budget, near enough; null where it is not known. */
+  readonly idle: number | null;
+  /** A server on this host's CPU is as fast as the host; of any other the host's speed says nothing. */
+  readonly followsHost: boolean;
+}
+
+/** The distribution of the capacity, given the readings. */
+export interface CapacityPosterior {
+  /** The chance that the server keeps the budget at this rate. */
+  chance(perSecond: number): number;
+  /** The rate below which the capacity is with this chance. */
+  quantile(chance: number): number;
+  /** The median with the 95 % interval. */
+  readonly interval: Interval;
+}
+
+/**
+ * The shapes of latency over rate that are considered: L(λ) = F + (B − F) · g / (1 + g − λ/c), the law of a queue with the capacity c at which
+ * the percentile L is the budget B, the saturation rate c(1 + g) and the percentile F of an idle server. With an exponential tail a share
+ * a^(B/L) of the requests is then over the budget, where a is what the percentile leaves.
+ */
+const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
+const FLOORS = [0.1, 0.5, 0.9] as const;
+/** Batches make an idle server's latency rise before it queues: the log prior falls by this much for each budget that F lies above it. */
+const FLOOR_PRIOR = 6;
+/** Bad requests come in clusters: so many times the variance of independent ones, relative to what the readings' own batches say. */
+const CLUSTERS = [0.5, 1, 2.5] as const;
+/** The variance before any reading says anything of it (simulated queues near saturation: 5 to 40), and how many bad requests that counts for. */
+const USUAL_CLUSTER = 20;
+const USUAL_WEIGHT = 30;
+/** Batches of readings with up to so many times the allowed share say something of it; in an overload all are bad. */
+const NEAR_ALLOWED = 5;
+/** Scatter of the rate that the server can take from reading to reading, as a logarithm. */
+const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
+/** The index of the usual scatter of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
+const USUAL_SCATTER = 1;
+const SCATTER_PRIOR = 0.5;
+/** Shares of bad requests that are expected lie within these: no shape is right far from the capacity. */
+const LEAST_BAD = 1e-7;
+const MOST_BAD = 0.9;
+/**
+ * More bad requests than expected weigh no more than so many squared deviations: a stall of the machine makes as many at any rate. Nothing makes
+ * fewer.
+ */
+const MOST_ABOVE = 9;
+const MOST_BELOW = 50;
+/** The chance that a server which did not keep up was held up, and says nothing of its capacity. */
+const HELD_UP = 0.02;
+/** What a server was seen to serve, it may serve more of by about this share at another moment. */
+const SERVED_SD = 0.03;
+const SATURATION_SD = 0.12;
+/** Half of all capacities are within about this of a first guess, as a logarithm. */
+const GUESS_SCALE = 0.25;
+/** The host's own work scatters by this much as a logarithm (see study/speed). */
+const HOST_SD = 0.03;
+/** A rate's scatter moves the share of bad requests by this many times it, at most, as logarithms. */
+const MOST_STEEPNESS = 30;
+/** Prior log odds that a server on this host's CPU is as fast as the host. */
+const HOST_LOG_ODDS = 2;
+/** Points of each grid over the logarithm of the capacity, grids inside each other, and the mass that the next one leaves out on each side. */
+const POINTS = 65;
+const GRIDS = 3;
+const LEFT_OUT = 1e-3;
+
+/**
+ * Returns the posterior of the capacity: a Bayesian threshold estimate as QUEST makes of psychometric functions (Watson and Pelli, 1983), with
+ * shares of bad requests in place of yes and no. Their likelihood is the extended quasi-likelihood of clustered counts (Nelder and Pregibon,
+ * 1987). Sums over shapes and scatters on a grid. Without readings it is the prior.
+ */
+export function capacityPosterior(all: readonly RateReading[], prior: CapacityPrior): CapacityPosterior {
+  const cluster = clusterOf(all, prior.allowed);
+  const readings = all.map((reading) => ({ reading, cluster }));
+  let [low, high] = [Math.log(prior.low), Math.log(prior.high)];
+  let grid = gridOver(low, high, readings, prior);
+  for (let finer = 1; finer < GRIDS; finer++) {
+    const { quantile } = posteriorOn(grid);
+    const step = (high - low) / (POINTS - 1);
+    low = Math.max(low, Math.log(quantile(LEFT_OUT)) - step);
+    high = Math.min(high, Math.log(quantile(1 - LEFT_OUT)) + step);
+    grid = gridOver(low, high, readings, prior);
+  }
+  return posteriorOn(grid);
+}
+
+/**
+ * The error of the model on simulated queues beyond its own uncertainty, as a standard deviation of the capacity's logarithm: near saturation a
+ * queue needs longer than a measurement to fill.
+ */
+const MODEL_SD = 0.012;
+/** Deviations beyond the grid in which quantiles are looked for, and halvings of that. */
+const ENDS = 4;
+const HALVINGS = 30;
+
+interface Grid {
+  readonly logs: readonly number[];
+  /** Add up to 1. */
+  readonly weights: readonly number[];
+}
+
+function gridOver(low: number, high: number, readings: readonly Clustered[], prior: CapacityPrior): Grid {
+  const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
+  const likelihoods = logs.map((log) => logPriorAt(log, prior) + logLikelihood(log, readings, prior));
+  const most = Math.max(...likelihoods);
+  const weights = likelihoods.map((each) => Math.exp(each - most));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return { logs, weights: weights.map((weight) => weight / sum) };
+}
+
+function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityPrior): number {
+  // Cauchy: readings soon outweigh a wrong guess.
+  const guess = likely === null ? 0 : -Math.log(1 + ((log - Math.log(likely)) / guessScale) ** 2);
+  return guess;
+}
+
+/** The log chance that a figure known to `sd` is above `log`; never so small that readings could not outweigh it. */
+const logChanceAbove = (log: number, mean: number, sd: number): number =>
+  Math.log(1e-9 + chanceBelow((mean - log) / sd));
+
+/** The log likelihood of the readings where the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
+function logLikelihood(log: number, readings: readonly Clustered[], prior: CapacityPrior): number {
+  const { followsHost, mostServed, allowed, idle } = prior;
+  const knowsSpeed = followsHost && readings.some(({ reading }) => reading.logSpeed !== null);
+  const along = knowsSpeed ? Math.log(1 / (1 + Math.exp(-HOST_LOG_ODDS))) : 0;
+  const parts: number[] = [];
+  for (const follows of knowsSpeed ? [true, false] : [false]) {
+    const logOdds = follows || !knowsSpeed ? along : along - HOST_LOG_ODDS;
+    const fixed = readings.reduce((sum, { reading }) => sum + overloadLikelihood(log, reading, follows), logOdds);
+    for (const gap of GAPS) {
+      const saturation = log + Math.log(1 + gap);
+      const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
+      for (const floor of FLOORS) {
+        const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
+        shapeLikelihoods(parts, fixed + atMost - FLOOR_PRIOR * above, readings, { log, gap, floor, follows, allowed });
+      }
+    }
+  }
+  return logSum(parts);
+}
+
+/** A server that does not keep up serves all it can, which is no less than its capacity. */
+function overloadLikelihood(log: number, reading: RateReading, follows: boolean): number {
+  const { perSecond, served, isUnsustained, logSpeed } = reading;
+  if (!isUnsustained || served.mean <= 0) return 0;
+  const speed = follows ? (logSpeed ?? 0) : 0;
+  const chance = chanceBelow((Math.log(perSecond * served.mean) - speed - log) / Math.hypot(SERVED_SD, served.sd));
+  return Math.log(HELD_UP + (1 - HELD_UP) * chance);
+}
+
+interface Shape {
+  readonly log: number;
+  readonly gap: number;
+  readonly floor: number;
+  readonly follows: boolean;
+  /** The share of requests that may be bad. */
+  readonly allowed: number;
+}
+
+/** Adds the log likelihood under one shape, for each pair of scatters. */
+function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clustered[], shape: Shape): void {
+  const expected = readings.map((reading) => expectedAt(reading, shape));
+  for (const [i, cluster] of CLUSTERS.entries()) {
+    for (const [j, rateScatter] of RATE_SCATTERS.entries()) {
+      let sum = fixed - SCATTER_PRIOR * (Math.abs(i - USUAL_SCATTER) + Math.abs(j - USUAL_SCATTER));
+      let product = 1;
+      for (const { deviance, most, variance, shift } of expected) {
+        // Of the variance of independent requests, so many times.
+        const times = variance * cluster + shift * rateScatter * rateScatter;
+        sum -= Math.min(deviance / times, most) / 2;
+        product *= times;
+        if (product > LARGE) {
+          sum -= Math.log(product) / 2;
+          product = 1;
+        }
+      }
+      parts.push(sum - Math.log(product) / 2);
+    }
+  }
+}
+
+/** One logarithm of a product costs less than one of each factor, as long as it can be held. */
+const LARGE = 1e200;
+
+interface Expected {
+  /** Of the binomial distribution. */
+  readonly deviance: number;
+  /** In squared deviations, the most that it may weigh. */
+  readonly most: number;
+  /** Over that of independent requests. */
+  readonly variance: number;
+  /** What a scatter of the rate adds to it, for a standard deviation of 1 of the rate's logarithm. */
+  readonly shift: number;
+}
+
+function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
+  const { log, gap, floor, follows, allowed } = shape;
+  const { perSecond, requests, bad, logSpeed } = reading;
+  // A host twice as fast takes twice the rate, and all times are half as long.
+  const speed = follows ? (logSpeed ?? 0) : 0;
+  const share = Math.exp(Math.log(perSecond) - speed - log);
+  const left = 1 + gap - share;
+  const ratio = left > 0 ? (floor + ((1 - floor) * gap) / left) * Math.exp(-speed) : Number.POSITIVE_INFINITY;
+  const tail = Math.log(allowed) / ratio;
+  const expected = Math.min(Math.max(Math.exp(tail), LEAST_BAD), MOST_BAD);
+  const steepness = left > 0 ? (-tail * (1 - floor) * gap * share * Math.exp(-speed)) / (left * left * ratio) : 0;
+  const sum = (logRate: number): number => (requests * expected * logRate * logRate) / (1 - expected);
+  return {
+    deviance: devianceOf(bad.mean, expected, requests),
+    most: bad.mean > expected ? MOST_ABOVE : MOST_BELOW,
+    variance: cluster,
+    shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
+  };
+}
+
+/** Twice the log likelihood ratio of a share that was seen and one that is expected. */
+function devianceOf(seen: number, expected: number, requests: number): number {
+  const part = (share: number, of: number): number => (share > 0 ? share * Math.log(share / of) : 0);
+  return 2 * requests * (part(seen, expected) + part(1 - seen, 1 - expected));
+}
+
+interface Clustered {
+  readonly reading: RateReading;
+  /** The variance of its bad requests over that of independent ones, by all readings. */
+  readonly cluster: number;
+}
+
+/** How much more bad requests vary than independent ones, by the batches of all readings: each counts by its bad requests. */
+function clusterOf(readings: readonly RateReading[], allowed: number): number {
+  let [weights, sum] = [USUAL_WEIGHT, USUAL_WEIGHT * USUAL_CLUSTER];
+  for (const { bad, requests } of readings) {
+    const weight = requests * bad.mean;
+    if (!(weight > 1) || bad.mean > Math.min(NEAR_ALLOWED * allowed, 0.5)) continue;
+    weights += weight;
+    sum += weight * ((bad.sd * bad.sd * requests) / (bad.mean * (1 - bad.mean)));
+  }
+  return Math.max(1, sum / weights);
+}
+
+function logSum(parts: readonly number[]): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const part of parts) most = Math.max(most, part);
+  let sum = 0;
+  for (const part of parts) sum += Math.exp(part - most);
+  return most + Math.log(sum);
+}
+
+function posteriorOn({ logs, weights }: Grid): CapacityPosterior {
+  const step = (logs[1] as number) - (logs[0] as number);
+  const sd = Math.max(MODEL_SD, step / 2);
+  const chanceAt = (log: number): number =>
+    logs.reduce((sum, at, index) => sum + (weights[index] as number) * chanceBelow((at - log) / sd), 0);
+  const quantile = (chance: number): number => {
+    let [low, high] = [(logs[0] as number) - ENDS * sd, (logs.at(-1) as number) + ENDS * sd];
+    for (let halving = 0; halving < HALVINGS; halving++) {
+      const middle = (low + high) / 2;
+      if (1 - chanceAt(middle) < chance) low = middle;
+      else high = middle;
+    }
+    return Math.exp((low + high) / 2);
+  };
+  return {
+    chance: (perSecond) => chanceAt(Math.log(perSecond)),
+    quantile,
+    interval: { value: quantile(0.5), low: quantile(0.025), high: quantile(0.975) },
+  };
+}

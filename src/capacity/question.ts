@@ -1,0 +1,26 @@
+import type { BurstShape } from './loads.ts';
+import type { CapacityLimit } from './reading.ts';
+import type { ReplicasRule } from './replicas.ts';
+
+/** A burst, and how soon after it latency must be within the budget again; null: it must keep the budget itself. */
+export interface BurstQuestion extends BurstShape {
+  readonly recoverSeconds: number | null;
+}
+
+/** What is asked about a server. */
+export interface CapacityQuestion {
+  readonly limit: CapacityLimit;
+  /** Samples in one request. */
+  readonly batch: number;
+  /** Half-width of the capacity's 95 % interval that ends the search, as a share. */
+  readonly precision: number;
+  /** Seconds that the search for the capacity may take; cliff and burst come after it. */
+  readonly mostSeconds: number;
+  /** The server computes on this host's CPU, and so is as fast as the host. */
+  readonly followsHost: boolean;
+  readonly burst: BurstQuestion | null;
+  readonly replicas: ReplicasRule | null;
+}
+
+/** Rates beyond the capacity that are measured, as multiples of it. */
+export const CLIFF_FACTORS = [1.05, 1.1, 1.25] as const;

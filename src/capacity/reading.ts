@@ -1,0 +1,74 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Interval } from '../stats/interval.ts';
+import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
+
+/** What requests must keep at a rate, and the percentile of them that must. */
+export type CapacityLimit =
+  | { readonly kind: 'latency'; readonly percentile: number; readonly budgetMs: number }
+  /** Limits on each request, by which the load generator counts the good ones. */
+  | { readonly kind: 'goodput'; readonly percentile: number; readonly limits: string };
+
+/** A mean with its standard error. */
+export interface Estimate {
+  readonly mean: number;
+  readonly sd: number;
+}
+
+/** What one measurement at a request rate says of the capacity. */
+export interface RateReading {
+  /** The rate that was asked for. */
+  readonly perSecond: number;
+  /** Requests that were answered. */
+  readonly requests: number;
+  /**
+   * The share of them that was over the budget, missed a limit or failed, and its standard error by batch means. The percentile is within the
+   * budget where this share is no more than the percentile leaves. Unlike the percentile of a short time it is right on average: late requests
+   * come in rare clusters.
+   */
+  readonly bad: Estimate;
+  /** The share of the due requests that were served in the same time. */
+  readonly served: Estimate;
+  /** The backlog grew, or more requests failed than the percentile allows: the rate is not kept, whatever the latency was so far. */
+  readonly isUnsustained: boolean;
+  /** The logarithm of this host's speed relative to its usual one; null where it is not known. */
+  readonly logSpeed: number | null;
+}
+
+/** What a measurement is read with. */
+export interface ReadingContext {
+  readonly limit: CapacityLimit;
+  /** Samples in one request. */
+  readonly batch: number;
+  /** The usual time of the host's fixed piece of work in microseconds; null where that is not known. */
+  readonly usualHostWorkUs: number | null;
+}
+
+/** A backlog grows where this share of the due requests is surely not served. */
+const BACKLOG = 0.01;
+
+/** The share of requests that may be bad. */
+export const allowedShare = ({ percentile }: CapacityLimit): number => 1 - percentile / 100;
+
+/** Reads a measurement of an open loop whose bad requests were counted. */
+export function readingOf(measurement: Measurement, context: ReadingContext): RateReading {
+  const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
+  const { limit, batch, usualHostWorkUs } = context;
+  const served = estimateOf(throughput, level.value * batch);
+  return {
+    perSecond: level.value,
+    requests,
+    bad: badShare && requests > 0 ? estimateOf(badShare, 1) : { mean: 1, sd: 1 },
+    served,
+    isUnsustained: errorRate > allowedShare(limit) || served.mean + 2 * served.sd < 1 - BACKLOG,
+    logSpeed: usualHostWorkUs === null || hostWorkUs === undefined ? null : Math.log(usualHostWorkUs / hostWorkUs),
+  };
+}
+
+/** Tells whether the reading by itself is within the limit. */
+export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit): boolean =>
+  !isUnsustained && bad.mean <= allowedShare(limit);
+
+const estimateOf = ({ value, low, high }: Interval, unit: number): Estimate => ({
+  mean: value / unit,
+  sd: (high - low) / (2 * DEVIATIONS_AT_95_PERCENT * unit),
+});

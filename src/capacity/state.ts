@@ -1,0 +1,75 @@
+import type { Measurement } from '../profiler/measurement.ts';
+import type { BisectEnding } from './bisect.ts';
+import type { PlayedLoad } from './loads.ts';
+import type { CapacityPosterior, CapacityPrior } from './posterior.ts';
+import { type CapacityLimit, type RateReading, readingOf } from './reading.ts';
+import type { Scouted } from './scout.ts';
+
+/** A load that was played at a rate. */
+export interface PlayedRate extends PlayedLoad {
+  readonly perSecond: number;
+}
+
+/** A load beyond the capacity, as a multiple of it. */
+export interface CliffPlay extends PlayedRate {
+  readonly factor: number;
+  readonly seconds: number;
+}
+
+/** A burst that was played, and what it says of the highest base rate. */
+export interface BurstPlay extends PlayedRate {
+  readonly reading: RateReading;
+}
+
+/** Why there is no more than a lower bound: the load generator was the limit. */
+export interface ClientLimit {
+  readonly perSecond: number;
+  readonly reason: string;
+}
+
+/** Everything that was seen so far; an interrupted run has what was seen until then. */
+export interface CapacityState {
+  readonly closed: Measurement[];
+  scouted: Scouted | null;
+  prior: CapacityPrior | null;
+  /** In the order of time; at the end, those at the answer's rate. */
+  readonly probes: Measurement[];
+  ending: BisectEnding | 'client' | null;
+  clientLimit: ClientLimit | null;
+  posterior: CapacityPosterior | null;
+  /** At the lower end of the interval, measured to the end. */
+  answer: Measurement | null;
+  readonly cliff: CliffPlay[];
+  readonly bursts: BurstPlay[];
+  burst: CapacityPosterior | null;
+}
+
+/** A run that has seen nothing. */
+export const freshState = (): CapacityState => ({
+  closed: [],
+  scouted: null,
+  prior: null,
+  probes: [],
+  ending: null,
+  clientLimit: null,
+  posterior: null,
+  answer: null,
+  cliff: [],
+  bursts: [],
+  burst: null,
+});
+
+/** The usual time of the host's fixed piece of work: the median over all measurements; null where it is not known. */
+export function usualHostWorkUs({ closed, probes }: Pick<CapacityState, 'closed' | 'probes'>): number | null {
+  const known = [...closed, ...probes].flatMap(({ hostWorkUs }) => hostWorkUs ?? []).sort((a, b) => a - b);
+  return known[(known.length - 1) >> 1] ?? null;
+}
+
+/** Returns what the probes say of the capacity, all by the usual speed that is known now. */
+export function readingsOf(
+  state: CapacityState,
+  { limit, batch }: { readonly limit: CapacityLimit; readonly batch: number },
+): readonly RateReading[] {
+  const context = { limit, batch, usualHostWorkUs: usualHostWorkUs(state) };
+  return state.probes.map((probe) => readingOf(probe, context));
+}

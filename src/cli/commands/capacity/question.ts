@@ -1,0 +1,50 @@
+import { TrituneError } from '../../../base/errors.ts';
+import { formatMs } from '../../../base/format.ts';
+import { nsToMs } from '../../../base/units.ts';
+import type { CapacityQuestion } from '../../../capacity/question.ts';
+import type { CapacityLimit } from '../../../capacity/reading.ts';
+import type { CapacityOptions } from './options.ts';
+
+/** What the options ask. `hasLimits`: the classes of the workload have limits of their own. Errors: USAGE. */
+export function questionOf(
+  options: CapacityOptions,
+  {
+    batch,
+    followsHost,
+    hasLimits,
+  }: { readonly batch: number; readonly followsHost: boolean; readonly hasLimits: boolean },
+): CapacityQuestion {
+  const { burst, recoverWithin, forRate, chance, headroom, replicaSpread, workload } = options;
+  if (recoverWithin !== undefined && !burst) throw usage('--recover-within is about a burst', 'add --burst');
+  if (burst && workload !== undefined) throw usage('a workload has its own bursts', 'leave out --burst');
+  if (recoverWithin !== undefined && options.latencyBudget === undefined) {
+    throw usage('--recover-within needs a budget to come back to', 'give --latency-budget');
+  }
+  return {
+    limit: limitOf(options, hasLimits),
+    batch,
+    precision: options.precision / 100,
+    mostSeconds: options.maxDuration,
+    followsHost,
+    burst: burst ? { ...burst, recoverSeconds: recoverWithin ?? null } : null,
+    replicas: forRate === undefined ? null : { perSecond: forRate, headroom, chance, spread: replicaSpread },
+  };
+}
+
+function limitOf({ latencyBudget, goodput, percentile }: CapacityOptions, hasLimits: boolean): CapacityLimit {
+  if (latencyBudget !== undefined) {
+    if (goodput || hasLimits) {
+      throw usage('a budget and limits on each request exclude each other', 'leave out --latency-budget');
+    }
+    return { kind: 'latency', percentile, budgetMs: latencyBudget };
+  }
+  if (!goodput && !hasLimits) {
+    throw usage('within which budget?', "give --latency-budget MS, or --goodput 'ttft<=200ms tpot<=15ms'");
+  }
+  const limits = Object.entries(goodput ?? {}).map(
+    ([name, ns]) => `${name.replace(/Ns$/, '')} ${formatMs(nsToMs(ns))}`,
+  );
+  return { kind: 'goodput', percentile, limits: limits.join(', ') || 'those of the workload' };
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

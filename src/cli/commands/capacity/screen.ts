@@ -1,0 +1,34 @@
+import { formatFigure, formatMs } from '../../../base/format.ts';
+import type { CapacityEvent } from '../../../capacity/means.ts';
+import type { CapacityQuestion } from '../../../capacity/question.ts';
+import { eventLine } from '../../../headless/capacity-lines.ts';
+import type { ProfileProgress } from '../../../profiler/measurement.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** What is shown while a capacity is looked for. */
+export interface CapacityScreen {
+  readonly onEvent: (event: CapacityEvent) => void;
+  readonly onProgress: (progress: ProfileProgress) => void;
+}
+
+/** A line for everything that was tried, and a line of progress where somebody watches. */
+export function capacityScreen(question: CapacityQuestion, terminal: Terminal): CapacityScreen {
+  let doing = '';
+  return {
+    onEvent: (event) => {
+      const line = eventLine(event, question.limit);
+      if (line.kind === 'doing') {
+        doing = line.text;
+        terminal.status(doing);
+        return;
+      }
+      terminal.status(null);
+      terminal.print(line.text);
+    },
+    onProgress: (progress) => {
+      if (progress.phase !== 'window') return;
+      const { throughput, latencyMs } = progress;
+      terminal.status(`${doing}: window ${progress.window}, ${formatFigure(throughput)}/s, ${formatMs(latencyMs)}`);
+    },
+  };
+}

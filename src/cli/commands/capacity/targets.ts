@@ -1,0 +1,136 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEndpointTarget } from '../../../app/profile/endpoint-target.ts';
+import { openHttpTarget } from '../../../app/profile/http-target.ts';
+import { languageWindows } from '../../../app/profile/language-windows.ts';
+import type { LevelTarget } from '../../../app/profile/measuring.ts';
+import { type ProfilePlan, planProfile } from '../../../app/profile/plan.ts';
+import { modelsOf, openProfileTarget } from '../../../app/profile/target.ts';
+import { isOfThisMachine } from '../../../app/server/devices.ts';
+import { findEndpoint } from '../../../app/server/find-endpoint.ts';
+import { openServer } from '../../../app/server/open-server.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import type { CapacityHead } from '../../../capacity/document.ts';
+import { defaultWindowRule, type WindowRule } from '../../../profiler/level-options.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { askedOf, frontsOf, serverOf } from '../profile/endpoint.ts';
+import { requestTo } from '../profile/http.ts';
+import type { ServiceKind } from '../profile/service-kind.ts';
+import type { CapacityOptions } from './options.ts';
+
+/** A server that loads are played on, and what is said of it. */
+export interface CapacityTarget {
+  readonly target: LevelTarget;
+  readonly plan: ProfilePlan;
+  readonly head: Pick<CapacityHead, 'model' | 'server' | 'protocol'>;
+  readonly windows: WindowRule;
+  /** The server computes on this host's CPU. */
+  readonly followsHost: boolean;
+  close(): Promise<void>;
+}
+
+/** Replies of a language model take their time. */
+const LANGUAGE_TIMEOUT_S = 600;
+const USUAL_TIMEOUT_S = 30;
+
+/** The options as those of a profile at request rates. */
+export const profileOf = (kind: ServiceKind, { burst: _, json, output, ...options }: CapacityOptions) => ({
+  ...options,
+  requestTimeout:
+    kind === 'language' && options.requestTimeout === USUAL_TIMEOUT_S ? LANGUAGE_TIMEOUT_S : options.requestTimeout,
+  latencyThreshold: 0,
+  traceSpeed: 1,
+  ...(options.workload === undefined && { requestRateRange: { start: 1, end: 1, step: 1 } }),
+});
+
+/** Opens what the options name. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED. */
+export function openCapacityTarget(
+  kind: ServiceKind,
+  options: CapacityOptions,
+  signal: AbortSignal,
+): Promise<CapacityTarget> {
+  if (kind === 'language') return openLanguage(options, signal);
+  return kind === 'http' ? openHttp(options, signal) : openTriton(options, signal);
+}
+
+async function openTriton(given: CapacityOptions, signal: AbortSignal): Promise<CapacityTarget> {
+  const options = profileOf('triton', given);
+  const plan = await planProfile(options, false);
+  const [model, ...others] = modelsOf(options, plan);
+  if (others.length > 0) {
+    throw new TrituneError('USAGE', 'the workload is of several models', 'give a workload of one model');
+  }
+  const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-capacity-'));
+  const opened = await openServer(options, { loadModels: [model] }, logs, signal);
+  try {
+    const target = await openProfileTarget(opened, model, options, plan, signal);
+    const { name, version, url, emulated } = opened.server;
+    return {
+      target,
+      plan,
+      head: { model, server: { name, version, url, emulated }, protocol: options.protocol },
+      windows: defaultWindowRule,
+      followsHost: target.hostWorkUs !== undefined && isOnCpu(target.config),
+      close: async () => {
+        await target.close();
+        await opened.close();
+      },
+    };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** A model without a word of its device is on a GPU where there is one, and its speed then is not the host's. */
+const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
+  groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
+
+async function openLanguage(given: CapacityOptions, signal: AbortSignal): Promise<CapacityTarget> {
+  const options = profileOf('language', given);
+  const { asked, path } = askedOf(options);
+  const asFarAsKnown = await planProfile(options, false);
+  const where = await serverOf(options);
+  const timeoutMs = options.requestTimeout * MS_PER_S;
+  const found = await findEndpoint({
+    ...where,
+    asked,
+    path,
+    model: options.model,
+    modelVersion: options.modelVersion ?? '',
+    timeoutMs,
+    extra: options.extraInputs,
+  });
+  const { endpoint, model } = found;
+  const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
+  const protocol = endpoint.kind === 'triton-grpc' ? 'grpc' : 'http';
+  const to = { ...where, model, endpoint, timeoutMs, extra: options.extraInputs };
+  const spec = { ...options, protocol } as const;
+  const target = await openEndpointTarget({ options: to, fronts, maxInFlight: undefined }, spec, plan, signal);
+  return {
+    target,
+    plan,
+    head: { model, server: { ...found.server, url: where.address, emulated: null }, protocol },
+    windows: { ...defaultWindowRule, ...languageWindows },
+    followsHost: false,
+    close: () => target.close(),
+  };
+}
+
+async function openHttp(given: CapacityOptions, signal: AbortSignal): Promise<CapacityTarget> {
+  const options = profileOf('http', given);
+  const plan = await planProfile(options, false);
+  const to = await requestTo(options, undefined);
+  const target = await openHttpTarget(to, options, plan, signal);
+  return {
+    target,
+    plan,
+    head: { model: to.url, server: { name: 'http', version: '', url: to.url, emulated: null }, protocol: 'http' },
+    windows: defaultWindowRule,
+    // What computes behind it, and where, nobody knows.
+    followsHost: isOfThisMachine(to.address),
+    close: () => target.close(),
+  };
+}

@@ -1,0 +1,97 @@
+import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
+import type { CapacityDocument } from '../capacity/document-schema.ts';
+import type { CapacityEvent } from '../capacity/means.ts';
+import type { CapacityLimit } from '../capacity/reading.ts';
+import {
+  burstText,
+  cliffText,
+  shareText as percent,
+  pointText,
+  rangeText,
+  rateText as rate,
+  replicasText,
+  verdictText,
+} from '../capacity/words.ts';
+import type { Measurement } from '../profiler/measurement.ts';
+import type { Interval } from '../stats/interval.ts';
+
+/** What is told of an event: what is being done now, or a line to stay. */
+export interface EventLine {
+  readonly kind: 'doing' | 'done';
+  readonly text: string;
+}
+
+/** Returns what to tell of an event while a capacity is looked for. */
+export function eventLine(event: CapacityEvent, limit: CapacityLimit): EventLine {
+  switch (event.type) {
+    case 'closed-loop': {
+      const { level, throughput, budgetLatencyMs } = event.measurement;
+      const what = `${formatFigure(throughput.value)} infer/s, p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`;
+      return done(`closed loop of ${level.value}: ${what}`);
+    }
+    case 'trying':
+      return doing(`trying ${rate(event.perSecond)}`);
+    case 'tried':
+      return done(triedLine(event.measurement, event.isKept, event.interval, limit));
+    case 'client-limit': {
+      const then = event.again ? 'once more' : 'this is as far as it goes';
+      return done(`${rate(event.perSecond)}: the load generator was the limit (${event.reason}); ${then}`);
+    }
+    case 'at-capacity':
+      return doing(`measuring ${rate(event.perSecond)} to the end`);
+    case 'beyond':
+      return doing(`beyond: ${rate(event.perSecond)} (${event.factor}×) for ${formatDuration(event.seconds)}`);
+    case 'burst':
+      return doing(`burst on a base rate of ${rate(event.perSecond)}`);
+    case 'burst-played': {
+      const { value } = event.load.measurement.budgetLatencyMs;
+      return done(
+        `burst on ${rate(event.perSecond)}: p${limit.percentile} ${formatMs(value)}, ${event.isKept ? 'kept' : 'missed'}`,
+      );
+    }
+  }
+}
+
+const doing = (text: string): EventLine => ({ kind: 'doing', text });
+const done = (text: string): EventLine => ({ kind: 'done', text });
+
+function triedLine(measurement: Measurement, isKept: boolean, interval: Interval | null, limit: CapacityLimit): string {
+  const { level, budgetLatencyMs, badShare } = measurement;
+  const figure =
+    limit.kind === 'latency'
+      ? `p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`
+      : `${percent(1 - (badShare?.value ?? 1))} good`;
+  const verdict = isKept ? 'kept' : 'missed';
+  const narrowed = interval ? `  → capacity ${rangeText(interval)}` : '';
+  return `${rate(level.value)}: ${figure}, ${verdict}${narrowed}`;
+}
+
+/** Returns what was found, as lines. */
+export function capacityLines(document: CapacityDocument): string[] {
+  const { at, saturation, cliff, burst, replicas } = document;
+  return [
+    '',
+    verdictText(document),
+    ...(at ? [`  at ${rate(at.perSecond)}: ${pointText(document, at)}`] : []),
+    ...(saturation
+      ? [`  saturation: ${saturation.isReached ? '' : 'at least '}${rate(saturation.perSecond)}, whatever the latency`]
+      : []),
+    ...cliff.map((each) => `  ${each.factor.toFixed(2)}× (${rate(each.perSecond)}): ${cliffText(document, each)}`),
+    ...(burst ? [`  ${burstText(burst)}`] : []),
+    ...(replicas ? replicasLines(replicas) : []),
+  ];
+}
+
+function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): string[] {
+  return [
+    `  ${replicasText(replicas)}`,
+    ...replicas.table.map(
+      (row) =>
+        `    ${row.replicas} replicas: ${rate(row.perReplica)} each, kept with a chance of ${percent(row.chance)}`,
+    ),
+  ];
+}
+
+/** Returns what a person must know of the figures. */
+export const capacityNotes = ({ notes }: CapacityDocument): readonly string[] =>
+  notes.map((note) => plainLine(note, 300));

@@ -1,0 +1,74 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
+import { capacityLines, eventLine } from '../../src/headless/capacity-lines.ts';
+import { capacityCsv } from '../../src/report/capacity/csv.ts';
+import { capacityHtml } from '../../src/report/capacity/page.ts';
+import { decideGate } from '../../src/report/gate/decide.ts';
+import { readGateDocument } from '../../src/report/gate/readings.ts';
+import { measured } from '../study/builders.ts';
+import { aCapacity } from './documents.ts';
+
+const published = resolve(import.meta.dirname, '../../docs/capacity.schema.json');
+
+describe('the document of a capacity', () => {
+  // To bring the file up to date: npx vitest run --project unit-shared test/capacity/document.test.ts -u
+  it('has a schema, which is the one in docs/', async () => {
+    const schema = z.toJSONSchema(capacityDocumentSchema);
+    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(published);
+    expect(capacityDocumentSchema.safeParse(JSON.parse(JSON.stringify(aCapacity()))).error).toBeUndefined();
+  });
+
+  it('is told in lines', () => {
+    const text = capacityLines(aCapacity()).join('\n');
+    expect(text).toContain('capacity 1,000 requests/s (980 to 1,020) with p99 within 50 ms');
+    expect(text).toContain(
+      '1.25× (1,250 requests/s): p50 400 ms, p99 900 ms, 92 % over the limit in 5 s, growing by 180 ms',
+    );
+    expect(text).toContain('a burst of 2× for 30 s is kept on a base rate of up to 510 requests/s (490 to 530)');
+    expect(text).toContain('2,000 requests/s with 20 % kept free need 3 replicas (chance 95 %)');
+    const infeasible = capacityLines(aCapacity({ outcome: 'infeasible', capacity: null, at: null, cliff: [] }));
+    expect(infeasible.join('\n')).toContain('no rate keeps p99 within 50 ms');
+    const bound = capacityLines(aCapacity({ outcome: 'client-limited', capacity: null }));
+    expect(bound.join('\n')).toContain('at least 970 requests/s');
+  });
+
+  it('tells what is tried', () => {
+    const limit = { kind: 'latency', percentile: 99, budgetMs: 50 } as const;
+    const measurement = { ...measured(900, 900, 20), level: { mode: 'request-rate' as const, value: 900 } };
+    const interval = { value: 1000, low: 900, high: 1100 };
+    const line = eventLine({ type: 'tried', measurement, isKept: true, interval }, limit);
+    expect(line).toEqual({ kind: 'done', text: '900 requests/s: p99 20 ms, kept  → capacity 900 to 1,100' });
+  });
+
+  it('becomes a table with every measurement', () => {
+    const rows = capacityCsv(aCapacity()).trim().split('\r\n');
+    expect(rows[0]).toContain('kind,requests_per_second,kept,p99_ms');
+    expect(rows.map((row) => row.split(',')[0])).toEqual(['kind', 'search', 'search', 'beyond', 'burst']);
+  });
+
+  it('becomes a page that escapes what others wrote', () => {
+    const page = capacityHtml(aCapacity({ model: '<script>x</script>', notes: ['<b>note</b>'] }));
+    expect(page).not.toContain('<script>x');
+    expect(page).not.toContain('<b>note');
+    for (const part of ['Beyond the capacity', 'Burst', 'Replicas', 'Measurements', '<svg'])
+      expect(page).toContain(part);
+    expect(capacityHtml(aCapacity({ capacity: null, probes: [], cliff: [], outcome: 'interrupted' }))).toContain(
+      'nothing is known',
+    );
+  });
+
+  it('is gated by its interval, and only against the same limit', () => {
+    const rule = { tolerance: 0.02, confidence: 0.99 };
+    const read = (change: Parameters<typeof aCapacity>[0]) =>
+      readGateDocument(JSON.stringify(aCapacity(change)), 'capacity.json');
+    const less = { capacity: { value: 900, low: 885, high: 915 } };
+    const same = { capacity: { value: 990, low: 970, high: 1010 } };
+    expect(decideGate([read({})], [read(less)], rule).isRegression).toBe(true);
+    expect(decideGate([read({})], [read(same)], rule).isRegression).toBe(false);
+    const other = { limit: { percentile: 99, budgetMs: 80, limits: null } };
+    expect(decideGate([read({})], [read(other)], rule).comparisons[0]?.verdict).toBe('missing');
+    expect(read({ capacity: null, outcome: 'infeasible' }).flaw).toContain('infeasible');
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { capacityDocument } from '../../src/capacity/document.ts';
+import type { CapacityEvent } from '../../src/capacity/means.ts';
+import type { CapacityQuestion } from '../../src/capacity/question.ts';
+import { runCapacity } from '../../src/capacity/run.ts';
+import { freshState } from '../../src/capacity/state.ts';
+import { type QueueModel, queueLoads, trueCapacity } from './queue.ts';
+
+const head = {
+  trituneVersion: '0',
+  model: 'm',
+  server: { name: 'triton', version: '1', url: 'h:1', emulated: null },
+  protocol: 'grpc',
+  arrivals: 'poisson',
+  commandLine: [],
+} as const;
+
+const asked = (model: QueueModel, change: Partial<CapacityQuestion> = {}): CapacityQuestion => ({
+  limit: { kind: 'latency', percentile: 99, budgetMs: model.budgetMs },
+  batch: 1,
+  precision: 0.03,
+  mostSeconds: 1000,
+  followsHost: false,
+  burst: null,
+  replicas: null,
+  ...change,
+});
+
+const run = async (model: QueueModel, seed: number, change: Partial<CapacityQuestion> = {}) => {
+  const question = asked(model, change);
+  const { loads, clock, seen } = queueLoads(model, seed);
+  const state = freshState();
+  const events: CapacityEvent[] = [];
+  await runCapacity(question, state, { loads, clock, onEvent: (event) => events.push(event) });
+  return {
+    state,
+    events,
+    seen,
+    document: capacityDocument(head, question, state, { wasInterrupted: false, seconds: 1 }),
+  };
+};
+
+describe('the search for the capacity', () => {
+  const seeds = Array.from({ length: 6 }, (_, index) => index + 1);
+
+  it.each([
+    ['one busy server', { servers: 1, serviceMs: 2, budgetMs: 20 }],
+    ['several servers near their saturation', { servers: 4, serviceMs: 4, budgetMs: 40 }],
+  ])(
+    'has the true capacity in its interval as often as it says: %s',
+    async (_, model) => {
+      const truth = trueCapacity(model);
+      let covered = 0;
+      for (const seed of seeds) {
+        const { state } = await run(model, seed);
+        const { value, low, high } = state.posterior?.interval ?? { value: 0, low: 0, high: 0 };
+        if (low <= truth && truth <= high) covered++;
+        expect(Math.abs(Math.log(value / truth))).toBeLessThan(0.06);
+      }
+      expect(covered).toBeGreaterThanOrEqual(4);
+    },
+    300_000,
+  );
+
+  it('measures the answer, and what lies beyond it', async () => {
+    const { document, events } = await run({ servers: 1, serviceMs: 2, budgetMs: 20 }, 3, { precision: 0.06 });
+    expect(document.outcome).toBe('found');
+    const [low, high] = [document.capacity?.low ?? 0, document.capacity?.high ?? 0];
+    expect((high - low) / (high + low)).toBeLessThan(0.07);
+    expect(document.at?.badShare).toBeLessThan(0.05);
+    expect(document.cliff.map(({ factor }) => factor)).toEqual([1.05, 1.1, 1.25]);
+    const last = document.cliff.at(-1);
+    expect(last?.badShare).toBeGreaterThan(0.3);
+    expect(last?.growthMsPerSecond).toBeGreaterThan(20);
+    expect(document.saturation).toEqual({ perSecond: expect.closeTo(500, 0), isReached: true });
+    expect(events.map(({ type }) => type)).toContain('beyond');
+  }, 60_000);
+
+  it('says that no rate keeps a budget below the service time', async () => {
+    const { document, events } = await run({ servers: 1, serviceMs: 20, budgetMs: 15 }, 1);
+    expect(document).toMatchObject({ outcome: 'infeasible', capacity: null, atLeast: null, cliff: [] });
+    expect(events.filter(({ type }) => type === 'tried').length).toBeLessThan(12);
+  }, 60_000);
+
+  it('gives a lower bound where the load generator is the limit, and tries again where others had its CPU', async () => {
+    const model = { servers: 4, serviceMs: 2, budgetMs: 20 };
+    const { loads, clock } = queueLoads(model, 1);
+    const state = freshState();
+    let starved = 0;
+    const bent: typeof loads = {
+      ...loads,
+      atRate: async (perSecond) => {
+        const measurement = await loads.atRate(perSecond);
+        const client = { ...measurement.client, bound: true, reason: 'too slow' };
+        if (perSecond > 1000) return { ...measurement, client };
+        return starved++ === 0 ? { ...measurement, client: { ...client, starved: true } } : measurement;
+      },
+    };
+    const question = asked(model);
+    // The first guess is below what the client reaches.
+    const slow: typeof loads = { ...bent, scouting: { kind: 'rate', perSecond: 800 } };
+    await runCapacity(question, state, { loads: slow, clock, onEvent: () => undefined });
+    const document = capacityDocument(head, question, state, { wasInterrupted: false, seconds: 1 });
+    expect(document.outcome).toBe('client-limited');
+    expect(document.atLeast).toBeGreaterThan(700);
+    expect(document.notes.join()).toContain('the load generator was the limit');
+  }, 60_000);
+
+  it('finds the base rate of a burst, and a higher one where it may recover', async () => {
+    const model = { servers: 1, serviceMs: 2, budgetMs: 20 };
+    const burst = { factor: 2, seconds: 5 };
+    const kept = await run(model, 5, { burst: { ...burst, recoverSeconds: null } });
+    const base = kept.document.burst?.basePerSecond?.value ?? 0;
+    const capacity = kept.document.capacity?.value ?? 0;
+    expect(base / capacity).toBeGreaterThan(0.44);
+    expect(base / capacity).toBeLessThan(0.58);
+    const over = await run(model, 5, { burst: { ...burst, recoverSeconds: 5 } });
+    expect(over.document.burst?.basePerSecond?.value).toBeGreaterThan(1.1 * base);
+    expect(kept.document.burst?.plays.every(({ seconds }) => seconds >= 5)).toBe(true);
+  }, 90_000);
+});

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+describe('tritune capacity', () => {
+  it('finds the capacity of a server, and writes what it found', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile({ a: 10, b: 0.1, config: { max_batch_size: 1 } }) });
+    const directory = join(await freshDirectory(), 'run');
+    const { code, stdout } = await callCli([
+      'capacity',
+      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '200'],
+      ...['--precision', '20', '--max-duration', '15s', '--for-rate', '1000', '-o', directory],
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/capacity [\d,.]+ requests\/s \([\d,.]+ to [\d,.]+\) with p99 within 200 ms/);
+    expect(stdout).toMatch(/1\.25× \([\d,.]+ requests\/s\)/);
+    expect(stdout).toMatch(/1,000 requests\/s need \d+ replicas/);
+    const document = JSON.parse(await readFile(join(directory, 'capacity.json'), 'utf8'));
+    expect(capacityDocumentSchema.safeParse(document).error).toBeUndefined();
+    expect(document.server.emulated).toBe('small');
+    expect(await readFile(join(directory, 'report.html'), 'utf8')).toContain('Beyond the capacity');
+    expect(await readFile(join(directory, 'results.csv'), 'utf8')).toContain('search,');
+    const gate = await callCli(['compare', directory, directory]);
+    expect(gate.code).toBe(0);
+    expect(gate.stdout).toContain('capacity');
+  }, 240_000);
+
+  it('exits with 3 where no rate keeps the budget', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile({ a: 20, b: 0.1 }) });
+    const { code, stdout } = await callCli([
+      'capacity',
+      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '5', '--max-duration', '60s'],
+    ]);
+    expect(code).toBe(3);
+    expect(stdout).toContain('no rate keeps p99 within 5 ms');
+  }, 240_000);
+
+  it('refuses what cannot be asked', async () => {
+    const faultOf = async (...args: string[]) => (await callCli(['capacity', '-m', 'm', ...args])).stderr;
+    expect(await faultOf()).toContain('within which budget?');
+    expect(await faultOf('-l', '5', '--goodput', 'e2e<=5ms')).toContain('exclude each other');
+    expect(await faultOf('-l', '5', '--recover-within', '5s')).toContain('add --burst');
+    expect(await faultOf('-l', '5', '--burst', '2')).toContain("'2' is no burst");
+    expect(await faultOf('-l', '5', '--chance', '20%')).toContain('no share here');
+    expect(await faultOf('-l', '5', '--endpoint', 'auto', '--shape', 'x:1')).toContain('language model');
+  });
+});
