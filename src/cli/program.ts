@@ -7,6 +7,7 @@ import { completionCommand } from './commands/completion/command.ts';
 import { configCommand } from './commands/config/command.ts';
 import { doctorCommand } from './commands/doctor/command.ts';
 import { emulateCommand } from './commands/emulate/command.ts';
+import { fleetCommand } from './commands/fleet/command.ts';
 import { installCommand } from './commands/install-triton/command.ts';
 import { profileCommand } from './commands/profile/command.ts';
 import { recordCommand } from './commands/record/command.ts';
@@ -33,6 +34,7 @@ export function createProgram(terminal: Terminal): Command {
     configCommand,
     spaceCommand,
     calibrateCommand,
+    fleetCommand,
     emulateCommand,
     installCommand,
     recordCommand,

@@ -56,7 +56,7 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
       const world = new OfflineWorld(testProblem, { seed: 1000 * seed + index, statistics: true, speed: () => speed });
       const parts = { adapter: world.adapter, sampler: sampler(), journal: nowhere, clock: world.clock };
       const runner = new WorkRunner(`s${index}`, plan, { ...parts, estimateSpeeds: steadySpeeds }, () => undefined);
-      return [`s${index}`, { world, runner }] as const;
+      return [`s${index}` as string, { world, runner }] as const;
     }),
   );
   const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));

@@ -8,7 +8,7 @@ import { cutShort, nextFinalStep, OUT_OF_TIME } from '../../tuner/final.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { checkServer, STOPPED, tellLimits } from '../../tuner/search.ts';
-import { Steering, type StudyChange } from '../../tuner/steering.ts';
+import { Steering, type SteeringCommand } from '../../tuner/steering.ts';
 import { StudyRecorder } from '../../tuner/study-recorder.ts';
 import { TimeKeeper } from '../../tuner/time-keeper.ts';
 import { refuseTrial } from '../../tuner/trial.ts';
@@ -32,11 +32,8 @@ export interface Report {
   readonly running: readonly Work[];
   /** Servers that may take work now. */
   readonly idle: readonly string[];
-  readonly commands?: readonly Command[];
+  readonly commands?: readonly SteeringCommand[];
 }
-
-/** What a person asks of a study under way. */
-export type Command = StudyChange | { readonly kind: 'pause' | 'resume' | 'stop-search' };
 
 /** What is to be done next. */
 export interface Directive {
@@ -126,7 +123,7 @@ export class Conductor {
     await recorder.conclude({ type: 'study-finished', stopReason, interrupted, wallSeconds });
   }
 
-  async #obey(command: Command): Promise<void> {
+  async #obey(command: SteeringCommand): Promise<void> {
     const { steering } = this.#run;
     switch (command.kind) {
       case 'pause':
