@@ -5,6 +5,7 @@ import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activit
 import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
 import { watchForAbandoned } from './abandoned.ts';
+import { withFailures, withHeartbeats } from './activity-wrappers.ts';
 import {
   connectionOptions,
   dataConverterOf,
@@ -12,7 +13,6 @@ import {
   type TemporalAddress,
   unreachable,
 } from './connection.ts';
-import { withFailures } from './failures.ts';
 import { workerPackages } from './packages.ts';
 
 /** A worker of a group: the driver of one server, and a keeper of journals. */
@@ -82,7 +82,10 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: keeperQueue(group, keeper) },
-        activities: withFailures({ openStudy, advance, concludeStudy, readRecords }, packages),
+        activities: withHeartbeats(
+          withFailures({ openStudy, advance, concludeStudy, readRecords }, packages),
+          packages,
+        ),
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },

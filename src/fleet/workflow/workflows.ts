@@ -35,15 +35,14 @@ export interface StudyInput extends StudyOrder {
   readonly held?: readonly string[];
   /** Events, and bytes, of a history after which it is begun anew. */
   readonly historyLimit?: { readonly events: number; readonly bytes: number };
-  /** How often servers that came or came back are looked for while nothing else happens. */
-  readonly lookAroundSeconds?: number;
   /** How long the machine of a server that must be restored may be away. */
   readonly restoreHours?: number;
 }
 
 /** Temporal ends a workflow at 51,200 events or 50 MiB; a drain takes as many events as trials are under way. */
 const HISTORY_LIMIT = { events: 20_000, bytes: 16 * 2 ** 20 };
-const LOOK_AROUND_SECONDS = 60;
+/** After so long servers that came or came back are looked for while nothing else happens: soon at first, then ever less often. */
+const LOOK_AROUND_SECONDS = { first: 5, times: 1.5, last: 120 } as const;
 const RESTORE_HOURS = 24;
 
 export const steer = defineSignal<[Command]>(STEER);
@@ -145,7 +144,8 @@ class StudyRun {
   #keeping(keeper: string): KeeperActivities {
     return proxyActivities<KeeperActivities>({
       taskQueue: keeperQueue(this.#input.group, keeper),
-      startToCloseTimeout: '10 minutes',
+      startToCloseTimeout: '30 minutes',
+      heartbeatTimeout: '60 seconds',
       // So long the machine with the journal may be away.
       scheduleToCloseTimeout: '24 hours',
       retry: { ...steadily, nonRetryableErrorTypes: [...PERMANENT] },
@@ -155,7 +155,8 @@ class StudyRun {
 
   async #tune(keeper: KeeperActivities): Promise<StudyEnd> {
     const { study: name, group, spec, commandLine } = this.#input;
-    const { historyLimit = HISTORY_LIMIT, lookAroundSeconds = LOOK_AROUND_SECONDS } = this.#input;
+    const { historyLimit = HISTORY_LIMIT } = this.#input;
+    let lookSeconds: number = LOOK_AROUND_SECONDS.first;
     const started = await keeper.openStudy({ study: name, group, spec, commandLine });
     this.#phase = 'tuning';
     for (;;) {
@@ -170,11 +171,13 @@ class StudyRun {
       const directive = await keeper.advance(name, { outcomes, running, idle, commands });
       if (directive.end) return directive.end;
       this.#handOut(directive);
-      for (const server of directive.servers) this.#greet(server, started);
+      const hasNews = directive.servers.filter((server) => this.#greet(server, started)).length > 0;
+      const { first, times, last } = LOOK_AROUND_SECONDS;
+      lookSeconds = hasNews ? first : Math.min(last, times * lookSeconds);
       if (isLong && this.#running.size === 0 && this.#outcomes.length === 0) await this.#beginAnew();
       await condition(
         () => this.#outcomes.length > 0 || this.#cameFree || this.commands.length > 0,
-        `${lookAroundSeconds} seconds`,
+        `${Math.round(lookSeconds)} seconds`,
       );
     }
   }
@@ -215,8 +218,9 @@ class StudyRun {
     }
   }
 
-  #greet(server: string, started: StudyStarted): void {
-    if (this.#known.has(server)) return;
+  /** Asks a server whether it takes the study; false where it was asked before. */
+  #greet(server: string, started: StudyStarted): boolean {
+    if (this.#known.has(server)) return false;
     this.#known.add(server);
     // Before it is asked: a hold whose answer is lost has begun all the same.
     this.#held.add(server);
@@ -239,6 +243,7 @@ class StudyRun {
           if (!isRefused) this.#known.delete(server);
         },
       );
+    return true;
   }
 
   async #restore(server: string): Promise<ServerRestored> {
