@@ -23,6 +23,8 @@ export interface HostedStudy {
 
 interface Open {
   readonly hosted: HostedStudy;
+  /** One thing at a time: an activity that is tried again may meet itself. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly conductor: Conductor;
   readonly records: StudyRecord[];
 }
@@ -50,14 +52,15 @@ export class Keeper implements KeeperActivities {
   };
 
   advance: KeeperActivities['advance'] = async (study, report) => {
-    const { conductor } = await this.#opened(study, null);
-    const directive = await conductor.advance({ ...report, outcomes: report.outcomes.map(asMeasured) });
+    const { conductor, inTurn } = await this.#opened(study, null);
+    const outcomes = report.outcomes.map(asMeasured);
+    const directive = await inTurn(() => conductor.advance({ ...report, outcomes }));
     return { ...directive, servers: await this.#servers() };
   };
 
   concludeStudy: KeeperActivities['concludeStudy'] = async (study, { end, restored, interrupted }) => {
-    const { conductor, hosted } = await this.#opened(study, null);
-    await conductor.conclude(end, restored, interrupted);
+    const { conductor, hosted, inTurn } = await this.#opened(study, null);
+    await inTurn(() => conductor.conclude(end, restored, interrupted));
     this.#open.delete(study);
     try {
       await hosted.writeDocuments();
@@ -107,7 +110,7 @@ export class Keeper implements KeeperActivities {
       await hosted.close();
       throw error;
     }
-    return { hosted, conductor, records };
+    return { hosted, conductor, records, inTurn: turns() };
   }
 
   #nextRecord(): Promise<void> {
@@ -121,6 +124,15 @@ export class Keeper implements KeeperActivities {
       this.#waiting.add(wake);
     });
   }
+}
+
+function turns(): Open['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const own = last.then(work);
+    last = own.catch(() => undefined);
+    return own;
+  };
 }
 
 function part(all: readonly StudyRecord[], from: number): RecordsPart {

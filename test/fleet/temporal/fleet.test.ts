@@ -13,6 +13,8 @@ import { startTemporal, type TemporalServer } from '../../support/temporal-serve
 
 /** How often something is killed; more where a night allows it. */
 const KILLS = Number(process.env.TRITUNE_KILLS ?? 4);
+/** Enough that the study is not over before all of these. */
+const TRIALS = 12 + 2 * KILLS;
 const GROUP = 'test';
 const MODEL = 'yolov7';
 const payloadKey = Buffer.alloc(32, 7).toString('base64');
@@ -22,6 +24,7 @@ const keyOption = ['--payload-key-env', 'FLEET_KEY'];
 /** A server of the fleet: an emulator in a process of its own, and its worker. */
 interface Machine {
   readonly port: number;
+  readonly others: readonly number[];
   emulator: RunningCli;
   worker: RunningCli;
 }
@@ -92,13 +95,14 @@ async function instancesOn(port: number): Promise<number> {
 
 beforeAll(async () => {
   folder = await freshDirectory();
-  const [port = 0, ...others] = await freePorts(10);
+  const [port = 0, ...free] = await freePorts(10);
   temporalPort = port;
   temporal = await startTemporal(join(folder, 'temporal.db'), temporalPort);
   temporalAddress = temporal.address;
   for (let at = 0; at < 2; at++) {
-    const [grpc = 0, http = 0, metrics = 0] = others.slice(3 * at, 3 * at + 3);
-    machines.push({ port: grpc, emulator: startEmulator(grpc, [http, metrics]), worker: startWorker(grpc) });
+    const [grpc = 0, http = 0, metrics = 0] = free.slice(3 * at, 3 * at + 3);
+    const others = [http, metrics];
+    machines.push({ port: grpc, others, emulator: startEmulator(grpc, others), worker: startWorker(grpc) });
   }
 });
 
@@ -145,14 +149,18 @@ describe('a fleet on a real Temporal', () => {
 
   it(`records each trial once and puts every server back, whatever of ${KILLS} is killed meanwhile`, async () => {
     const random = seededRandom(1);
-    const tuner = tune('chaos', '--max-trials', '12');
+    const tuner = tune('chaos', '--max-trials', String(TRIALS));
     await until(async () => finishedTrials(await journalOf('chaos').catch(() => [])).length > 0);
     await kill(tuner);
     for (let killed = 0; killed < KILLS; killed++) {
       const machine = machines[random.int(0, machines.length - 1)] as Machine;
-      if (random.float() < 1 / 3) {
+      const which = random.float();
+      if (which < 1 / 4) {
         await temporal.kill();
         temporal = await startTemporal(join(folder, 'temporal.db'), temporalPort);
+      } else if (which < 1 / 2) {
+        await kill(machine.emulator);
+        machine.emulator = startEmulator(machine.port, machine.others);
       } else {
         await kill(machine.worker);
         machine.worker = startWorker(machine.port);
@@ -163,7 +171,7 @@ describe('a fleet on a real Temporal', () => {
     const records = await journalOf('chaos');
     const finished = finishedTrials(records);
     expect(new Set(finished).size).toBe(finished.length);
-    expect(finished.length).toBe(12);
+    expect(finished.length).toBe(TRIALS);
     expect(records.at(-2)).toMatchObject({ type: 'model-restored', verified: true });
     for (const { port } of machines) expect(await instancesOn(port)).toBe(1);
   });
