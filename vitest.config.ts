@@ -28,7 +28,7 @@ const shared = [
     'space',
     'spec',
   ],
-  ...['stats', 'study', 'triton', 'tuner'],
+  ...['stats', 'study', 'triton', 'tuner', 'workload'],
 ].map((room) => `test/${room}/**/*.test.ts`);
 const unit = {
   globalSetup: [ownFolder],

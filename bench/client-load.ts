@@ -62,7 +62,7 @@ async function openShared(): Promise<SharedRegions> {
 }
 
 async function closedLoop(concurrency: number): Promise<Report> {
-  const loop = new ClosedLoop(transport, requestCycle(transport, requests), recorder, realClock);
+  const loop = new ClosedLoop(transport, { nextRequest: requestCycle(transport, requests) }, recorder, realClock);
   loop.setConcurrency(concurrency);
   const batch = await counted();
   await loop.drain(TIMEOUT_MS);

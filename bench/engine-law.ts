@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { median } from 'simple-statistics';
 import { engineSimulatorOf } from '../src/perfmodel/continuous/engine-simulator.ts';
+import { readTokenFigure } from '../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../src/perfmodel/correction.ts';
 import { choiceOf } from '../src/perfmodel/modelled-config.ts';
 import { simulatedFigure } from '../src/perfmodel/simulated.ts';
 import { type Measured, measuredChoices } from '../src/perfmodel/simulator.ts';
-import { readTokenFigure } from '../src/perfmodel/token-figures.ts';
 import type { Candidate } from '../src/space/types.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 

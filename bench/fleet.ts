@@ -1,8 +1,7 @@
 import { mean, quantileSorted } from 'simple-statistics';
-import { standardNormal } from '../src/base/random.ts';
+import { randomFor, standardNormal } from '../src/base/random.ts';
 import { budgetedProblemsOf } from '../src/benchmark/problem.ts';
 import { scenarios } from '../src/benchmark/problems.ts';
-import { randomFor } from '../src/benchmark/random-for.ts';
 import { makeSampler, type SamplerName } from '../src/study/search/samplers/registry.ts';
 import { type FleetOutcome, playFleet } from '../test/support/virtual-fleet.ts';
 

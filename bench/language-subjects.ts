@@ -75,9 +75,14 @@ const dynamo: LanguageSubject = {
     const space = await spaceFile(`extends: engines/vllm
 drop: [gpu_memory_utilization, kv_cache_dtype, speculative, enable_prefix_caching, step-holds-prompt]
 parameters:
-  max_num_seqs: [4, 8, 16, 64]
+  max_num_seqs: [4, 8, 16, 32, 64]
   max_num_batched_tokens: [128, 512, 2048]
   enable_chunked_prefill: [true, false]
+rules:
+  - name: step-holds-these-prompts
+    when: { enable_chunked_prefill: false }
+    require: config.engine.max_num_batched_tokens >= 256
+    message: a prompt of 256 tokens must fit into a step
 `);
     const launch = `${commandLine(server)} --max-num-seqs 4 --port {port} {flags}`;
     const traffic = ['--concurrency', '32:32', '--input-tokens', '256', '--output-tokens', '32', '--prompts', '512'];

@@ -35,7 +35,7 @@ async function study(subject: LanguageSubject): Promise<boolean> {
   const [grid, search] = directories;
   const opened = await subject.open();
   try {
-    const exhaustive = ['--sampler', 'grid', '--max-trials', '24'];
+    const exhaustive = ['--sampler', 'grid', '--max-trials', '25'];
     const isDone =
       (await tuned(grid, [...opened.options, ...exhaustive])) &&
       (await tuned(search, [...opened.options, '--max-trials', String(STARTS - 1), '--seed', '7']));

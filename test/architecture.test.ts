@@ -12,11 +12,11 @@ const rows = roomRows(readFileSync(page, 'utf8'));
 /** Rooms that run the code of few others; types they take from every room above them. */
 const runsOnly: Readonly<Record<string, readonly string[]>> = {
   // Pure: no sockets, no files of a study.
-  perfmodel: ['base', 'queueing', 'stats', 'space', 'profiler'],
+  perfmodel: ['base', 'queueing', 'stats', 'workload', 'space', 'profiler'],
   // Studies without a server: nothing is sent.
-  benchmark: ['base', 'triton', 'queueing', 'stats', 'spec', 'space', 'study', 'tuner'],
+  benchmark: ['base', 'triton', 'queueing', 'stats', 'workload', 'spec', 'space', 'profiler', 'study', 'tuner'],
   // What it prints was measured by others.
-  headless: ['base', 'profiler', 'study', 'tuner'],
+  headless: ['base', 'workload', 'profiler', 'study', 'tuner'],
   // What a program can do, the command line can: by the same code.
   library: ['base', 'spec', 'adapter', 'tuner', 'app'],
 };
@@ -38,6 +38,8 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   execa: ['launch'],
   koffi: ['loadgen'],
   '@temporalio': ['fleet'],
+  ws: ['loadgen'],
+  '@msgpack/msgpack': ['loadgen'],
   commander: ['cli'],
   '@resvg/resvg-js': ['report'],
   echarts: ['report'],

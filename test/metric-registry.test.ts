@@ -106,7 +106,7 @@ describe('one more entry of the registry', () => {
     expect(assess(other, candidate, limited).feasible).toBe(true);
     const frugal: Goal = { ...silent, objectives: [{ metric: 'energy-per-request', weight: 1 }] };
     expect(assess(one, candidate, frugal).cost - assess(other, candidate, frugal).cost).toBeCloseTo(Math.log(2.5), 12);
-    expect(costHalfWidth(one, frugal)).toBeCloseTo(0.1, 2);
+    expect(costHalfWidth(one, candidateOf(originalConfig), frugal)).toBeCloseTo(0.1, 2);
     expect(foldStudy(recordsOf(limited)).best?.number).toBe(1);
   });
 
@@ -116,7 +116,7 @@ describe('one more entry of the registry', () => {
     const rows = resultsCsv({ trials, finals }, metrics).trim().split('\r\n');
     const added = ['energy_per_request_j', 'energy_per_request_j_low', 'energy_per_request_j_high'];
     expect(rows[0]).toBe([before[0], ...added].join(','));
-    expect(rows[0]).toContain(',load_batch,energy_per_request_j,');
+    expect(rows[0]).toContain(',load_batch,gpus,energy_per_request_j,');
     expect(rows.slice(1).map(lastOf)).toEqual(['3', '1.2']);
     expect(rows[1]?.startsWith(`${before[1]},`)).toBe(true);
     const [head, ...points] = paretoCsv(front, metrics).trim().split('\r\n');

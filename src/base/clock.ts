@@ -32,6 +32,9 @@ export const realClock: Clock = {
     }),
 };
 
+/** The time since the Unix epoch at the zero of `realClock`, in nanoseconds, as the system had it when this process began. */
+export const realClockZeroNs = performance.timeOrigin * NS_PER_MS;
+
 /** A clock for tests: time passes only by sleeping on it or by `advance`. */
 export class VirtualClock implements Clock {
   #nowNs = 0;

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'CONFIG_MISMATCH' // the config read back differs from the one sent
   | 'FOREIGN_TRAFFIC' // others send requests to the model that is measured
   | 'CLIENT_FAILED' // a thread of the load generator ended
+  | 'AGENT_FAILED' // an agent that sends load cannot be used, or was lost
   | 'LAUNCH_FAILED' // a server that we started for the run did not come up
   | 'INSTALL_FAILED' // fetching Triton from PyPI failed
   | 'RESTORE_FAILED' // the model could not be put back as it was

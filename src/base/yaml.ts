@@ -1,4 +1,4 @@
-import { type Document, isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isMap, isNode, isPair, isSeq, LineCounter, type Pair, parseDocument, visit } from 'yaml';
 import { messageOf } from './errors.ts';
 import { nestsDeeperThan } from './json.ts';
 
@@ -43,6 +43,8 @@ export interface YamlText {
   readonly value: unknown;
   readonly document: Document;
   positionAt(offset: number): TextPosition;
+  /** Where the key or item at the path starts; of the nearest thing above it when the path leads nowhere. */
+  positionOf(path: readonly PropertyKey[]): TextPosition | null;
 }
 
 /** YAML's own tags, which say what a text would be read as anyway. */
@@ -76,7 +78,32 @@ export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText
   const value: unknown = attempt(() => document.toJS({ maxAliasCount: maxAliases }));
   // By aliases a value may be deeper than its text, and may hold itself.
   if (nestsDeeperThan(maxDepth, value)) throw new YamlFault(`nested deeper than ${maxDepth} levels`, null);
-  return { value, document, positionAt };
+  const positionOf = (path: readonly PropertyKey[]): TextPosition | null => {
+    const start = startOf(document, path);
+    return start === undefined ? null : positionAt(start);
+  };
+  return { value, document, positionAt, positionOf };
+}
+
+const keyOf = (pair: Pair): string => String(isNode(pair.key) ? pair.key.toJSON() : pair.key);
+
+function startOf({ contents }: Document, path: readonly PropertyKey[]): number | undefined {
+  let node: unknown = contents;
+  let start = isNode(node) ? node.range?.[0] : undefined;
+  for (const segment of path) {
+    let found: unknown;
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isPair(item) && keyOf(item) === String(segment));
+      start = isNode(pair?.key) ? pair.key.range?.[0] : start;
+      found = pair?.value;
+    } else if (isSeq(node) && typeof segment === 'number') {
+      found = node.items[segment];
+      start = isNode(found) ? found.range?.[0] : start;
+    }
+    if (!isNode(found)) break;
+    node = found;
+  }
+  return start;
 }
 
 const common = { prettyErrors: false, logLevel: 'silent', stringKeys: true, uniqueKeys: false } as const;

@@ -1,5 +1,4 @@
-import { standardNormal } from '../base/random.ts';
-import { randomFor } from './random-for.ts';
+import { randomFor, standardNormal } from '../base/random.ts';
 
 /** Ways in which the speed of a synthetic machine changes during a study. */
 export const speedKinds = ['steady', 'walk', 'two-states', 'heating'] as const;

@@ -50,6 +50,9 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Distu
     device: {},
     client: { cpuUsPerRequest: 20, eventLoopDelayMs: 0, bound: false },
     ...(truth.tokens && { tokens: tokensOf(truth.tokens, disturbance) }),
+    ...(truth.tokens?.goodput !== undefined && {
+      goodput: spread(truth.tokens.goodput * disturbance.rate, disturbance.rateWidth),
+    }),
   };
 }
 

@@ -1,9 +1,8 @@
-import { seededRandom } from '../base/random.ts';
+import { between, pick, randomFor, seededRandom } from '../base/random.ts';
 import type { Candidate } from '../space/types.ts';
 import { candidateOver, type GridPoint } from './grid-space.ts';
 import { type Discipline, serveOtherwise } from './other-discipline.ts';
 import { memoizedTruth, type TestProblem } from './problem.ts';
-import { between, pick, randomFor } from './random-for.ts';
 
 const LOAD_MS = 1500;
 const GRID_LEVELS = [1, 2, 4, 8, 16, 32, 64, 128];

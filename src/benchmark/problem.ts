@@ -6,6 +6,8 @@ import { assess, constraintsOf } from '../study/goal/goal.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { Goal, LevelRange } from '../study/types.ts';
+import type { ArrivalPlan } from '../workload/arrival-plan.ts';
+import type { StudyWorkloads } from '../workload/study-workloads.ts';
 import { measurementOf } from './measurement-of.ts';
 import { atSpeed, type Truth } from './truth.ts';
 
@@ -20,6 +22,11 @@ export interface TestProblem {
   /** The levels at which the optimum is searched for. */
   readonly gridLevels: readonly number[];
   truth(candidate: Candidate, level: number): Truth;
+  /** The workloads that it is tuned for, and what a candidate truly does under arrivals; absent for even traffic. */
+  readonly under?: {
+    readonly workloads: StudyWorkloads;
+    truth(candidate: Candidate, plan: ArrivalPlan): Truth;
+  };
   /** The server's message when it cannot load the candidate; null when it can. */
   refusal(candidate: Candidate): string | null;
   /** GPU memory in use while the candidate is served, where it may run out. */

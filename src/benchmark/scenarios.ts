@@ -1,4 +1,4 @@
-import { type Random, seededRandom } from '../base/random.ts';
+import { between, pick, type Random, seededRandom } from '../base/random.ts';
 import { NS_PER_MS, NS_PER_US, nsToMs } from '../base/units.ts';
 import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import { executionNs, type LawPoint, type ServiceLaw } from '../queueing/service-law.ts';
@@ -7,7 +7,6 @@ import type { Candidate } from '../space/types.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { candidateOver, type GridPoint } from './grid-space.ts';
 import { memoizedTruth, type TestProblem } from './problem.ts';
-import { between, pick } from './random-for.ts';
 import type { Truth } from './truth.ts';
 
 /** Ways in which a synthetic model deviates from the sampler's service law. */

@@ -1,20 +1,21 @@
 import { VirtualClock } from '../base/clock.ts';
-import { standardNormal } from '../base/random.ts';
-import { BYTES_PER_MIB, MS_PER_S, NS_PER_S } from '../base/units.ts';
+import { randomFor, standardNormal } from '../base/random.ts';
+import { BYTES_PER_MIB, MS_PER_S, NS_PER_S, nsToMs } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { GpuMemory } from '../perfmodel/memory/gpu-memory.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import { measureWorkloads } from '../profiler/workloads/measure-workloads.ts';
 import { differencesOf } from '../space/differences.ts';
 import { changesInPlace } from '../space/shape.ts';
 import type { Candidate } from '../space/types.ts';
 import type { ServerIdentity } from '../study/records/records.ts';
 import type { Applied, MeasureOptions, ServerAdapter } from '../tuner/adapter.ts';
 import { CandidateRefusedError } from '../tuner/refused.ts';
+import type { StudyWorkload } from '../workload/study-workloads.ts';
 import type { MachineSpeed } from './machine-speed.ts';
 import { measurementOf, WINDOWS_MS } from './measurement-of.ts';
 import { pipelineMeasurement } from './pipelines/pipeline-measurement.ts';
 import type { TestProblem } from './problem.ts';
-import { randomFor } from './random-for.ts';
 import { atSpeed } from './truth.ts';
 
 /** Durations of a usual tuning run, in milliseconds. */
@@ -118,10 +119,30 @@ export class OfflineWorld {
     level: LoadLevel,
     { signal, purpose }: Pick<MeasureOptions, 'signal' | 'purpose'>,
   ): Promise<Measurement> {
+    const { under } = this.#testProblem;
+    if (under) return this.#measureUnder(under, candidate, level, signal);
     await this.clock.sleep(WARM_UP_MS, signal);
     const fromSeconds = this.seconds;
     await this.clock.sleep(purpose === 'rest' ? REST_WINDOWS_MS : WINDOWS_MS, signal);
     return this.#measurement(candidate, level, this.speedBetween(fromSeconds, this.seconds));
+  }
+
+  /** One pass of each workload in turn. */
+  #measureUnder(
+    { workloads: { rule, workloads }, truth }: NonNullable<TestProblem['under']>,
+    candidate: Candidate,
+    level: LoadLevel,
+    signal: AbortSignal,
+  ): Promise<Measurement> {
+    return measureWorkloads(rule, level, workloads, async (place, own) => {
+      const { name, planAt } = workloads[place] as StudyWorkload;
+      const plan = planAt(own.value);
+      await this.clock.sleep(WARM_UP_MS, signal);
+      const fromSeconds = this.seconds;
+      await this.clock.sleep(nsToMs(plan.durationNs), signal);
+      const speed = this.speedBetween(fromSeconds, this.seconds);
+      return this.#measurement(candidate, own, speed, truth(candidate, plan), name);
+    });
   }
 
   /** Returns the seconds that a search of this many trials takes, the baseline's own levels included. */
@@ -145,13 +166,19 @@ export class OfflineWorld {
     return speeds.reduce((sum, each) => sum + each, 0) / SPEED_READINGS;
   }
 
-  #measurement(candidate: Candidate, level: LoadLevel, speed: number): Measurement {
-    const key = `${this.#options.seed} ${candidate.fingerprint} ${level.value}`;
+  #measurement(
+    candidate: Candidate,
+    level: LoadLevel,
+    speed: number,
+    usual = this.#testProblem.truth(candidate, level.value),
+    workload = '',
+  ): Measurement {
+    const key = `${this.#options.seed} ${candidate.fingerprint} ${level.value}${workload}`;
     const times = this.#measured.get(key) ?? 0;
     this.#measured.set(key, times + 1);
     const random = randomFor(`${key} ${times}`);
     const { noise } = this.#testProblem;
-    const truth = atSpeed(this.#testProblem.truth(candidate, level.value), speed);
+    const truth = atSpeed(usual, speed);
     const rate = Math.exp(noise.throughput * standardNormal(random));
     const latency = Math.exp(noise.latency * standardNormal(random));
     const stall = random.float() < (this.#options.stalls ?? 0) ? between(STALLED, random.float()) : 1;

@@ -34,6 +34,7 @@ const byError: Readonly<Record<ErrorCode, number>> = {
   CONFIG_MISMATCH: exitCodes.server,
   FOREIGN_TRAFFIC: exitCodes.server,
   CLIENT_FAILED: exitCodes.internal,
+  AGENT_FAILED: exitCodes.server,
   LAUNCH_FAILED: exitCodes.server,
   INSTALL_FAILED: exitCodes.server,
   RESTORE_FAILED: exitCodes.server,

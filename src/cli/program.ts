@@ -16,6 +16,7 @@ import { restoreCommand } from './commands/restore/command.ts';
 import { spaceCommand } from './commands/space/command.ts';
 import { traceCommand } from './commands/trace/command.ts';
 import { tuneCommand } from './commands/tune/command.ts';
+import { workloadCommand } from './commands/workload/command.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The whole command line. Its faults are thrown, never an exit of the process. */
@@ -33,9 +34,11 @@ export function createProgram(terminal: Terminal): Command {
     traceCommand,
     configCommand,
     spaceCommand,
+    workloadCommand,
     calibrateCommand,
     fleetCommand,
     emulateCommand,
+    fleetCommand,
     installCommand,
     recordCommand,
     benchSearchCommand,

@@ -10,29 +10,31 @@ import type { Processor } from './scheduling/processor.ts';
 const REFRESH_MS = 250;
 
 /**
- * Gives the Prometheus text of Triton's metrics for the models and, when the profile has one, its GPU. Names and units
+ * Gives the Prometheus text of Triton's metrics for the models and, when the profile has some, its GPUs. Names and units
  * are those of the real server; durations are in microseconds. CPU figures are those of the machine we run on.
  */
 export function metricsOf(
   profile: Profile,
   models: readonly ModelEntry[],
-  { device, processor }: { readonly device: Device; readonly processor: Processor },
+  { device, processors }: { readonly device: Device; readonly processors: readonly Processor[] },
   clock: Clock,
 ): () => string {
-  const gpuUse = sampled(clock, () => ({ part: processor.busyNs(), whole: clock.nowNs() }));
+  const gpuUse = processors.map((each) => sampled(clock, () => ({ part: each.busyNs(), whole: clock.nowNs() })));
   const cpuUse = sampled(clock, cpuTimes);
   const startNs = clock.nowNs();
   return () => {
     const lines = [...modelFamilies(models), ...cpuFamilies(cpuUse())];
     if (profile.device.kind === 'gpu') {
       const seconds = (clock.nowNs() - startNs) / NS_PER_S;
-      const use = {
-        usedMib: device.usedMib,
-        utilization: gpuUse(),
-        busySeconds: processor.busyNs() / NS_PER_S,
-        seconds,
-      };
-      lines.push(...gpuFamilies(profile.device, use));
+      const uses = processors.map(
+        (processor, gpu): GpuUse => ({
+          usedMib: device.usedMib(gpu),
+          utilization: gpuUse[gpu]?.() ?? 0,
+          busySeconds: processor.busyNs() / NS_PER_S,
+          seconds,
+        }),
+      );
+      lines.push(...gpuFamilies(profile.device, uses));
     }
     return `${lines.join('\n')}\n`;
   };
@@ -144,7 +146,7 @@ function cpuFamilies(utilization: number): string[] {
   ].flat();
 }
 
-/** What all models together make of the GPU. */
+/** What all models together make of a GPU. */
 interface GpuUse {
   readonly usedMib: number;
   readonly utilization: number;
@@ -153,23 +155,46 @@ interface GpuUse {
   readonly seconds: number;
 }
 
-function gpuFamilies(
-  gpu: Extract<Profile['device'], { kind: 'gpu' }>,
-  { usedMib, utilization, busySeconds, seconds }: GpuUse,
-): string[] {
-  const one = (value: number): Sample[] => [['{gpu_uuid="EMULATED-GPU-0"}', value]];
+function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, uses: readonly GpuUse[]): string[] {
+  const each = (value: (use: GpuUse) => number): Sample[] =>
+    uses.map((use, index) => [`{gpu_uuid="EMULATED-GPU-${index}"}`, value(use)]);
   const { idle, busy } = gpu.power_w;
   return [
-    family('gauge', 'nv_gpu_utilization', 'GPU use, 0 to 1', one(utilization)),
-    family('gauge', 'nv_gpu_memory_total_bytes', 'GPU memory', one(gpu.memory_mib * BYTES_PER_MIB)),
-    family('gauge', 'nv_gpu_memory_used_bytes', 'GPU memory in use', one(usedMib * BYTES_PER_MIB)),
-    family('gauge', 'nv_gpu_power_usage', 'GPU power in watts', one(idle + (busy - idle) * utilization)),
-    family('gauge', 'nv_gpu_power_limit', 'GPU power limit in watts', one(busy)),
+    family(
+      'gauge',
+      'nv_gpu_utilization',
+      'GPU use, 0 to 1',
+      each(({ utilization }) => utilization),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_memory_total_bytes',
+      'GPU memory',
+      each(() => gpu.memory_mib * BYTES_PER_MIB),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_memory_used_bytes',
+      'GPU memory in use',
+      each(({ usedMib }) => usedMib * BYTES_PER_MIB),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_power_usage',
+      'GPU power in watts',
+      each(({ utilization }) => idle + (busy - idle) * utilization),
+    ),
+    family(
+      'gauge',
+      'nv_gpu_power_limit',
+      'GPU power limit in watts',
+      each(() => busy),
+    ),
     family(
       'counter',
       'nv_energy_consumption',
       'GPU energy in joules',
-      one(idle * seconds + (busy - idle) * busySeconds),
+      each(({ seconds, busySeconds }) => idle * seconds + (busy - idle) * busySeconds),
     ),
   ].flat();
 }

@@ -59,11 +59,13 @@ export function openEmulatedServer(
   const { profile } = options;
   const random = seededRandom(options.seed ?? 1);
   const faults = bothFaults(options.faults ?? {}, profileFaults(profile, random));
-  const device = new Device(profile.device.memory_mib);
-  const [processor, host] = [new Processor(clock, wakeUps), new Processor(clock, wakeUps)];
+  const gpus = profile.device.kind === 'gpu' ? profile.device.count : 0;
+  const devices = Math.max(1, gpus);
+  const device = new Device(profile.device.memory_mib, devices);
+  const processors = Array.from({ length: devices }, () => new Processor(clock, wakeUps));
+  const host = new Processor(clock, wakeUps);
   const closing = new AbortController();
-  const gpus = profile.device.kind === 'gpu' ? 1 : 0;
-  const around = { clock, wakeUps, device, processor, host, closing: closing.signal, crash };
+  const around = { clock, wakeUps, device, processors, host, closing: closing.signal, crash };
   const models = entriesOf(profile, random, faults, gpus, around);
   const repository = new ModelRepository(models, options.controlMode ?? 'explicit');
   loadAtStart(profile, models, options.loadAtStart);

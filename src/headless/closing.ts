@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { formatMs, formatRatio, inertLine, wrapped } from '../base/format.ts';
+import { describeCost, describeCostShare, isInCost, shareText } from '../study/summary/cost-point.ts';
 import {
   describeAssignment,
   describeGainIn,
@@ -57,11 +58,13 @@ function verdict(summary: Summary): string[] {
         : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
     ),
     row('', figures(best)),
+    ...(best.cost ? [row('cost', describeCost(best.cost))] : []),
     ...(best.recommended && budget
       ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
       : []),
     ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
+    ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost))] : []),
     ...gain(summary, isBaseline),
     ...speed(summary),
   ];
@@ -92,6 +95,10 @@ function gain(summary: Summary, isBaseline: boolean): string[] {
   if (!summary.gain) return [row('gain', 'not measured: the run ended before its final was done')];
   const { ratio, low, high } = summary.gain;
   const known = low !== null && high !== null;
+  if (isInCost(summary.objectives)) {
+    const range = known ? `95 %: ${shareText(high)} to ${shareText(low)}` : 'one round only, so no interval';
+    return [row('gain', `${describeCostShare(ratio)} (${range}), both measured in turn`)];
+  }
   const interval = known ? `95 %: ${formatRatio(low)} to ${formatRatio(high)}` : 'one round only, so no interval';
   const what = `${formatRatio(ratio ?? Number.NaN)}${describeGainIn(summary.objectives)}`;
   return [row('gain', `${what} (${interval}), both measured in turn`)];

@@ -3,7 +3,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
-import type { StudyRecord, TrialApplied } from '../study/records/records.ts';
+import type { StartedWorkloads, StudyRecord, TrialApplied } from '../study/records/records.ts';
 import { describeAccuracy } from '../study/summary/accuracy-words.ts';
 import {
   describeAssignment,
@@ -18,8 +18,10 @@ import type { NoiseFloor } from '../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
+import { agentsLine } from './agent-lines.ts';
 import { describeMeasurement } from './measurement-line.ts';
 import { describeParts } from './part-lines.ts';
+import { describeWorkloads, workloadLines } from './studied-workloads.ts';
 
 /** Writes one line of text. */
 export type Print = (line: string) => void;
@@ -40,16 +42,19 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
   const candidates = new Map<number, Candidate>();
   let goal: Goal | undefined;
   let topology: Topology | undefined;
+  let workloads: StartedWorkloads | undefined;
   let finals = 0;
   const learn = (event: TunerEvent): void => {
     if (event.type === 'study-started' || event.type === 'goal-changed') goal = event.goal;
-    if (event.type === 'study-started') topology = event.topology;
+    if (event.type === 'study-started') ({ topology, workloads } = event);
     if (event.type === 'trial-started') candidates.set(event.trial, event.candidate);
   };
   const measured = ({ trial, measurement }: { trial: number; measurement: Measurement }): string =>
     describeMeasurement(measurement, goal, candidates.get(trial));
-  const parts = ({ trial, measurement }: { trial: number; measurement: Measurement }): readonly string[] =>
-    topology ? describeParts(measurement, topology, candidates.get(trial)) : [];
+  const parts = ({ trial, measurement }: { trial: number; measurement: Measurement }): readonly string[] => [
+    ...(workloads ? describeWorkloads(measurement, goal, candidates.get(trial), workloads) : []),
+    ...(topology ? describeParts(measurement, topology, candidates.get(trial)) : []),
+  ];
   for (const record of earlier) learn(record);
   return (event) => {
     learn(event);
@@ -66,7 +71,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-measured':
         print(`    ${measured(event)}`);
-        for (const line of parts(event)) print(`        ${line}`);
+        for (const line of [...parts(event), ...agentsLine(event.measurement.client.agents)]) print(`        ${line}`);
         return;
       case 'noise-floor':
         for (const line of noiseLines(event, goal)) print(line);
@@ -124,6 +129,7 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
     ...emulated,
     `model ${event.model} on ${describeServer(server)} at ${server.url} (${server.protocol})${control}`,
     `goal: ${describeGoal(goal)}; sampler ${event.sampler}, seed ${event.seed}`,
+    ...(event.workloads ? workloadLines(event.workloads) : []),
   ];
 }
 

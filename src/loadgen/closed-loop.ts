@@ -1,15 +1,20 @@
 import type { Clock } from '../base/clock.ts';
+import { nsToMs } from '../base/units.ts';
 import type { Recorder } from './recorder.ts';
+import type { RequestTurns } from './request-turns.ts';
 import { Rest } from './rest.ts';
 import type { RequestSender, SendOutcome } from './types.ts';
 
 /** Pause of a slot after its first failure in a row; it doubles with each further one, so that errors do not spin. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 256;
+/** A start that is nearer is now: timers are no better. */
+const SHORTEST_WAIT_MS = 1;
 
 /** One place for a request in flight. */
 interface Slot {
   sentNs: number;
+  classIndex: number;
   busy: boolean;
   failuresInRow: number;
   readonly done: (outcome: SendOutcome) => void;
@@ -21,7 +26,8 @@ interface Slot {
  */
 export class ClosedLoop<P> {
   readonly #transport: RequestSender<P>;
-  readonly #nextRequest: () => P;
+  readonly #nextRequest: RequestTurns<P>['nextRequest'];
+  readonly #classOf: RequestTurns<P>['classOf'];
   readonly #recorder: Recorder;
   readonly #clock: Clock;
   readonly #mostRequests: number;
@@ -35,13 +41,14 @@ export class ClosedLoop<P> {
   /** Sends no more than `mostRequests` in all. */
   constructor(
     transport: RequestSender<P>,
-    nextRequest: () => P,
+    { nextRequest, classOf }: RequestTurns<P>,
     recorder: Recorder,
     clock: Clock,
     mostRequests = Number.POSITIVE_INFINITY,
   ) {
     this.#transport = transport;
     this.#nextRequest = nextRequest;
+    this.#classOf = classOf;
     this.#recorder = recorder;
     this.#clock = clock;
     this.#mostRequests = mostRequests;
@@ -54,6 +61,19 @@ export class ClosedLoop<P> {
   /** Requests sent since the start. */
   get sent(): number {
     return this.#sent;
+  }
+
+  /** Begins at `startNs`, or now when that has passed. */
+  startAt(startNs: number, concurrency: number): void {
+    const waitMs = nsToMs(startNs - this.#clock.nowNs());
+    if (waitMs < SHORTEST_WAIT_MS) {
+      this.setConcurrency(concurrency);
+      return;
+    }
+    this.#clock.sleep(waitMs, this.#pauses.signal).then(
+      () => this.setConcurrency(concurrency),
+      () => undefined,
+    );
   }
 
   /** Changes the level, on the same connections: new slots send at once, surplus ones end with their request. */
@@ -76,16 +96,23 @@ export class ClosedLoop<P> {
   }
 
   #newSlot(index: number): Slot {
-    return { sentNs: 0, busy: false, failuresInRow: 0, done: (outcome) => this.#complete(index, outcome) };
+    return {
+      sentNs: 0,
+      classIndex: 0,
+      busy: false,
+      failuresInRow: 0,
+      done: (outcome) => this.#complete(index, outcome),
+    };
   }
 
   #send(slot: Slot): void {
     if (this.#sent >= this.#mostRequests) return;
     slot.busy = true;
     this.#inFlight++;
-    this.#sent++;
+    const turn = this.#sent++;
+    if (this.#classOf !== undefined) slot.classIndex = this.#classOf(turn);
     slot.sentNs = this.#clock.nowNs();
-    this.#transport.send(this.#nextRequest(), slot.done);
+    this.#transport.send(this.#nextRequest(turn), slot.done);
   }
 
   #complete(index: number, outcome: SendOutcome): void {
@@ -93,7 +120,7 @@ export class ClosedLoop<P> {
     const nowNs = this.#clock.nowNs();
     this.#inFlight--;
     slot.busy = false;
-    this.#recorder.record(nowNs, nowNs - slot.sentNs, outcome);
+    this.#recorder.record(nowNs, nowNs - slot.sentNs, outcome, undefined, slot.classIndex);
     if (index >= this.#concurrency) {
       if (this.#inFlight === 0) this.#rest.reach();
     } else if (outcome.ok) {

@@ -45,7 +45,11 @@ export interface Flow {
  * one ends.
  */
 export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow {
-  const recorder = new Recorder({ reuses: part !== undefined, limits: order.limits });
+  const recorder = new Recorder({
+    reuses: part !== undefined,
+    limits: order.limits,
+    classes: order.requests.classes,
+  });
   const sender = senderOf(order, means, recorder, part);
   return {
     start: (startNs) => sender.start(startNs),

@@ -1,11 +1,14 @@
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { LatencyHistogram } from '../stats/histogram.ts';
+import { ClassCount, type ClassTally } from './class-tally.ts';
 import type { HeldUp } from './client/held-up.ts';
 import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import { type Part, shareOf } from './pacing/part.ts';
 import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
+import { endsWithin } from './request-limits.ts';
 import type { TokenReply } from './token-reply.ts';
-import { TokenCount, type TokenLimits, type TokenTally } from './token-tally.ts';
-import type { ClientTimes, HttpReply, SendFailureKind, SendOutcome } from './types.ts';
+import { TokenCount, type TokenTally } from './token-tally.ts';
+import type { ClientTimes, HttpReply, RequestClass, SendFailureKind, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
 export interface Batch {
@@ -24,6 +27,10 @@ export interface Batch {
   readonly replies?: ReplyTally;
   /** Streamed replies of a language model; absent where there were none. */
   readonly tokens?: TokenTally;
+  /** Successful requests within all limits; absent where there are no limits. */
+  readonly good?: number;
+  /** What was counted of each request class, in their order; absent where there are none. */
+  readonly classes?: readonly ClassTally[];
   /** Times of the successful requests that were sampled; absent where none was. */
   readonly clientTimes?: ClientTimeSums;
   /** Absent where nobody watches who sends. */
@@ -51,7 +58,8 @@ export interface FailureTally {
 
 export interface RecorderOptions {
   readonly reuses?: boolean;
-  readonly limits?: TokenLimits | undefined;
+  readonly limits?: RequestLimits | undefined;
+  readonly classes?: readonly RequestClass[] | undefined;
 }
 
 /**
@@ -62,7 +70,9 @@ export interface RecorderOptions {
  */
 export class Recorder {
   readonly #reuses: boolean;
-  readonly #limits: TokenLimits | undefined;
+  /** Of each class; of all requests where there are none. */
+  readonly #limits: readonly (RequestLimits | undefined)[];
+  readonly #countsGood: boolean;
   #rule: BatchRule | null = null;
   #onBatch: (batch: Batch) => void = () => undefined;
   /** null until the completion that opens the first batch. */
@@ -77,21 +87,25 @@ export class Recorder {
   #replies: ReplyCounter | undefined;
   #clientTimes: ClientTimeSum | undefined;
   #tokens: TokenCount | undefined;
+  #good = 0;
+  #classes: readonly ClassCount[] | undefined;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
   /** Those of the previous batch, to be reused. */
-  #spare: readonly [LatencyHistogram?, LatencyHistogram?, TokenCount?] = [];
+  #spare: readonly [LatencyHistogram?, LatencyHistogram?, TokenCount?, (readonly ClassCount[])?] = [];
   readonly #failures = new Map<SendFailureKind, FailureTally>();
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
   /**
    * `reuses`: a batch's histograms are good until the next batch ends, and are then filled anew: no batch costs memory. `limits`: of the
-   * replies that count as good.
+   * requests that count as good, where their class has none of its own.
    */
-  constructor({ reuses = false, limits }: RecorderOptions = {}) {
+  constructor({ reuses = false, limits, classes }: RecorderOptions = {}) {
     this.#reuses = reuses;
-    this.#limits = limits;
+    this.#limits = classes?.map((each) => each.limits ?? limits) ?? [limits];
+    this.#countsGood = this.#limits.some((each) => each !== undefined);
+    this.#classes = classes?.map(() => new ClassCount());
   }
 
   /**
@@ -113,8 +127,8 @@ export class Recorder {
     this.#rule = null;
   }
 
-  /** `fromDueNs`: the time since the request was due, where it is sent by a schedule. */
-  record(nowNs: number, latencyNs: number, outcome: SendOutcome, fromDueNs?: number): void {
+  /** `fromDueNs`: the time since the request was due, where it is sent by a schedule; `classIndex`: its class, where there are any. */
+  record(nowNs: number, latencyNs: number, outcome: SendOutcome, fromDueNs?: number, classIndex = 0): void {
     if (outcome.ok) this.#unserved = null;
     else if (outcome.kind === 'refused' || outcome.kind === 'reset') {
       this.#unserved ??= { sinceNs: nowNs, message: outcome.message };
@@ -131,10 +145,22 @@ export class Recorder {
       if (outcome.responses !== undefined) this.#responses += outcome.responses;
       if (outcome.endsSequence) this.#sequences++;
       if (outcome.reply !== undefined) this.#countReply(outcome.reply);
-      if (outcome.tokens !== undefined) this.#countTokens(outcome.tokens, latencyNs, fromDueNs);
       if (fromDueNs !== undefined) this.#recordFromDue(fromDueNs);
+      const limits = this.#limits[classIndex];
+      const endToEndNs = fromDueNs ?? latencyNs;
+      const isGood =
+        outcome.tokens === undefined
+          ? limits === undefined || endsWithin(endToEndNs, limits)
+          : this.#countTokens(outcome.tokens, latencyNs, fromDueNs, limits);
+      if (isGood) this.#good++;
+      if (this.#classes !== undefined) {
+        const own = this.#classes[classIndex] as ClassCount;
+        own.latencies.record(endToEndNs);
+        if (isGood) own.good++;
+      }
     } else {
       this.#failed++;
+      if (this.#classes !== undefined) (this.#classes[classIndex] as ClassCount).failed++;
       this.#countFailure(outcome.kind, outcome.message);
     }
     if (nowNs >= this.#dueNs && this.#succeeded + this.#failed >= this.#needed) this.#close(nowNs);
@@ -182,12 +208,15 @@ export class Recorder {
     this.#sequences = 0;
     this.#replies = undefined;
     this.#clientTimes = undefined;
-    const [latencies, fromDue, tokens] = this.#spare;
-    this.#spare = this.#reuses ? [this.#latencies, this.#fromDue, this.#tokens] : [];
+    this.#good = 0;
+    const [latencies, fromDue, tokens, classes] = this.#spare;
+    this.#spare = this.#reuses ? [this.#latencies, this.#fromDue, this.#tokens, this.#classes] : [];
     this.#latencies = emptied(latencies) ?? new LatencyHistogram();
     this.#fromDue = emptied(fromDue);
     tokens?.reset();
     this.#tokens = tokens;
+    for (const each of classes ?? []) each.reset();
+    this.#classes = classes ?? this.#classes?.map(() => new ClassCount());
     this.#openFailures = [];
   }
 
@@ -203,6 +232,8 @@ export class Recorder {
       ...(this.#fromDue?.count && { fromDue: this.#fromDue }),
       ...(this.#replies && { replies: this.#replies.tally }),
       ...(this.#tokens?.ttft.count && { tokens: this.#tokens }),
+      ...(this.#countsGood && { good: this.#good }),
+      ...(this.#classes && { classes: this.#classes }),
       ...(this.#clientTimes && { clientTimes: { ...this.#clientTimes } }),
     };
     for (const { kind, message, count } of this.#openFailures) {
@@ -228,9 +259,14 @@ export class Recorder {
     this.#fromDue.record(ns);
   }
 
-  #countTokens(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined): void {
+  #countTokens(
+    reply: TokenReply,
+    latencyNs: number,
+    fromDueNs: number | undefined,
+    limits: RequestLimits | undefined,
+  ): boolean {
     this.#tokens ??= new TokenCount();
-    this.#tokens.add(reply, latencyNs, fromDueNs, this.#limits);
+    return this.#tokens.add(reply, latencyNs, fromDueNs, limits);
   }
 
   #countReply(reply: HttpReply): void {

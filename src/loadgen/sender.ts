@@ -1,14 +1,15 @@
 import { type Alarm, sleepingAlarm } from '../base/alarm.ts';
 import type { Clock } from '../base/clock.ts';
+import { TrituneError } from '../base/errors.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import { Conversations } from './conversations.ts';
 import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './pacing/open-loop.ts';
 import { dealt, limited, pacerOf, type Schedule } from './pacing/pacers.ts';
 import { type Part, shareOf, whole } from './pacing/part.ts';
 import type { Recorder } from './recorder.ts';
-import { requestCycle } from './request-cycle.ts';
+import { requestTurns } from './request-turns.ts';
 import { partOfRule, type SequenceRule, Sequences } from './sequences.ts';
-import type { TokenLimits } from './token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from './types.ts';
 
 /** The load of one level, in a form that can be sent to another thread. */
@@ -23,8 +24,8 @@ export interface SendOrder {
   readonly openLoop?: Partial<OpenLoopRule> | undefined;
   /** In all; without it the traffic goes on until it is drained. */
   readonly mostRequests?: number | undefined;
-  /** Of the replies of a language model that count as good; without it none is counted. */
-  readonly limits?: TokenLimits | undefined;
+  /** Of the requests that count as good, where their class has no limits of its own. Without any limits none is counted. */
+  readonly limits?: RequestLimits | undefined;
 }
 
 /** By what it is sent. */
@@ -54,6 +55,7 @@ export interface Sender {
  * share is sent: all parts together send exactly the order.
  */
 export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
+  checkClasses(order);
   if (order.requests.holdsConversations) {
     const conversations = new Conversations(means.transport, order.requests, means.clock, part);
     return loopOf(order, { ...means, transport: conversations }, recorder, part);
@@ -80,6 +82,16 @@ export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder,
   };
 }
 
+/** Errors: UNSUPPORTED for classes of requests that follow each other in streams: which one is sent is then not for the plan to say. */
+function checkClasses({ sequences, requests: { model, classes = [], holdsConversations } }: SendOrder): void {
+  if (classes.length < 2 || !(sequences || holdsConversations)) return;
+  throw new TrituneError(
+    'UNSUPPORTED',
+    `'${model}' takes sequences or conversations, whose requests are of one class`,
+    'leave one class for this model',
+  );
+}
+
 function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part): Sender {
   return order.level.mode === 'concurrency'
     ? closedLoop(order, means, recorder, part)
@@ -89,10 +101,10 @@ function loopOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Pa
 function closedLoop(order: SendOrder, { transport, clock }: SendMeans, recorder: Recorder, part: Part): Sender {
   const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
   const most = Number.isFinite(mostRequests) ? shareOf(mostRequests, part) : mostRequests;
-  const loop = new ClosedLoop(transport, requestCycle(transport, requests, part), recorder, clock, most);
+  const loop = new ClosedLoop(transport, requestTurns(transport, requests, part), recorder, clock, most);
   const concurrency = shareOf(level.value, part);
   return {
-    start: () => loop.setConcurrency(concurrency),
+    start: (startNs = clock.nowNs()) => loop.startAt(startNs, concurrency),
     get sent() {
       return loop.sent;
     },
@@ -107,11 +119,11 @@ function openLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: 
   const { requests, level, mostRequests = Number.POSITIVE_INFINITY } = order;
   const { transport, clock, alarm = sleepingAlarm(clock) } = means;
   const { maxInFlight, lateNs } = { ...defaultOpenLoopRule, ...order.openLoop };
-  const pacer = limited(pacerOf(order.schedule ?? { kind: 'constant', perSecond: level.value }), {
-    requests: mostRequests,
-  });
+  const schedule = order.schedule ?? { kind: 'constant' as const, perSecond: level.value };
+  const pacer = limited(pacerOf(schedule), { requests: mostRequests });
+  const plan = schedule.kind === 'arrivals' ? schedule.plan : undefined;
   return new OpenLoop(
-    { transport, nextRequest: requestCycle(transport, requests, part), recorder },
+    { transport, recorder, ...requestTurns(transport, requests, part, plan) },
     { clock, alarm },
     dealt(pacer, part),
     { maxInFlight: shareOf(maxInFlight, part), lateNs },

@@ -1,18 +1,8 @@
 import { NS_PER_S } from '../base/units.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { LatencyHistogram, type PackedHistogram } from '../stats/histogram.ts';
+import { isWithin } from './request-limits.ts';
 import type { TokenCounter, TokenReply } from './token-reply.ts';
-
-/** What a request must keep to be a good one, in nanoseconds. A limit that is absent is none. */
-export interface TokenLimits {
-  /** From the time due, where the request had one. */
-  readonly ttftNs?: number;
-  /** No gap between pieces of the reply is longer. */
-  readonly itlNs?: number;
-  /** A reply of one token keeps it. */
-  readonly tpotNs?: number;
-  /** To the end of the reply; from the time due, where the request had one. */
-  readonly e2eNs?: number;
-}
 
 const times = ['ttft', 'ttftFromDue', 'itl', 'tpot'] as const;
 type Time = (typeof times)[number];
@@ -36,8 +26,6 @@ interface Sums {
   /** Output tokens per second that each user saw while tokens came, added up, and the replies with such a figure. */
   readonly userRates: number;
   readonly users: number;
-  /** Replies within all limits; 0 without limits. */
-  readonly good: number;
   /** Replies by who counted their tokens. */
   readonly countedBy: Readonly<Record<TokenCounter, number>>;
 }
@@ -61,10 +49,12 @@ export class TokenCount implements TokenTally {
   cachedAmong = 0;
   userRates = 0;
   users = 0;
-  good = 0;
 
-  /** `latencyNs`: of the whole reply, from its sending; `fromDueNs`: from the time it was due, where it had one. */
-  add(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined, limits: TokenLimits | undefined): void {
+  /**
+   * Counts a reply, and tells whether it keeps the limits. `latencyNs`: of the whole reply, from its sending; `fromDueNs`: from the time it was
+   * due, where it had one, from which TTFT and end count then. A reply of one token keeps any limit on TPOT.
+   */
+  add(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined, limits: RequestLimits | undefined): boolean {
     const { firstNs, gapsNs, inputTokens, outputTokens, cachedTokens } = reply;
     const waitedNs = fromDueNs === undefined ? 0 : fromDueNs - latencyNs;
     this.ttft.record(firstNs);
@@ -88,7 +78,7 @@ export class TokenCount implements TokenTally {
     }
     this.countedBy[reply.countedBy]++;
     const seen = { ttftNs: firstNs + waitedNs, itlNs: longestNs, tpotNs: tpotNs ?? 0, e2eNs: latencyNs + waitedNs };
-    if (limits !== undefined && isWithin(seen, limits)) this.good++;
+    return limits === undefined || isWithin(seen, limits);
   }
 
   /** Adds all of the other's replies. */
@@ -96,7 +86,7 @@ export class TokenCount implements TokenTally {
     for (const time of times) this[time].merge(other[time]);
     mergeLengths(this.input, other.input);
     mergeLengths(this.output, other.output);
-    for (const sum of ['cachedTokens', 'cachedAmong', 'userRates', 'users', 'good'] as const) this[sum] += other[sum];
+    for (const sum of ['cachedTokens', 'cachedAmong', 'userRates', 'users'] as const) this[sum] += other[sum];
     for (const counter of ['usage', 'tokenizer', 'pieces'] as const)
       this.countedBy[counter] += other.countedBy[counter];
   }
@@ -107,15 +97,9 @@ export class TokenCount implements TokenTally {
     Object.assign(this.input, newLengths());
     Object.assign(this.output, newLengths());
     Object.assign(this.countedBy, { usage: 0, tokenizer: 0, pieces: 0 });
-    Object.assign(this, { cachedTokens: 0, cachedAmong: 0, userRates: 0, users: 0, good: 0 });
+    Object.assign(this, { cachedTokens: 0, cachedAmong: 0, userRates: 0, users: 0 });
   }
 }
-
-const isWithin = (seen: Required<TokenLimits>, { ttftNs, itlNs, tpotNs, e2eNs }: TokenLimits): boolean =>
-  (ttftNs === undefined || seen.ttftNs <= ttftNs) &&
-  (itlNs === undefined || seen.itlNs <= itlNs) &&
-  (tpotNs === undefined || seen.tpotNs <= tpotNs) &&
-  (e2eNs === undefined || seen.e2eNs <= e2eNs);
 
 type Lengths = { -readonly [K in keyof LengthSums]: LengthSums[K] };
 
@@ -151,7 +135,6 @@ const withTimes = <From, To>(
   cachedAmong: tally.cachedAmong,
   userRates: tally.userRates,
   users: tally.users,
-  good: tally.good,
   countedBy: tally.countedBy,
 });
 

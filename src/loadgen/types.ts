@@ -1,3 +1,4 @@
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { TlsOptions } from '../triton/wire/tls.ts';
 import type { Prompt } from './prompts/prompt.ts';
 import type { TokenReply } from './token-reply.ts';
@@ -72,14 +73,27 @@ export interface OutputTensor {
   readonly shape?: readonly number[];
 }
 
-/** The requests that are sent in turn, over and over: at least one, all of one model and with equally many samples. */
+/** Requests that are counted by themselves, and held to limits of their own. */
+export interface RequestClass {
+  readonly name: string;
+  /** What a good request of the class keeps; those of the whole order where absent. Limits that are all absent are kept by every success. */
+  readonly limits?: RequestLimits;
+  /** Number of its requests in the set; at least one. */
+  readonly requests: number;
+}
+
+/** The requests that are sent in turn, over and over: at least one, all of one model. */
 export interface RequestSet {
   readonly model: string;
   readonly version: string;
+  /** Samples in each request; where classes differ in that, the mean over the requests as they are sent. */
   readonly batch: number;
+  /** Those of each class together, in the order of the classes, where there are classes. */
   readonly requests: readonly InferRequest[];
   /** Number of requests of each stream, in their order; absent: one stream. */
   readonly streamLengths?: readonly number[];
+  /** Absent: the requests are of one kind, and counted together only. */
+  readonly classes?: readonly RequestClass[];
   /** The streams are conversations with a language model: each turn follows the reply of the one before, and has it in its history. */
   readonly holdsConversations?: true;
 }

@@ -4,12 +4,13 @@ import { believingPosterior, type Hypothesis, type Normal, type Reading } from '
 import { type Interval, timesInterval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
+import { isTokenRate, readTokenFigure, type TokensRead } from './continuous/token-figures.ts';
 import type { Choice } from './modelled-config.ts';
 import { type ModelPart, WHOLE } from './parts.ts';
 import { kernelOf, type Place, placeOf, SETTING_DISTANCES } from './places.ts';
 import { type FigureName, figureNamed, isTokenFigure, type PlainFigureName, simulatedFigure } from './simulated.ts';
 import type { Measured, Simulator } from './simulator.ts';
-import { isTokenRate, readTokenFigure, type TokensRead } from './token-figures.ts';
+import { readGoodput } from './workloads/goodput.ts';
 
 /**
  * A figure as a logarithm, or a weighted sum of such. `shared` is the signed part of its standard deviation that is due to uncertain
@@ -107,15 +108,17 @@ const frontIn = (measurement: Measurement, front: string): Read | undefined =>
   measurement.fronts ? measurement.fronts.find(({ model }) => model === front) : measurement;
 
 /** What figures are read from. */
-type Read = Pick<Measurement, 'throughput' | 'budgetLatencyMs' | 'latencyMs' | 'openLoop'> & TokensRead;
+type Read = Pick<Measurement, 'throughput' | 'goodput' | 'budgetLatencyMs' | 'latencyMs' | 'openLoop'> & TokensRead;
 
 /** Tells of a figure whether it is a rate; else it is a time. */
-const isRate = (figure: PlainFigureName): boolean => figure === 'throughput' || isTokenRate(figure);
+const isRate = (figure: PlainFigureName): boolean =>
+  figure === 'throughput' || figure === 'goodput' || isTokenRate(figure);
 
 /** Returns a measured figure with its interval; of a percentile without one the interval of the budgeted one, which has about its width. */
 function readFigure(figure: PlainFigureName, measurement: Read): Interval | undefined {
   if (isTokenFigure(figure)) return readTokenFigure(figure, measurement);
   if (figure === 'throughput') return measurement.throughput;
+  if (figure === 'goodput') return readGoodput(measurement);
   const { value, low, high } = measurement.budgetLatencyMs;
   if (figure === 'latency') return { value, low, high };
   return timesInterval({ value, low, high }, latenciesOf(measurement)[latencyFields[figure]] / value);

@@ -1,3 +1,4 @@
+import { busyBeside, instancesPerDevice } from '../queueing/batcher-policy.ts';
 import { affineLaw, type ServiceLaw } from '../queueing/service-law.ts';
 import type { Candidate } from '../space/types.ts';
 import type { Normal, Reading } from '../stats/gaussian-process.ts';
@@ -70,7 +71,8 @@ export function executionLawsOf(
   const level = levelled(points, factors);
 
   const correctedLines = new Map<string, CorrectedLine>();
-  const correctedLineFor = ({ settingsKey, policy: { instances }, largestBatch }: Choice): CorrectedLine => {
+  const correctedLineFor = ({ settingsKey, policy, largestBatch }: Choice): CorrectedLine => {
+    const instances = instancesPerDevice(policy);
     const isSingle = largestBatch === 1;
     const key = `${settingsKey} ${instances} ${isSingle}`;
     const correctedLine =
@@ -80,7 +82,7 @@ export function executionLawsOf(
   };
   const known = new Map<string, ServiceLaw>();
   const rough = (choice: Choice): ServiceLaw => {
-    const key = `${choice.settingsKey} ${choice.policy.instances} ${choice.largestBatch}`;
+    const key = `${choice.settingsKey} ${instancesPerDevice(choice.policy)} ${choice.largestBatch}`;
     const law = known.get(key) ?? lawFor(choice, correctedLineFor(choice), factorOf(choice));
     known.set(key, law);
     return law;
@@ -90,8 +92,8 @@ export function executionLawsOf(
     of: rough,
     uncertainty(choice, batchSize, busyInstances) {
       const { settingsKey, policy, largestBatch } = choice;
-      const busy = Math.round(busyInstances / BUSY_STEP) * BUSY_STEP;
-      const key = `${settingsKey} ${policy.instances} ${largestBatch === 1} ${batchSize} ${busy}`;
+      const busy = Math.round(busyBeside(policy, busyInstances) / BUSY_STEP) * BUSY_STEP;
+      const key = `${settingsKey} ${instancesPerDevice(policy)} ${largestBatch === 1} ${batchSize} ${busy}`;
       const work = { largestBatch, batchSize, busyInstances: busy };
       const uncertainty =
         uncertainties.get(key) ??
@@ -106,9 +108,9 @@ export function executionLawsOf(
   };
 }
 
-/** Returns the mean execution times of a choice by batch size, with the instances and the executions around them. */
+/** Returns the mean execution times of a choice by batch size, with the instances on one device and the executions around them. */
 export function pointsOf({ choice, observations }: Observed): Point[] {
-  const { instances } = choice.policy;
+  const instances = instancesPerDevice(choice.policy);
   return observations.flatMap((observation) => {
     const company = (seenExecutions(observation)?.meanBatch ?? 1) / observation.samplesPerRequest;
     return servicePoints(observation).map((point): Point => ({ ...point, instances, company }));

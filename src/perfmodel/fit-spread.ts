@@ -1,6 +1,7 @@
 import type { ServiceLaw } from '../queueing/service-law.ts';
-import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import { simulate } from '../queueing/simulate.ts';
 import type { Observation } from './observation.ts';
+import { playedAgain } from './played-again.ts';
 
 const SPREADS = [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4];
 /** Observations that are simulated, spread evenly over their list. */
@@ -42,9 +43,9 @@ export function fitSpread(explained: readonly Explained[]): number {
 
 /** Returns the robust loss of one observation's p99. */
 function miss(law: ServiceLaw, observation: Observation): number {
-  const { policy, concurrency, samplesPerRequest, roundTripNs, latencyNs } = observation;
-  const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs: Math.max(0, roundTripNs) } as const;
-  const extent = { warmUpRequests: 2 * concurrency, requests: enoughRequests(REQUESTS, concurrency), seed: SEED };
+  const { policy, roundTripNs, latencyNs } = observation;
+  const lengths = { mostWarmUp: Number.POSITIVE_INFINITY, requests: REQUESTS, seed: SEED };
+  const { traffic, extent } = playedAgain(observation, Math.max(0, roundTripNs), lengths);
   const { p99 } = simulate(policy, law, traffic, extent).latencyNs;
   return Math.log1p((Math.log(p99 / latencyNs.p99) / USUAL_MISS) ** 2);
 }

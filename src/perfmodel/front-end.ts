@@ -1,7 +1,9 @@
+import { instancesPerDevice } from '../queueing/batcher-policy.ts';
 import type { ServiceLaw } from '../queueing/service-law.ts';
-import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import { simulate } from '../queueing/simulate.ts';
 import { type Observation, seenExecutions } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
+import { playedAgain } from './played-again.ts';
 
 /** An observation with the service law of its choice. */
 export interface Explained {
@@ -56,13 +58,23 @@ export function fitFrontEnd(
 }
 
 /**
- * Returns the largest mean number of busy instances, where others were idle although requests for a further batch were waiting; undefined
+ * Returns the largest mean number of busy instances of one device, where others were idle although requests for a further batch were waiting; undefined
  * otherwise.
  */
 function turnsAmong(explained: readonly Explained[]): number | undefined {
   const seen = explained.flatMap(({ observation }) => {
     const executions = seenExecutions(observation);
-    return executions ? [{ ...executions, instances: observation.policy.instances }] : [];
+    const { policy } = observation;
+    const { devices = 1 } = policy;
+    if (!executions) return [];
+    const { meanBusy, batchesInFlight } = executions;
+    return [
+      {
+        meanBusy: meanBusy / devices,
+        batchesInFlight: batchesInFlight / devices,
+        instances: instancesPerDevice(policy),
+      },
+    ];
   });
   const most = Math.max(1, Math.ceil(Math.max(...seen.map(({ meanBusy }) => meanBusy)) - ROUNDING));
   const isIdle = seen.some(({ instances, batchesInFlight }) => Math.min(instances, batchesInFlight - 1) > most);
@@ -97,14 +109,14 @@ function fitWith(
 }
 
 function miss({ observation, law }: Explained, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
-  const { policy, concurrency, samplesPerRequest, requestsPerSecond, latencyNs } = observation;
-  const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs } as const;
-  const extent = {
-    warmUpRequests: Math.min(MOST_WARM_UP, 2 * concurrency),
-    requests: enoughRequests(REQUESTS, concurrency),
-    seed: 1,
-  };
-  const found = simulate(policy, { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) }, traffic, extent);
+  const { policy, requestsPerSecond, latencyNs } = observation;
+  const again = playedAgain(observation, roundTripNs, { mostWarmUp: MOST_WARM_UP, requests: REQUESTS, seed: 1 });
+  const found = simulate(
+    policy,
+    { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) },
+    again.traffic,
+    again.extent,
+  );
   const rate = Math.log(found.requestsPerSecond / requestsPerSecond);
   const middle = Math.log(found.latencyNs.p50 / latencyNs.p50);
   const batch = Math.log(found.meanBatchSize / (seenExecutions(observation)?.meanBatch ?? found.meanBatchSize));

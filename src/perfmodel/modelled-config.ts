@@ -2,7 +2,7 @@ import { canonicalJson } from '../base/json.ts';
 import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Candidate, CandidateShape } from '../space/types.ts';
-import { settingsKeyOf } from './settings-key.ts';
+import { placesOf, settingsKeyOf } from './settings-key.ts';
 
 /** A candidate as the performance model sees it. */
 export interface Choice {
@@ -71,7 +71,8 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
     clientBatch: null,
     settingsKey,
     settings: settingsOf(settingsKey, candidate.shape),
-    key: all.map(({ key }) => key).join(' '),
+    // Models on one GPU slow each other: which GPUs a model is on matters beside others.
+    key: all.map(({ key, candidate: { shape } }) => `${key} ${placesOf(shape.groups)}`).join(' '),
     members,
   };
 }
@@ -105,6 +106,7 @@ function ownChoice(candidate: Candidate): Choice {
   const key = canonicalJson([
     settingsKey,
     policy.instances,
+    policy.devices ?? 1,
     largestBatch,
     delayUs,
     [...preferred],

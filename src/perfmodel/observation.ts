@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../base/units.ts';
-import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
+import { type BatcherPolicy, busyBeside } from '../queueing/batcher-policy.ts';
 
 /** What a server's statistics say of one measurement in a closed loop. */
 export type Observation = {
@@ -7,6 +7,8 @@ export type Observation = {
   readonly settingsKey: string;
   readonly policy: BatcherPolicy;
   readonly concurrency: number;
+  /** What arrived, where it was no closed loop and is known, or an excerpt of that. */
+  readonly arrivalsNs?: Float64Array;
   readonly samplesPerRequest: number;
   readonly requestsPerSecond: number;
   /** Latency as clients measured it. */
@@ -25,7 +27,7 @@ type ObservedBatch = {
   readonly meanExecutionNs: number;
 };
 
-/** A mean execution time, and the mean number of busy instances during such an execution, itself included. */
+/** A mean execution time, and the mean number of instances that were busy on its device during such an execution, itself included. */
 export type ServicePoint = {
   readonly settingsKey: string;
   readonly batchSize: number;
@@ -65,7 +67,7 @@ function busyDuringExecution(observation: Observation): number {
   const seen = seenExecutions(observation);
   if (!seen) return 1;
   const most = Math.max(1, Math.min(observation.policy.instances, seen.batchesInFlight));
-  return 1 + (most - 1) * Math.min(1, seen.meanBusy / most);
+  return busyBeside(observation.policy, 1 + (most - 1) * Math.min(1, seen.meanBusy / most));
 }
 
 /** Totals over all executions of an observation. */

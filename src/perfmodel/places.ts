@@ -61,6 +61,7 @@ function placeInNetwork(
     const load = loads?.get(stage);
     return [
       (weight * Math.log2(load ? Math.max(LEAST_BUSY, load.busyInstances) : policy.instances)) / 1.5,
+      (weight * Math.log2(policy.devices ?? 1)) / 1.5,
       (weight * Math.log2(load?.meanBatch ?? Math.min(largestBatch, inFlight))) / 2,
       largestBatch > 1 && longestDelayUs > 0 ? weight * Math.sqrt(delayUs / longestDelayUs) : 0,
       (weight * Math.log2(largestBatch / Math.min(largestBatch, ...policy.preferredBatchSizes))) / 2,
@@ -105,6 +106,7 @@ function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Plac
   return {
     coordinates: [
       Math.log2(Math.min(policy.instances, level)) / 1.5,
+      Math.log2(policy.devices ?? 1) / 1.5,
       Math.log2(Math.min(largestBatch, level * clientBatch)) / 2,
       waits ? Math.sqrt(delayUs / longestDelayUs) : 0,
       Math.log2(level * clientBatch) / 1.5,

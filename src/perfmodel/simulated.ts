@@ -1,8 +1,10 @@
 import { nsToMs } from '../base/units.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import type { ClientFigures, ModelFigures } from '../queueing/tally.ts';
+import { type TokenFigureName, tokenFigureNames } from './continuous/token-figures.ts';
 import type { Choice } from './modelled-config.ts';
-import { type TokenFigureName, tokenFigureNames } from './token-figures.ts';
+import { chanceWithin, leastGoodput } from './workloads/goodput.ts';
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated extends SimulatedFigures {
@@ -13,6 +15,8 @@ export interface Simulated extends SimulatedFigures {
 /** Figures of all requests, or of those to one model. */
 export interface SimulatedFigures {
   readonly throughput: number;
+  /** Requests per second that keep all limits of their class; absent where none are known. */
+  readonly goodput?: number;
   readonly latency: number;
   readonly 'latency-avg': number;
   readonly 'latency-p50': number;
@@ -40,6 +44,7 @@ export function figureNamed(name: string): { readonly figure: PlainFigureName; r
 const figureNames: ReadonlySet<string> = new Set([
   ...tokenFigureNames,
   'throughput',
+  'goodput',
   'latency',
   'latency-avg',
   'latency-p50',
@@ -108,15 +113,22 @@ export function memoizedRuns<R extends SimulatedRun>(
   };
 }
 
-/** Returns the figures of a simulation in the units of metrics. */
+/** What figures of a simulation are taken for. */
+export interface FigureOptions {
+  readonly percentile: number;
+  readonly limits?: RequestLimits | undefined;
+}
+
+/** Returns the figures of a simulation in the units of metrics. `limits`: of requests that count as good. */
 export function figuresOf(
   { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
   samplesPerRequest: number,
-  percentile: number,
+  { percentile, limits }: FigureOptions,
 ): SimulatedFigures {
   const rank = Math.max(0, Math.ceil((percentile / 100) * latenciesNs.length) - 1);
   return {
     throughput: requestsPerSecond * samplesPerRequest,
+    ...(limits && { goodput: goodRateOf(latenciesNs, requestsPerSecond, limits) }),
     latency: nsToMs(latenciesNs[rank] as number),
     'latency-avg': nsToMs(latencyNs.mean),
     'latency-p50': nsToMs(latencyNs.p50),
@@ -124,6 +136,13 @@ export function figuresOf(
     'latency-p95': nsToMs(latencyNs.p95),
     'latency-p99': nsToMs(latencyNs.p99),
   };
+}
+
+/** Requests of tensors have no time but that to their end. */
+function goodRateOf(latenciesNs: Float64Array, requestsPerSecond: number, { e2eNs }: RequestLimits): number {
+  if (e2eNs === undefined) return requestsPerSecond;
+  const good = latenciesNs.reduce((sum, ns) => sum + chanceWithin(ns / e2eNs), 0) / Math.max(1, latenciesNs.length);
+  return Math.max(leastGoodput(requestsPerSecond), requestsPerSecond * good);
 }
 
 /** Returns the mean uncertainty over batch sizes, weighted by the time that their executions take. */

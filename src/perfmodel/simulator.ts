@@ -2,14 +2,16 @@ import { median } from 'simple-statistics';
 import { NS_PER_MS, NS_PER_S } from '../base/units.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
+import { busyBeside } from '../queueing/batcher-policy.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../queueing/service-law.ts';
-import { enoughRequests, simulate } from '../queueing/simulate.ts';
+import { enoughRequests, type SimulationOptions, simulate } from '../queueing/simulate.ts';
+import type { Simulation } from '../queueing/tally.ts';
 import type { Traffic } from '../queueing/traffic.ts';
 import type { Candidate } from '../space/types.ts';
+import { hasLimits, type StudyWorkloads } from '../workload/study-workloads.ts';
 import { USUAL_PER_SAMPLE } from './affine-line.ts';
 import { atClientBatch, type Choice, choiceOf, largestRequest } from './modelled-config.ts';
-import type { Observation } from './observation.ts';
-import { isModelled, observationsOf } from './observations.ts';
 import type { WithoutParts } from './parts.ts';
 import { type ServiceTimes, serviceTimesOf } from './service-times.ts';
 import {
@@ -17,9 +19,13 @@ import {
   meanUncertainty,
   memoizedRuns,
   type Simulated,
+  type SimulatedFigures,
   type SimulatedRun,
   type StageLoad,
 } from './simulated.ts';
+import { observe } from './workloads/observe.ts';
+import { loadsAt, trafficUnder } from './workloads/offered-load.ts';
+import { figuresUnder, robustRun } from './workloads/robust-figures.ts';
 
 /** A choice with its measurements. */
 export interface Measured {
@@ -58,6 +64,8 @@ export interface Simulator {
   readonly stageShares: ReadonlyMap<string, number> | null;
   /** How each model of a network is used at that level; null where the choice cannot serve such requests. Absent for one model alone. */
   stageLoads?(choice: Choice, level: number): ReadonlyMap<string, StageLoad> | null;
+  /** It simulates the requests that keep their limits (`Simulated.goodput`). */
+  readonly goodput?: true;
   /** It simulates figures of tokens as well (`Simulated.tokens`). */
   readonly tokens?: true;
   /** Says what holds a network back, and what one more instance would do; null for one model alone. */
@@ -95,14 +103,20 @@ export interface SimulatorOptions {
   /** The percentile of `latency`. */
   readonly percentile: number;
   readonly seed: number;
+  /** What a good request keeps; absent: no goodput is simulated but that of an engine, where every request is good. */
+  readonly limits?: RequestLimits | undefined;
   /** Requests of one simulation; with fewer the tail is less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
+  /** What arrives at a level, in place of evenly spaced requests. */
+  readonly workloads?: StudyWorkloads | undefined;
   /** Prior execution time of a candidate relative to others; of several models that of one of them. 1 when absent. */
   readonly expectedTime?: ((candidate: Candidate, model?: string) => number) | undefined;
 }
 
 const REQUESTS = 400;
+/** Arrivals of one simulation under a workload: with fewer its bursts and its tail are less certain. */
+const MOST_ARRIVALS = 1600;
 /** Requests of a warm-up, at most. */
 const MOST_WARM_UP = 400;
 
@@ -110,24 +124,12 @@ const MOST_WARM_UP = 400;
 export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
   const observed = measured.map(({ choice, measurements }) => ({
     choice,
-    observations: observe(choice, measurements),
+    observations: observe(choice, measurements, options.workloads),
   }));
   const serviceTimes = serviceTimesOf(observed, options.without, options.expectedTime);
   if (!serviceTimes) return guessed(measured, options);
   const samples = median(observed.flatMap(({ observations }) => observations.map((each) => each.samplesPerRequest)));
   return simulated(serviceTimes.of, serviceTimes.uncertainty, samples, serviceTimes.roundTripNs, options);
-}
-
-/** Returns the observations of a choice. An open loop counts as the closed loop with as many requests in flight, by Little's law. */
-function observe(choice: Choice, measurements: readonly Measurement[]): Observation[] {
-  const closed = measurements.map((each) => {
-    if (each.level.mode === 'concurrency') return each;
-    const inFlight = Math.max(1, Math.round((each.throughput.value * each.latencyMs.avg) / 1e3));
-    return { ...each, level: { mode: 'concurrency' as const, value: inFlight } };
-  });
-  return isModelled(choice.candidate.shape)
-    ? observationsOf({ candidate: choice.candidate, measurements: closed })
-    : [];
 }
 
 function slowed(law: ServiceLaw, factor: number): ServiceLaw {
@@ -174,23 +176,45 @@ function simulated(
   uncertaintyOf: ServiceTimes['uncertainty'],
   usualSamples: number,
   roundTripNs: number,
-  { mode, percentile, seed, requests: most = REQUESTS }: SimulatorOptions,
+  { mode, percentile, seed, limits, requests: most = REQUESTS, workloads }: SimulatorOptions,
 ): ModelSimulator {
-  const run = (choice: Choice, level: number): SimulatedRun | null => {
-    const samplesPerRequest = choice.clientBatch ?? usualSamples;
-    if (samplesPerRequest > largestRequest(choice)) return null;
+  const simulateUnder = (
+    choice: Choice,
+    traffic: Traffic,
+    extent: Omit<SimulationOptions, 'seed'>,
+    figures: FiguresIn,
+  ) => {
     const law = lawFor(choice);
-    const traffic = trafficOf(mode, level, { samplesPerRequest, roundTripNs, requests: most });
-    const isClosed = mode === 'concurrency';
-    const warmUpRequests = isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100;
-    const requests = isClosed ? enoughRequests(most, level) : most;
-    const found = simulate(choice.policy, law, traffic, { warmUpRequests, requests, seed });
+    const found = simulate(choice.policy, law, traffic, { ...extent, seed });
     return {
-      predicted: figuresOf(found, samplesPerRequest, percentile),
+      predicted: figures(found),
       meanBatch: found.meanBatchSize,
       largestBatch: found.executions.findLastIndex((count) => count > 0),
       uncertainty: meanUncertainty(found, law, (batch) => uncertaintyOf(choice, batch, found.busyInstances)),
     };
+  };
+  const run = (choice: Choice, level: number): SimulatedRun | null => {
+    const samplesPerRequest = choice.clientBatch ?? usualSamples;
+    if (samplesPerRequest > largestRequest(choice)) return null;
+    const kind = { samplesPerRequest, roundTripNs };
+    if (workloads)
+      return robustRun(
+        workloads,
+        loadsAt(workloads, level, MOST_ARRIVALS).map((load) => {
+          const extent = { warmUpRequests: 0, requests: load.plan.arrivalsNs.length };
+          return simulateUnder(choice, trafficUnder(load, kind), extent, (found) =>
+            figuresUnder(load, found, samplesPerRequest, { percentile, limits }),
+          );
+        }),
+      );
+    const isClosed = mode === 'concurrency';
+    const extent = {
+      warmUpRequests: isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100,
+      requests: isClosed ? enoughRequests(most, level) : most,
+    };
+    return simulateUnder(choice, trafficOf(mode, level, { ...kind, requests: most }), extent, (found) =>
+      figuresOf(found, samplesPerRequest, { percentile, limits }),
+    );
   };
   const runs = memoizedRuns(run);
   return {
@@ -198,6 +222,7 @@ function simulated(
     uncertainty: (choice, level) => runs.at(choice, level)?.uncertainty ?? 0,
     lawOf: lawFor,
     stageShares: null,
+    ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
     mostThroughput: (choice, level) => {
       if (mode !== 'concurrency') return Number.POSITIVE_INFINITY;
       const samplesPerRequest = choice.clientBatch ?? usualSamples;
@@ -213,7 +238,8 @@ function simulated(
       let best = 0;
       for (let batch = Math.max(choice.largestBatch, whole); batch >= 1; batch = Math.floor(batch / 2)) {
         const uncertainty = uncertaintyOf(choice, batch, policy.instances);
-        const timeNs = executionNs(lawFor(choice), batch, policy.instances) * Math.exp(-uncertainty);
+        const timeNs =
+          executionNs(lawFor(choice), batch, busyBeside(policy, policy.instances)) * Math.exp(-uncertainty);
         const rate = (instances * batch) / timeNs;
         best = Math.max(best, timeNs <= limitNs ? rate : rate / 1e3);
       }
@@ -221,6 +247,8 @@ function simulated(
     },
   };
 }
+
+type FiguresIn = (found: Simulation) => SimulatedFigures;
 
 function trafficOf(
   mode: LoadLevel['mode'],

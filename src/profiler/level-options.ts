@@ -6,8 +6,8 @@ import type { OpenLoopRule } from '../loadgen/pacing/open-loop.ts';
 import type { Schedule } from '../loadgen/pacing/pacers.ts';
 import type { SendOrder } from '../loadgen/sender.ts';
 import type { SequenceRule } from '../loadgen/sequences.ts';
-import type { TokenLimits } from '../loadgen/token-tally.ts';
 import type { LoadLevel, RequestSet, Transport } from '../loadgen/types.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { ServerStats } from '../triton/types.ts';
 import type { DeviceProbe } from './devices/device-probe.ts';
 import type { EngineProbe } from './devices/engine-metrics.ts';
@@ -45,11 +45,21 @@ export const defaultWindowRule: WindowRule = {
 export const defaultPrecision = 0.03;
 
 /** When windows are enough, and which of them are the measurement. */
-export type StabilityRule = IntervalRule | PerfAnalyzerRule | RequestCountRule;
+export type StabilityRule = IntervalRule | PassesRule | PerfAnalyzerRule | RequestCountRule;
 
 /** Confidence intervals within `precision`, or a clear verdict on the budget; all windows stand for it. */
 export interface IntervalRule {
   readonly kind: 'interval';
+}
+
+/**
+ * Whole passes of a plan of arrivals, so that each of its phases counts for as long as it lasts; the rule for every plan where no other but that of
+ * intervals is asked for.
+ */
+export interface PassesRule {
+  readonly kind: 'passes';
+  /** Absent: as many as last at least five seconds. */
+  readonly passes?: number | undefined;
 }
 
 /**
@@ -148,7 +158,7 @@ export interface LevelOptions {
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
   /** Of a language model's replies that count as good. */
-  readonly limits?: TokenLimits | undefined;
+  readonly limits?: RequestLimits | undefined;
   /** Failed requests that the measurement tolerates; any number if absent. */
   readonly maxErrors?: number | undefined;
   /** Milliseconds to wait for requests in flight at the end. */

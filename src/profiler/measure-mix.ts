@@ -67,6 +67,7 @@ function frontMeasurement(
     model,
     level: own.level,
     throughput: own.throughput,
+    ...(own.goodput && { goodput: own.goodput }),
     latencyMs: own.latencyMs,
     budgetLatencyMs: own.budgetLatencyMs,
     stable: own.stable,

@@ -71,6 +71,25 @@ export interface OpenLoopFigures {
   readonly achievedRate: number;
 }
 
+/** What the requests of one class saw. */
+export interface ClassFigures {
+  readonly name: string;
+  /** Where the classes of several models were measured together. */
+  readonly model?: string;
+  /** Requests that ended, failed ones too. */
+  readonly requests: number;
+  /** Dropped ones among them. */
+  readonly failures: number;
+  /** Successful requests per second. */
+  readonly throughput: Interval;
+  /** Requests per second within all limits of the class; absent where it has none. */
+  readonly goodput?: Interval;
+  /** In an open loop from the time that each request was due. */
+  readonly latencyMs: LatencySummary;
+  /** The percentile that the budget is about; absent where none succeeded. */
+  readonly budgetLatencyMs?: Interval & { readonly percentile: number };
+}
+
 /** Resources that the load generator used. */
 export interface ClientFigures {
   /** CPU microseconds per request: what sending costs, or the whole process's where no thread's own is known (before Node 23.9). */
@@ -92,6 +111,42 @@ export interface ClientFigures {
   readonly bound: boolean;
   readonly reason?: string;
   /** True where others had the CPU that the client lacked, which may pass. */
+  readonly starved?: boolean;
+  /** Each agent by itself, where agents on other machines sent. One of them that was the limit makes `bound` true. */
+  readonly agents?: readonly AgentFigures[];
+}
+
+/** One agent that sent its part of the requests. */
+export interface AgentFigures {
+  /** HOST:PORT */
+  readonly address: string;
+  /** Of tritune. */
+  readonly version: string;
+  /** Cores that it may use, and threads that sent. */
+  readonly cores: number;
+  readonly threads: number;
+  /**
+   * How far its time of day was ahead of this machine's when the windows began, how far it went further ahead until they ended, and how far
+   * either may be off.
+   */
+  readonly clock: {
+    readonly offsetMs: number;
+    readonly uncertaintyMs: number;
+    readonly driftMs: number;
+    readonly driftUncertaintyMs: number;
+  };
+  /** CPU of its busiest thread: 1 is one core. */
+  readonly cpuShare: number;
+  /** The longest that an event loop of its threads kept a due timer waiting, in milliseconds. */
+  readonly eventLoopDelayMs: number;
+  /** What became of the requests that it was to send, as in `openLoop`; absent in a closed loop. */
+  readonly sends?: number;
+  readonly lateSends?: number;
+  readonly droppedSends?: number;
+  readonly sendLatenessP50Us?: number;
+  /** As of the whole client. */
+  readonly bound: boolean;
+  readonly reason?: string;
   readonly starved?: boolean;
 }
 
@@ -120,6 +175,10 @@ export interface Measurement {
    * that were due, times the rate asked for, so that the luck of random arrivals is not in it.
    */
   readonly throughput: Interval;
+  /** Requests per second that met all limits of their class; absent where there are no limits. */
+  readonly goodput?: Interval;
+  /** What each request class saw; absent where there are no classes. */
+  readonly classes?: readonly ClassFigures[];
   readonly latencyMs: LatencySummary;
   /** The percentiles that were asked for besides, by number, from the sending. */
   readonly latencyPercentilesMs?: Readonly<Record<string, number>>;
@@ -192,6 +251,18 @@ export interface Measurement {
   readonly tokens?: TokenFigures;
   /** Present where the metrics page of a language model's engine was read. */
   readonly engine?: EngineFigures;
+  /**
+   * The figures under each workload, in the study's order, where the study has several: those above are what its rule makes of them
+   * (`workloads/robust-measurement.ts`).
+   */
+  readonly workloads?: readonly WorkloadMeasurement[];
+}
+
+/** The figures under one workload; its level is its own mean rate. */
+export interface WorkloadMeasurement extends Omit<Measurement, 'workloads'> {
+  readonly workload: string;
+  /** How much it counts among the others, above 0. */
+  readonly weight: number;
 }
 
 /** The figures of one model of a mix, at its part of the level. */
@@ -200,6 +271,7 @@ export interface FrontMeasurement
     Measurement,
     | 'level'
     | 'throughput'
+    | 'goodput'
     | 'latencyMs'
     | 'budgetLatencyMs'
     | 'stable'
@@ -218,7 +290,10 @@ export interface FrontMeasurement
 }
 
 /** The profiler's progress, for observers. */
-export type ProfileProgress = { readonly phase: 'warm-up' } | WindowProgress | VoidProgress;
+export type ProfileProgress = ({ readonly phase: 'warm-up' } | WindowProgress | VoidProgress) & {
+  /** Under which workload, where a level is measured under several in turn. */
+  readonly workload?: string;
+};
 
 /** A window was dropped because something held the load generator up in it; `voidWindows` counts those so far. */
 export interface VoidProgress {

@@ -21,7 +21,7 @@ export interface TokenFigures {
   readonly totalTokensPerSecond: Interval;
   /** Output tokens per second that one user sees while tokens come: the mean of 1 / TPOT. */
   readonly outputTokensPerSecondPerUser: number;
-  /** Requests per second that met every limit; absent where there are no limits. */
+  /** The measurement's goodput, also here for the readers of documents: earlier versions had it here alone. */
   readonly goodput?: Interval;
   readonly inputTokens: LengthSummary;
   readonly outputTokens: LengthSummary;

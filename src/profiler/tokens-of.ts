@@ -11,16 +11,16 @@ import type { LengthSummary, TokenFigures } from './token-figures.ts';
 import { inMs, rateOf, writable } from './windows/figures.ts';
 import type { WindowsOutcome } from './windows/outcome.ts';
 
-type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits'>;
+type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile'>;
 
 /**
- * Returns what the counted batches say of a language model; undefined where none of its replies came. `failures`: of the same requests. In an
+ * Returns what the counted batches say of a language model; undefined where none of its replies came. `failures` and `goodput`: of the same requests. In an
  * open loop tokens per second are the requests per second times their mean tokens, so that the luck of arrivals is in neither.
  */
 export function tokensOf(
   { batches, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'rate'>,
   options: TokensAsked,
-  failures: Measurement['failures'],
+  { failures, goodput }: Pick<Measurement, 'failures' | 'goodput'>,
 ): TokenFigures | undefined {
   const whole = allTokens(batches);
   if (whole === undefined) return undefined;
@@ -52,7 +52,7 @@ export function tokensOf(
     outputTokensPerSecond: perSecond(({ output }) => output.sum),
     totalTokensPerSecond: perSecond(({ input, output }) => input.sum + output.sum),
     outputTokensPerSecondPerUser: whole.users > 0 ? whole.userRates / whole.users : 0,
-    ...(options.limits && { goodput: rateOf(batches, ({ tokens }) => tokens?.good ?? 0, options) }),
+    ...(goodput && { goodput }),
     inputTokens: lengthSummary(whole.input),
     outputTokens: lengthSummary(whole.output),
     ...(whole.cachedAmong > 0 && { cachedShare: whole.cachedTokens / whole.cachedAmong }),

@@ -5,6 +5,7 @@ import { MS_PER_S, msToNs } from '../base/units.ts';
 import { type Flow, localFlow } from '../loadgen/flow.ts';
 import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
+import type { ArrivalPlan } from '../workload/arrival-plan.ts';
 import type { LevelOptions } from './level-options.ts';
 
 /** Batches are looked at as they come; errors and refusals so often. */
@@ -22,6 +23,8 @@ export class Traffic {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #options: LevelOptions;
+  /** Plays over and over, where requests are sent by a plan. */
+  readonly plan: ArrivalPlan | undefined;
   /** Ends the pause that is being made. */
   #wake = (): void => undefined;
 
@@ -31,7 +34,9 @@ export class Traffic {
     this.#clock = options.clock;
     this.#signal = options.signal;
     const { level, requests, sequences, openLoop, scheduleAt, limits } = options;
-    const order = { level, requests, sequences, openLoop, limits, mostRequests, schedule: scheduleAt?.(level.value) };
+    const schedule = level.mode === 'request-rate' ? scheduleAt?.(level.value) : undefined;
+    const order = { level, requests, sequences, openLoop, limits, mostRequests, schedule };
+    this.plan = schedule?.kind === 'arrivals' ? schedule.plan : undefined;
     this.#flow = options.openFlow?.(order) ?? localFlow(order, options);
   }
 

@@ -21,20 +21,32 @@ export interface Warmth {
   readonly requestsPerSecond: number;
 }
 
-/** Starts the traffic and warms up; with traffic of its own where an exact number of requests is asked for, which `sentApart` counts. */
+/** What was sent before the traffic began; `warmth` where that was all of the warm-up. */
+export interface Apart {
+  readonly sent: number;
+  readonly warmth: Warmth | null;
+}
+
+const isCounted = ({ stability }: LevelOptions): boolean => stability?.kind === 'request-count';
+
+/** Sends what goes before the traffic: the exact number of requests that is asked for, or those that wake all instances after a load. */
+export async function warmApart(options: LevelOptions, rule: WindowRule): Promise<Apart> {
+  const count = options.warmUpRequests ?? (isCounted(options) ? 0 : undefined);
+  if (count === undefined) return { sent: options.isFresh ? await wakeInstances(options, rule) : 0, warmth: null };
+  const { sent, ...warmth } = await warmUpByCount(options, count);
+  return { sent, warmth };
+}
+
+/** Starts the traffic, and warms up with it where that has not been done apart. */
 export async function startWarm(
   traffic: Traffic,
   options: LevelOptions,
   rule: WindowRule,
+  apart: Apart,
 ): Promise<Warmth & { readonly sentApart: number }> {
-  const isCounted = options.stability?.kind === 'request-count';
-  const count = options.warmUpRequests ?? (isCounted ? 0 : undefined);
-  const woken = count === undefined && options.isFresh ? await wakeInstances(options, rule) : 0;
-  const apart = count === undefined ? null : await warmUpByCount(options, count);
   // A counted window starts its traffic itself: it begins with the first request.
-  if (!isCounted) traffic.start();
-  if (apart === null) return { ...(await warmUp(traffic, options, rule)), sentApart: woken };
-  return { ...apart, sentApart: apart.sent };
+  if (!isCounted(options)) traffic.start();
+  return { ...(apart.warmth ?? (await warmUp(traffic, options, rule))), sentApart: apart.sent };
 }
 
 /**

@@ -11,11 +11,27 @@ export type BatcherPolicy = {
   readonly maxQueueDelayNs: number;
   /** Instances over all groups and devices. */
   readonly instances: number;
+  /** GPUs that the instances are spread over: only those of one slow each other. Absent: one, or nobody says which. */
+  readonly devices?: number;
   /** False: the default scheduler, one execution per request. */
   readonly dynamicBatching: boolean;
   /** True unless a queue policy or priority levels are set: those make Triton form a batch only for an idle instance. */
   readonly prefetch?: boolean;
 };
+
+type Spread = Pick<BatcherPolicy, 'instances' | 'devices'>;
+
+/** Returns the instances on one of the devices, on the average. */
+export const instancesPerDevice = ({ instances, devices = 1 }: Spread): number => instances / devices;
+
+/**
+ * Returns how many instances are busy on the device of one that executes, itself included, where so many are busy in all: each of the others is
+ * there with the same chance.
+ */
+export function busyBeside({ instances, devices = 1 }: Spread, busyInstances: number): number {
+  if (devices === 1 || instances <= 1) return busyInstances;
+  return 1 + ((busyInstances - 1) * Math.max(0, instances / devices - 1)) / (instances - 1);
+}
 
 /** What a model config has to say about batching: the fields of `ModelConfig`, by their own names. */
 type BatchingConfig = {

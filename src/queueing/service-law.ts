@@ -20,7 +20,7 @@ export type ServiceLaw = {
    */
   readonly paddedSizes: readonly number[];
   /**
-   * Executions that run concurrently, at most; further instances wait for their turn, and their requests stay queued. TensorRT's instances
+   * Executions that run concurrently on one device, at most; further instances wait for their turn, and their requests stay queued. TensorRT's instances
    * on one GPU, for example, share a thread. Absent: as many as there are instances.
    */
   readonly atOnce?: number;

@@ -112,7 +112,7 @@ class Run {
     const isCounting = model.isCounting;
     for (let request = first; request < first + count; request++) {
       if (isCounting) {
-        clients.answered(arrivals.sentNs(request), nowNs);
+        clients.answered(arrivals.sentNs(request), nowNs, arrivals.limitNs(request));
         model.served(station.queuedNs[request] as number, startNs, nowNs);
       }
       arrivals.answered(nowNs);

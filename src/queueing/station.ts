@@ -1,6 +1,6 @@
 import type { Random } from '../base/random.ts';
 import { type Batcher, createBatcher } from './batcher.ts';
-import type { BatcherPolicy } from './batcher-policy.ts';
+import { type BatcherPolicy, busyBeside } from './batcher-policy.ts';
 import { grown } from './ring.ts';
 import { executionNs, type ServiceLaw, spreadOf } from './service-law.ts';
 
@@ -24,13 +24,16 @@ export class Station {
   /** By request: when it arrived. */
   queuedNs: Float64Array;
   readonly #spread: () => number;
+  readonly #devices: number;
   #arrived = 0;
   #taken = 0;
   #plannedWakeNs = Number.NaN;
 
   /** `expected`: requests that will come; more may. Throws CONFIG_INVALID for a policy that Triton would refuse. */
   constructor(policy: BatcherPolicy, law: ServiceLaw, random: Random, expected: number) {
-    this.instances = Math.min(policy.instances, law.atOnce ?? policy.instances);
+    const { instances, devices = 1 } = policy;
+    this.instances = law.atOnce === undefined ? instances : Math.min(instances, law.atOnce * devices);
+    this.#devices = devices;
     this.law = law;
     this.batcher = createBatcher({ ...policy, instances: this.instances });
     this.#spread = spreadOf(law.cv, random);
@@ -65,7 +68,12 @@ export class Station {
 
   /** Draws the time of the execution that has just started on the instance, with `running` instances busy, itself included. */
   drawExecutionNs(instance: number, running: number): number {
-    return executionNs(this.law, this.batchSize[instance] as number, running) * this.#spread();
+    return executionNs(this.law, this.batchSize[instance] as number, this.besides(running)) * this.#spread();
+  }
+
+  /** Returns how many of so many busy instances share a device, on the average. */
+  besides(running: number): number {
+    return busyBeside({ instances: this.instances, devices: this.#devices }, running);
   }
 
   /** The execution on the instance has ended. */

@@ -7,6 +7,8 @@ export interface ClientFigures {
   /** Requests answered. */
   readonly requests: number;
   readonly requestsPerSecond: number;
+  /** Requests that kept their limit; all where the traffic has none. */
+  readonly goodRequests: number;
   /** From the client's sending to its receiving the response. */
   readonly latencyNs: {
     readonly mean: number;
@@ -47,6 +49,7 @@ export class ClientTally {
   #latencies: Float64Array;
   #warmUpLeft: number;
   #counted = 0;
+  #good = 0;
   #beginNs = 0;
   #endNs = 0;
 
@@ -80,10 +83,12 @@ export class ClientTally {
     this.#warmUpLeft = Math.min(1, this.#warmUpLeft);
   }
 
-  /** Counts a request; call it only while `isCounting`. */
-  answered(sentNs: number, nowNs: number): void {
+  /** Counts a request, which is a good one within `limitNs`; call it only while `isCounting`. */
+  answered(sentNs: number, nowNs: number, limitNs: number): void {
     if (this.#counted === this.#latencies.length) this.#latencies = grown(this.#latencies);
-    this.#latencies[this.#counted++] = nowNs - sentNs + this.#roundTripNs;
+    const latencyNs = nowNs - sentNs + this.#roundTripNs;
+    this.#latencies[this.#counted++] = latencyNs;
+    if (latencyNs <= limitNs) this.#good++;
   }
 
   /** Ends a group, after `answered` was called for each of its requests. */
@@ -110,6 +115,7 @@ export class ClientTally {
     for (let rank = 0; rank < sorted.length; rank++) latencyNs += sorted[rank] as number;
     return {
       requests: sorted.length,
+      goodRequests: this.#good,
       requestsPerSecond: (sorted.length * NS_PER_S) / this.spanNs,
       latencyNs: {
         mean: latencyNs / sorted.length,

@@ -24,6 +24,8 @@ export type Traffic =
       readonly kind: 'open';
       /** Times at which requests reach the server, rising. */
       readonly arrivalsNs: ArrayLike<number>;
+      /** The latency that each request keeps to be a good one; absent: all are good. */
+      readonly limitsNs?: ArrayLike<number>;
       readonly roundTripNs?: number;
       readonly samplesPerRequest?: number;
     }
@@ -59,6 +61,7 @@ export class ArrivalStream {
   readonly #gapNs: number = 0;
   readonly #isPoisson: boolean = false;
   readonly #random: Random;
+  readonly #limitsNs: ArrayLike<number> | null = null;
   #taken = 0;
   #sent = 0;
 
@@ -69,6 +72,7 @@ export class ArrivalStream {
       this.#sentNs = Float64Array.from(traffic.arrivalsNs);
       this.#takenNs = this.#sentNs;
       this.#sent = this.#sentNs.length;
+      this.#limitsNs = traffic.limitsNs ?? null;
       return;
     }
     if (traffic.kind === 'rate') {
@@ -111,6 +115,11 @@ export class ArrivalStream {
   /** Returns when the taken request was sent. */
   sentNs(request: number): number {
     return this.#takenNs[request] as number;
+  }
+
+  /** Returns the latency that makes the taken request a good one; Infinity for any. */
+  limitNs(request: number): number {
+    return this.#limitsNs === null ? Number.POSITIVE_INFINITY : (this.#limitsNs[request] as number);
   }
 
   /** Lets the client of an answered request send its next one, in a closed loop. */
@@ -159,6 +168,7 @@ export function checkTraffic(traffic: Traffic): void {
     }
   } else {
     checkArrivals(traffic.arrivalsNs);
+    checkLimits(traffic.arrivalsNs, traffic.limitsNs);
   }
   checkTime('roundTripNs', traffic.roundTripNs ?? 0);
 }
@@ -171,6 +181,11 @@ function checkArrivals(arrivalsNs: ArrayLike<number>): void {
       refuse(`arrival ${index} at ${at} ns`, 'give finite times, sorted, from 0');
     }
   }
+}
+
+function checkLimits({ length }: ArrayLike<number>, limitsNs: ArrayLike<number> | undefined): void {
+  if (!limitsNs || limitsNs.length === length) return;
+  refuse(`limits of ${limitsNs.length} requests for ${length} arrivals`, 'give one limit for each arrival');
 }
 
 function checkTime(name: string, ns: number): void {

@@ -1,6 +1,6 @@
 import { plainLine } from '../base/format.ts';
 import { type LevelReport, networkUs, type ServerReport, shownClientParts } from '../profiler/level-report.ts';
-import type { LatencySummary } from '../profiler/measurement.ts';
+import type { ClassFigures, LatencySummary } from '../profiler/measurement.ts';
 import type { TokenFigures } from '../profiler/token-figures.ts';
 import { csvText } from './csv.ts';
 
@@ -58,6 +58,7 @@ function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readon
     ...(options.isVerbose ? verboseColumns(options) : []),
     ...composingColumns(reports),
     ...tokenColumns(reports),
+    ...classColumns(reports),
   ];
 }
 
@@ -86,6 +87,35 @@ function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
     ...(all.some(({ goodput }) => goodput) ? [column('Goodput', ({ goodput }) => figure(goodput?.value ?? 0))] : []),
     column('Input Tokens', ({ inputTokens }) => figure(inputTokens.mean)),
     column('Output Tokens', ({ outputTokens }) => figure(outputTokens.mean)),
+  ];
+}
+
+/** Goodput, where no column about tokens has it, and figures of each request class, in the units of the other columns. */
+function classColumns(reports: readonly LevelReport[]): readonly Column[] {
+  const isTold = reports.some(({ measurement }) => measurement.goodput && !measurement.tokens);
+  const names = [...new Set(reports.flatMap(({ measurement }) => measurement.classes ?? []).map(({ name }) => name))];
+  return [
+    ...(isTold
+      ? [{ name: 'Goodput', cell: ({ measurement }: LevelReport) => figure(measurement.goodput?.value ?? 0) }]
+      : []),
+    ...names.flatMap((name) => {
+      const column = (what: string, of: (found: ClassFigures) => string): Column => ({
+        name: `${plainLine(name)} ${what}`,
+        cell: ({ measurement }) => {
+          const found = measurement.classes?.find((each) => each.name === name);
+          return found ? of(found) : '';
+        },
+      });
+      return [
+        column('Requests', ({ requests }) => `${requests}`),
+        column('Failures', ({ failures }) => `${failures}`),
+        column('Requests/Second', ({ throughput }) => figure(throughput.value)),
+        column('Goodput', ({ goodput }) => (goodput ? figure(goodput.value) : '')),
+        ...(['avg', 'p50', 'p90', 'p95', 'p99'] as const).map((part) =>
+          column(`${part} latency`, ({ latencyMs }) => whole(latencyMs[part] * US_PER_MS)),
+        ),
+      ];
+    }),
   ];
 }
 

@@ -4,7 +4,9 @@ import type { Chart } from './charts/svg.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
 import { type ChartName, MOST_LINES, studyCharts } from './page/charts.ts';
+import { classesSection } from './page/classes-section.ts';
 import { comparison } from './page/comparison.ts';
+import { costSection } from './page/cost-section.ts';
 import { figure } from './page/figure.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
@@ -15,6 +17,7 @@ import { tokensSection } from './page/tokens-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
 import { levelText, notices, verdict } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
+import { workloadsSection } from './page/workloads-section.ts';
 
 /**
  * The study as one self-contained page, finished or not: it loads nothing, suits light, dark and paper, and can be read
@@ -39,11 +42,14 @@ ${notices(state, summary)}
 ${level === '' ? none : html`<p>${level}</p>`}
 ${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
 ${comparison(state, summary)}
+${workloadsSection(state)}
 ${stagesSection(state)}
 ${chartsSection(state, charts)}
 ${tokensSection(state, charts)}
+${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
+${costSection(state)}
 ${whatIfSection(state)}
 ${trialsSection(state)}
 ${failuresSection(state)}

@@ -10,6 +10,7 @@ import type { EmittedCopy, EmittedDocument } from '../tuner/adapter.ts';
 import { analyzerTables } from './model-analyzer-csv.ts';
 import { reportHtml } from './report-html.ts';
 import { paretoCsv, resultsCsv } from './results-csv.ts';
+import { workloadsCsv } from './workloads-csv.ts';
 
 export interface WrittenRun {
   readonly summary: Summary;
@@ -46,6 +47,8 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
   const [metrics, { topology }] = [metricsOf(state.goal), state.started];
   await writeWhole(files.results, resultsCsv(state, metrics, topology));
   await writeWhole(files.pareto, paretoCsv(state.front, metrics, topology));
+  const underWorkloads = workloadsCsv(state);
+  if (underWorkloads !== null) await writeWhole(join(directory, 'workloads.csv'), underWorkloads);
   for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
   await writeWhole(
     files.report,

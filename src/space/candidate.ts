@@ -1,5 +1,6 @@
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJson, type Json } from '../base/json.ts';
+import { didYouMean } from '../base/nearest.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { Artifact } from './artifact.ts';
 import { type BoundSpace, bindSpace, boundTo, tritonFaults } from './bound-space.ts';
@@ -10,7 +11,6 @@ import { withPolicy } from './engine/law.ts';
 import { describeCondition, holds } from './expressions/condition.ts';
 import { evaluate } from './expressions/evaluate.ts';
 import { candidateOf } from './model-configs.ts';
-import { didYouMean } from './nearest.ts';
 import { optionsIn, sceneOf } from './options.ts';
 import type { Assignment, Candidate, CandidateOutcome, FieldWrite, ParameterOption, SearchSpace } from './types.ts';
 

@@ -10,7 +10,7 @@ export function shapeOf(config: ModelConfig): CandidateShape {
   const { max_batch_size: _, dynamic_batching: batching, instance_group: groups = [], ...rest } = config;
   const shapes = groups.map(groupShape);
   return {
-    policy: policyOf(config, instancesOf(config)),
+    policy: { ...policyOf(config, instancesOf(config)), ...devicesOf(shapes) },
     scheduling: schedulingOf(config),
     groups: shapes,
     batching: batching === undefined ? '' : canonicalJson(batching),
@@ -43,7 +43,14 @@ function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGr
     device: devices[place.kind ?? 'KIND_AUTO'],
     count: Math.max(1, count) * Math.max(1, place.gpus?.length ?? 1),
     place: canonicalJson(place),
+    ...((place.gpus?.length ?? 0) > 0 && { gpus: place.gpus }),
   };
+}
+
+/** How many GPUs the instances are spread over, where more than one are named and nothing runs elsewhere. */
+function devicesOf(groups: readonly InstanceGroupShape[]): Pick<CandidateShape['policy'], 'devices'> {
+  const devices = new Set(groups.flatMap(({ gpus }) => gpus ?? [])).size;
+  return devices > 1 && groups.every(({ gpus }) => gpus !== undefined) ? { devices } : {};
 }
 
 const devices = { KIND_AUTO: 'auto', KIND_CPU: 'cpu', KIND_GPU: 'gpu', KIND_MODEL: 'model' } as const;

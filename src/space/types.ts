@@ -39,6 +39,8 @@ export interface CandidateShape {
   readonly preparation?: Preparation;
   /** How an engine of a language model forms its steps; present where `scheduling` is `continuous`. */
   readonly continuous?: ContinuousPolicy;
+  /** GPUs that an engine spreads itself over, by its settings; absent where they do not say it. */
+  readonly parallelGpus?: number;
   /**
    * The shapes of the models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the sum of
    * the instances, the groups of all, and settings by `MODEL/path`. The largest batch is that of the first front.
@@ -68,6 +70,8 @@ export interface InstanceGroupShape {
   readonly count: number;
   /** All that is set about where they run; equal texts for groups that differ in their counts alone. */
   readonly place: string;
+  /** The GPUs that it names; absent where it names none. */
+  readonly gpus?: readonly number[];
 }
 
 export type Settings = { readonly [path: string]: string };
@@ -195,12 +199,13 @@ export interface EngineTraits {
   readonly varying: readonly string[];
 }
 
-/** Which settings are which field of a ContinuousPolicy; null for what the engine has no setting for. */
+/** Which settings are which field of a ContinuousPolicy, and how many GPUs they ask for; null for what the engine has no setting for. */
 export type EngineLaw = {
   readonly [field in
     | 'maxSequences'
     | 'maxStepTokens'
     | 'chunksPrefill'
     | 'kvCacheTokens'
-    | 'cachesPrefixes']: Expression | null;
+    | 'cachesPrefixes'
+    | 'gpus']: Expression | null;
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ReadOnly } from './read-only.ts';
+import type { ReadOnly } from '../base/read-only.ts';
 
 const text = z.string().min(1);
 const limitNs = z.number().positive().optional();
@@ -23,12 +23,12 @@ export const languageServerSpec = z.strictObject({
     ),
 });
 
-/** What a reply must keep to be a good one. */
+/** What a request must keep to be a good one. */
 export const goodputSpec = z.strictObject({
   ttftNs: limitNs.describe('Time to first token, in nanoseconds'),
   itlNs: limitNs.describe('Each gap between tokens, in nanoseconds'),
   tpotNs: limitNs.describe('Time per output token, in nanoseconds'),
-  e2eNs: limitNs.describe('To the end of the reply, in nanoseconds'),
+  e2eNs: limitNs.describe('To the end of the reply, in nanoseconds; at a request rate from the time due'),
 });
 
 export type LanguageServerSpec = ReadOnly<z.infer<typeof languageServerSpec>>;

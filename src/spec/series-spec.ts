@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { ReadOnly } from './read-only.ts';
+import type { ReadOnly } from '../base/read-only.ts';
 import { studySpec } from './study-spec.ts';
 
 /** Several studies on one server, one after another. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { ReadOnly } from '../base/read-only.ts';
 import { languageServerSpec } from './language-spec.ts';
 import { faultOfDockerArgument, faultOfServerArgument } from './launch-arguments.ts';
-import type { ReadOnly } from './read-only.ts';
 
 const text = z.string().min(1);
 

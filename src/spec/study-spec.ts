@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { promptSpec } from '../workload/prompt-spec.ts';
 import { goodputSpec } from './language-spec.ts';
-import { promptSpec } from './prompt-spec.ts';
-import type { ReadOnly } from './read-only.ts';
+import { costSpec, priceList } from './price-spec.ts';
 import { serverSpec } from './server-spec.ts';
 import { togetherSpec } from './together-spec.ts';
 import { trafficSpec } from './traffic-spec.ts';
+import { workloadsSpec } from './workloads-spec.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();
@@ -23,7 +25,9 @@ const goalSpec = z.strictObject({
     .record(text, positive)
     .optional()
     .describe('Budgets of models that are tuned together, each on the percentile of its own requests'),
-  goodput: goodputSpec.optional().describe('What a reply of a language model must keep to be a good one'),
+  goodput: goodputSpec
+    .optional()
+    .describe('What a request must keep to be a good one; of a model of tensors e2eNs alone'),
   objectives: z
     .array(text)
     .min(1)
@@ -111,11 +115,17 @@ export const studySpec = z.strictObject({
   adapter: text.optional().describe('A module with an adapter, for a server that is no Triton'),
   server: serverSpec.prefault({}).describe('Where the model is served'),
   goal: goalSpec.prefault({}).describe('What makes a config good enough, and what makes it better'),
+  prices: z
+    .union([text, priceList])
+    .optional()
+    .describe('What GPUs and instance types cost: a file, or what stands in it'),
+  cost: costSpec.optional().describe('Which of the prices count, and the rate that is to be served'),
   space: z
     .union([text, z.record(z.string(), z.json())])
     .optional()
     .describe("A search space: a preset, a file, or its definition; the preset of the model's backend if not given"),
   levels: levelsSpec.prefault({}).describe('Load levels to search'),
+  workloads: workloadsSpec.optional().describe('Workloads to tune for, in place of an even rate'),
   prompts: promptSpec.optional().describe('What a language model is sent'),
   traffic: trafficSpec.prefault({}).describe('What is sent, and how'),
   sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ReadOnly } from './read-only.ts';
-import { requestSpec } from './traffic-spec.ts';
+import type { ReadOnly } from '../base/read-only.ts';
+import { requestSpec } from '../workload/request-spec.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();

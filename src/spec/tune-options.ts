@@ -1,10 +1,12 @@
 import type { JsonObject } from '../base/json.ts';
+import type { PromptSpec } from '../workload/prompt-spec.ts';
+import type { RequestSpec } from '../workload/request-spec.ts';
 import type { GoodputSpec, LanguageServerSpec } from './language-spec.ts';
-import type { PromptSpec } from './prompt-spec.ts';
+import type { CostSpec, PriceList } from './price-spec.ts';
 import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, TlsSpec } from './server-spec.ts';
 import type { RequestDistribution, StabilityName } from './study-spec.ts';
 import type { TogetherSpec } from './together-spec.ts';
-import type { ClientSpec, RequestSpec, TransportSpec } from './traffic-spec.ts';
+import type { ClientSpec, TransportSpec } from './traffic-spec.ts';
 
 export interface NumberRange {
   readonly low: number;
@@ -70,6 +72,19 @@ export interface TuneOptions
   readonly percentile: number;
   readonly constraint?: readonly string[];
   readonly objective?: readonly string[];
+  /** A file with prices, or what stands in it. */
+  readonly prices?: string | PriceList;
+  /** A GPU of the prices, or GPU/SLICE. */
+  readonly gpu?: string;
+  readonly serverGpus?: number;
+  /** An instance type of the prices. */
+  readonly instanceType?: string;
+  /** Inferences per second: of all, or by model. */
+  readonly forRate?: CostSpec['forRate'];
+  /** Per cent. */
+  readonly headroom?: number;
+  /** Per cent. */
+  readonly holdChance?: number;
   readonly sampler?: string;
   /** A file with a list of assignments, for the manual sampler. */
   readonly candidates?: string;
@@ -84,6 +99,16 @@ export interface TuneOptions
   readonly batchSize?: NumberRange;
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
+  /** Workload files. */
+  readonly workload?: readonly string[];
+  /** In the order of the files. */
+  readonly workloadWeights?: readonly number[];
+  /** How figures under several workloads become one: worst, mean, or quantile:SHARE. */
+  readonly robust?: string;
+  /** Durations of the workloads times this. */
+  readonly timeScale?: number;
+  /** The share of each trace that only the final sees. */
+  readonly workloadHoldout?: number;
   /** Per cent. */
   readonly precision: number;
   readonly stability: StabilityName;

@@ -18,6 +18,9 @@ const newBuckets = (): Int32Histogram => new Int32Histogram(1, HIGHEST_NS, SIGNI
 /** Converts between latencies and indices of buckets for all histograms. */
 const scale = newBuckets();
 
+/** Number of buckets; their indices are below it. */
+export const BUCKETS = scale.countsArrayLength;
+
 /**
  * A histogram of latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles
  * have a relative error of at most 0.1 %; count, mean, minimum and maximum are exact. An unpacked histogram takes only the memory of its
@@ -131,6 +134,13 @@ export class LatencyHistogram {
     return histogram;
   }
 
+  /** Returns all together, at a cost of the buckets that are not empty. */
+  static merged(all: readonly PackedHistogram[]): LatencyHistogram {
+    const [first, ...others] = all;
+    if (first === undefined) return new LatencyHistogram();
+    return LatencyHistogram.unpack(others.length === 0 ? first : sumOf(all));
+  }
+
   /** Adds all of the other's requests to this one. */
   merge(other: LatencyHistogram): void {
     if (other.count === 0) return;
@@ -178,6 +188,28 @@ function eachCell({ cells }: PackedHistogram, take: (index: number, count: numbe
 
 function addCells(buckets: Int32Histogram, packed: PackedHistogram): void {
   eachCell(packed, (index, count) => buckets.recordValueWithCount(scale.valueFromIndex(index), count));
+}
+
+function sumOf(all: readonly PackedHistogram[]): PackedHistogram {
+  const counts = new Uint32Array(BUCKETS);
+  let [sumNs, minNs, maxNs] = [0, Number.POSITIVE_INFINITY, 0];
+  for (const packed of all) {
+    eachCell(packed, (index, count) => {
+      counts[index] = (counts[index] as number) + count;
+    });
+    sumNs += packed.sumNs;
+    minNs = Math.min(minNs, packed.minNs);
+    maxNs = Math.max(maxNs, packed.maxNs);
+  }
+  const filled = counts.reduce((filled, count) => (count > 0 ? filled + 1 : filled), 0);
+  const cells = new Uint32Array(2 * filled);
+  let at = 0;
+  for (const [index, count] of counts.entries()) {
+    if (count === 0) continue;
+    cells[at++] = index;
+    cells[at++] = count;
+  }
+  return { cells, sumNs, minNs, maxNs };
 }
 
 function countOf(packed: PackedHistogram): number {

@@ -3,6 +3,7 @@ import type { LoadLevel } from '../loadgen/types.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { Assignment, Candidate } from '../space/types.ts';
+import type { CostTerms } from './goal/cost-terms.ts';
 import type { Metrics } from './goal/metrics/registry.ts';
 
 /** The budget on one latency percentile. */
@@ -30,6 +31,8 @@ export interface Goal {
   readonly objectives: readonly Objective[];
   /** What a good request of a language model keeps, in nanoseconds; absent where no limits were given. */
   readonly goodput?: RequestLimits;
+  /** What the metrics of cost count by; absent where no prices were given. */
+  readonly cost?: CostTerms;
   /** What the names of metrics mean; `builtInMetrics` where absent. Not in the journal: whoever reads one says it again. */
   readonly metrics?: Metrics;
 }

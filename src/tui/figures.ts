@@ -41,7 +41,7 @@ export function gainSoFar(study: StudyState): Gain | null {
   if (!own || !original) return null;
   const logRatio = assess(original, baseline.candidate, goal).cost - assess(own, best.candidate, goal).cost;
   if (!Number.isFinite(logRatio)) return null;
-  const half = Math.hypot(costHalfWidth(own, goal), costHalfWidth(original, goal));
+  const half = Math.hypot(costHalfWidth(own, best.candidate, goal), costHalfWidth(original, baseline.candidate, goal));
   const [value, low, high] = [Math.exp(logRatio), Math.exp(logRatio - half), Math.exp(logRatio + half)];
   return { value, low, high, isFinal: false };
 }

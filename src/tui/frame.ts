@@ -5,11 +5,12 @@ import { footRows, helpPanel } from './panels/foot.ts';
 import { handPanel } from './panels/hand.ts';
 import { progressRows } from './panels/progress.ts';
 import { spacePanel } from './panels/space.ts';
-import { noiseRows, speedRows, standingRows, steeredRows } from './panels/standing.ts';
+import { costRows, noiseRows, speedRows, standingRows, steeredRows } from './panels/standing.ts';
 import { titleRows } from './panels/title.ts';
 import { trialPanel } from './panels/trial.ts';
 import { trialsPanel } from './panels/trials.ts';
 import { whyRows } from './panels/why.ts';
+import { workloadRows } from './panels/workloads.ts';
 import { beside, block, fitted, type Row, row, type Size } from './rows.ts';
 import type { ViewState } from './state.ts';
 
@@ -37,7 +38,9 @@ const GAP = 2;
 export function frame(scene: Scene, size: Size): readonly Row[] {
   if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
   const { view, interaction, abilities, notice, elapsedSeconds } = scene;
-  const standing = [standingRows, noiseRows, speedRows, steeredRows].flatMap((rowsOf) => rowsOf(view, size.columns));
+  const standing = [standingRows, costRows, workloadRows, noiseRows, speedRows, steeredRows].flatMap((rowsOf) =>
+    rowsOf(view, size.columns),
+  );
   const head = [
     ...titleRows(view, size.columns),
     ...progressRows(view, elapsedSeconds, size.columns),

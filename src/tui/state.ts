@@ -11,7 +11,12 @@ import type { TunerEvent } from '../tuner/seams.ts';
 export type Activity =
   | { readonly kind: 'starting' | 'choosing' | 'restoring' | 'finished' }
   | { readonly kind: 'loading'; readonly trial: number }
-  | { readonly kind: 'warming' | 'starved' | 'held-up'; readonly trial: number; readonly level: LoadLevel }
+  | {
+      readonly kind: 'warming' | 'starved' | 'held-up';
+      readonly trial: number;
+      readonly level: LoadLevel;
+      readonly workload?: string;
+    }
   | {
       readonly kind: 'measuring';
       readonly trial: number;
@@ -22,6 +27,8 @@ export type Activity =
       readonly latencyMs: number;
       /** Of each model, where several get requests of their own. */
       readonly fronts?: WindowProgress['fronts'];
+      /** Under which, where a level is measured under several in turn. */
+      readonly workload?: string;
     };
 
 /** Where the search ends at the latest; null for no limit. */
@@ -154,10 +161,11 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
 }
 
 function progressed({ trial, level, progress }: Extract<TunerEvent, { type: 'progress' }>): Activity {
-  if (progress.phase === 'warm-up') return { kind: 'warming', trial, level };
-  if (progress.phase === 'void') return { kind: 'held-up', trial, level };
+  const at = { trial, level, ...(progress.workload !== undefined && { workload: progress.workload }) };
+  if (progress.phase === 'warm-up') return { kind: 'warming', ...at };
+  if (progress.phase === 'void') return { kind: 'held-up', ...at };
   const { window, throughput, latencyMs, fronts } = progress;
-  return { kind: 'measuring', trial, level, window, throughput, latencyMs, ...(fronts && { fronts }) };
+  return { kind: 'measuring', ...at, window, throughput, latencyMs, ...(fronts && { fronts }) };
 }
 
 function activityAfter({ type }: StudyRecord, before: Activity): Activity {

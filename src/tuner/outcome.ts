@@ -38,7 +38,7 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
 }
 
 /**
- * The work's outcome. When the server goes away in the middle of it, waits until it is back and begins anew, with `again`.
+ * The work's outcome. When the server goes away in the middle of it, or an agent that sends, waits until it is back and begins anew, with `again`.
  * Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
  */
 export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () => Promise<T> = work): Promise<T> {
@@ -48,9 +48,11 @@ export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () 
       return await (returns === 0 ? work() : again());
     } catch (error) {
       if (run.signal.aborted) throw interrupted(run.signal);
-      if (!isTrituneError(error, 'SERVER_UNREACHABLE')) throw error;
+      // The agent's own return is waited for when it is needed again.
+      const isAgent = isTrituneError(error, 'AGENT_FAILED');
+      if (!isTrituneError(error, 'SERVER_UNREACHABLE', 'AGENT_FAILED')) throw error;
       const firstLookMs = FIRST_LOOKS_MS[returns];
-      if (firstLookMs === undefined) throw wentAway(returns + 1, error);
+      if (firstLookMs === undefined) throw isAgent ? error : wentAway(returns + 1, error);
       if (!(await isBack(run, firstLookMs))) throw error;
     }
   }

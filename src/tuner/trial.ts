@@ -3,7 +3,7 @@ import { largestRequest } from '../perfmodel/modelled-config.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
 import { type NextLoad, nextLoad } from '../study/goal/batch-levels.ts';
-import { assess, requireMetrics } from '../study/goal/goal.ts';
+import { assess, goalOfLevels, requireMetrics } from '../study/goal/goal.ts';
 import { budgetsOfModels } from '../study/goal/goal-of-models.ts';
 import { bestTrial, standingOf } from '../study/goal/ranking.ts';
 import { isSameLevel } from '../study/level/line.ts';
@@ -219,7 +219,7 @@ function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[])
   const near = bestTrial(trials, goal);
   const known = near?.chosen == null ? undefined : near.measurements[near.chosen]?.level;
   const hint = plan.start === undefined ? known : { ...known, value: plan.start, ...batchIn(plan) };
-  const outcomes = measurements.map((each) => ({ level: each.level, ...assess(each, candidate, goal) }));
+  const outcomes = measurements.map((each) => ({ level: each.level, ...assess(each, candidate, goalOfLevels(goal)) }));
   const search = { range: started.levels, largestRequest: largestRequest(candidate.shape) };
   return nextLoad(outcomes, { ...search, ...(hint && { hint }) });
 }

@@ -24,8 +24,8 @@ interface Container {
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
-async function job(): Promise<PodSpec> {
-  const documents = parseAllDocuments(await readFile(join(root, 'examples/kubernetes-job.yaml'), 'utf8'));
+async function job(file = 'kubernetes-job.yaml'): Promise<PodSpec> {
+  const documents = parseAllDocuments(await readFile(join(root, 'examples', file), 'utf8'));
   if (!Array.isArray(documents)) throw new Error('the file is empty');
   expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
   const all = documents.map((document) => document.toJS() as Job);
@@ -55,6 +55,33 @@ describe('the Kubernetes example', () => {
     expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(volumes.map(({ name }) => name).sort());
     const output = container.args.find((arg) => arg.startsWith('--output='))?.slice('--output='.length) as string;
     expect(container.volumeMounts.some(({ mountPath }) => output.startsWith(`${mountPath}/`))).toBe(true);
+  });
+});
+
+describe('the Kubernetes example of agents', () => {
+  it('asks for what the command line has, with TLS and a token from Secrets', async () => {
+    const [container] = (await job('kubernetes-agents.yaml')).containers;
+    const [group, name, ...args] = container.args;
+    const program = createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
+    const fleet = program.commands.find((each) => each.name() === group);
+    const command = fleet?.commands.find((each) => each.name() === name);
+    expect(command?.parseOptions(args)).toEqual({ operands: [], unknown: [] });
+    const mounted = /^\/(token|tls)\//;
+    expect(command?.opts()).toMatchObject({
+      ...{ listen: '0.0.0.0:7411', plaintext: false, allowTarget: ['triton.default.svc:8001'] },
+      ...{ tokenFile: expect.stringMatching(mounted), tlsCert: expect.stringMatching(mounted) },
+      ...{ tlsKey: expect.stringMatching(mounted), tlsCa: expect.stringMatching(mounted) },
+    });
+  });
+
+  it('needs no privileges, and writes nowhere', async () => {
+    const { automountServiceAccountToken, securityContext, containers, volumes } = await job('kubernetes-agents.yaml');
+    const [container] = containers;
+    expect(automountServiceAccountToken).toBe(false);
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+    expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+    expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(volumes.map(({ name }) => name).sort());
+    for (const mount of container.volumeMounts) expect(mount).toMatchObject({ readOnly: true });
   });
 });
 

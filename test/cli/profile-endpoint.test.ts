@@ -184,7 +184,7 @@ describe('profile --endpoint', () => {
 
   it.each([
     [['--endpoint', 'openai', '--shape', 'x:1'], '--shape has no meaning for a language model'],
-    [['-m', 'm', '--goodput', 'ttft:5'], '--goodput is about language models'],
+    [['-m', 'm', '--goodput', 'ttft:5'], '--goodput limits ttft, and the model is asked with tensors'],
     [['--endpoint', 'huggingface', '-u', 'localhost:1'], "there is no endpoint 'huggingface'"],
     [['--endpoint', 'openai'], 'a language model needs an address'],
   ])('refuses %s', async (args, message) => {

@@ -7,7 +7,7 @@ import { promptsOf } from '../../src/app/traffic/prompts.ts';
 import { addPromptAliases } from '../../src/cli/commands/profile/prompt-aliases.ts';
 import { promptOptionTable } from '../../src/cli/commands/profile/prompt-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
-import { promptSpec } from '../../src/spec/prompt-spec.ts';
+import { promptSpec } from '../../src/workload/prompt-spec.ts';
 
 /** What a command line asks for, the spellings of others included. */
 function parse(line: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { csvRows } from '../../src/emulator/profile/csv.ts';
+import { csvRows } from '../../src/base/csv.ts';
 import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 
 const read = (text: string, clientBatch = 1) => readResultTable(text, 'table.csv', clientBatch);

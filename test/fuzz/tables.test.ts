@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { timedRequestsOf } from '../../src/app/traffic/schedule.ts';
-import { csvRows } from '../../src/emulator/profile/csv.ts';
+import { csvRows } from '../../src/base/csv.ts';
 import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 import { readIntervals, readTimestamps } from '../../src/loadgen/pacing/arrival-files.ts';
 import { deviceMetrics, meanDeviceMetrics } from '../../src/profiler/devices/device-probe.ts';

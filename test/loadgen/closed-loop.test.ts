@@ -11,7 +11,7 @@ function start(model: SimulatedModel) {
   const clock = new SimulatedClock();
   const server = new SimulatedServer(clock, model);
   const recorder = new Recorder();
-  const loop = new ClosedLoop(server, requestCycle(server, aRequestSet), recorder, clock);
+  const loop = new ClosedLoop(server, { nextRequest: requestCycle(server, aRequestSet) }, recorder, clock);
   return { clock, server, recorder, loop };
 }
 

@@ -84,8 +84,8 @@ interface SimulatedEvent {
 export interface SimulatedModel {
   readonly instances?: number;
   readonly maxBatch?: number;
-  /** Nanoseconds of one execution of so many requests; `execution` counts from 0. */
-  readonly executionNs: (batch: number, execution: number) => number;
+  /** Nanoseconds of one execution of so many requests, these; `execution` counts from 0. */
+  readonly executionNs: (batch: number, execution: number, requests: readonly InferRequest[]) => number;
   /** How request number n (from 0) ends; ok when not given. Failures are answered after `failAfterNs`. */
   readonly outcome?: (request: number) => SendOutcome;
   readonly failAfterNs?: number;
@@ -97,7 +97,7 @@ const none = { count: 0, ns: 0 };
 export class SimulatedServer implements Transport, ServerStats {
   readonly clock: SimulatedClock;
   readonly #model: SimulatedModel;
-  readonly #queue: { sentNs: number; done: (outcome: SendOutcome) => void }[] = [];
+  readonly #queue: { request: InferRequest; sentNs: number; done: (outcome: SendOutcome) => void }[] = [];
   #busy = 0;
   #requests = 0;
   #executions = 0;
@@ -117,7 +117,7 @@ export class SimulatedServer implements Transport, ServerStats {
     return { request };
   }
 
-  send(_: PreparedRequest, done: (outcome: SendOutcome) => void): void {
+  send({ request }: PreparedRequest, done: (outcome: SendOutcome) => void): void {
     this.inFlight++;
     this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
     const outcome = this.#model.outcome?.(this.#requests++) ?? { ok: true };
@@ -129,7 +129,7 @@ export class SimulatedServer implements Transport, ServerStats {
       this.clock.after(this.#model.failAfterNs ?? 1000, () => finish(outcome));
       return;
     }
-    this.#queue.push({ sentNs: this.clock.nowNs(), done: finish });
+    this.#queue.push({ request, sentNs: this.clock.nowNs(), done: finish });
     this.#dispatch();
   }
 
@@ -180,7 +180,8 @@ export class SimulatedServer implements Transport, ServerStats {
       return;
     }
     const startNs = this.clock.nowNs();
-    const executionNs = this.#model.executionNs(taken.length, this.#executions++);
+    const requests = taken.map(({ request }) => request);
+    const executionNs = this.#model.executionNs(taken.length, this.#executions++, requests);
     this.clock.after(executionNs, () => {
       this.#count(taken, startNs, executionNs);
       for (const request of taken) request.done({ ok: true });

@@ -35,6 +35,23 @@ describe('the verdict on the client', () => {
     expect(asked).toEqual([1050, 5000]);
   });
 
+  it('is of each agent by itself, and names the one that was the limit', async () => {
+    const calm: ClientUse = { ...(idleClient.read() as ClientUse), cpuShare: 0.3 };
+    const clock = { offsetNs: 5e6, uncertaintyNs: 2e5, driftNs: -1e5, driftUncertaintyNs: 4e5 };
+    const agent = (address: string, use: ClientUse) => ({ address, version: '1', cores: 4, threads: 1, clock, use });
+    const measuredWith = async (busiest: number) => {
+      const agents = [agent('a:1', calm), agent('b:1', { ...calm, cpuShare: busiest })];
+      return (await measure({ executionNs: () => 1e6 }, 4, using({ cpuShare: busiest, agents }))).client;
+    };
+    const client = await measuredWith(0.95);
+    expect(client).toMatchObject({ bound: true, reason: expect.stringMatching(/^agent b:1: its CPU was busy 95 %/) });
+    expect(client.agents).toMatchObject([
+      { address: 'a:1', bound: false, clock: { offsetMs: 5, uncertaintyMs: 0.2, driftMs: -0.1 } },
+      { address: 'b:1', bound: true, reason: expect.stringMatching(/^its CPU was busy/), cpuShare: 0.95 },
+    ]);
+    expect(await measuredWith(0.4)).toMatchObject({ bound: false, agents: [{ bound: false }, { bound: false }] });
+  });
+
   it('forgives late timers where latency is long', async () => {
     const { client } = await measure({ executionNs: () => 20e6 }, 4, using({ medianDelayMs: 3 }));
     expect(client.bound).toBe(false);

@@ -21,7 +21,12 @@ describe('parsePrometheus', () => {
   it('reads samples, labels, escapes and odd numbers, and passes over the rest', () => {
     const samples = parsePrometheus(page);
     expect(samples).toHaveLength(7);
-    expect(samples[1]).toEqual({ name: 'nv_gpu_utilization', labels: { gpu_uuid: 'GPU-b' }, value: 0.25 });
+    expect(samples[1]).toEqual({
+      name: 'nv_gpu_utilization',
+      labels: { gpu_uuid: 'GPU-b' },
+      value: 0.25,
+      atMs: 1700000000000,
+    });
     expect(samples[6]).toEqual({
       name: 'other',
       labels: { text: 'a, "b" } \\ \n', second: '2' },

@@ -140,7 +140,7 @@ it('a final does call configs different that are', async () => {
   const [, { level, model }] = scenarios[1] as (typeof scenarios)[number];
   const faster = (random: Random): SimulatedModel => {
     const same = model(random);
-    return { ...same, executionNs: (batch, execution) => same.executionNs(batch, execution) / 1.1 };
+    return { ...same, executionNs: (...execution) => same.executionNs(...execution) / 1.1 };
   };
   let turn = 0;
   const one = (trial: number) => measure((trial === 1 ? faster : model)(seededRandom(turn++)), level);

@@ -18,7 +18,7 @@ const requests: RequestSet = { model: 'mlp_onnx', version: '', batch: SAMPLES, r
 /** Traffic of four requests in flight, until a batch of it is recorded. */
 async function batchOf(transport: ReturnType<typeof openTransport>): Promise<Batch> {
   const recorder = new Recorder();
-  const loop = new ClosedLoop(transport, requestCycle(transport, requests), recorder, realClock);
+  const loop = new ClosedLoop(transport, { nextRequest: requestCycle(transport, requests) }, recorder, realClock);
   const batch = new Promise<Batch>((resolve) =>
     recorder.start({ lengthNs: WINDOW_MS * NS_PER_MS, minRequests: 50 }, resolve),
   );

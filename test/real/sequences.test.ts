@@ -47,7 +47,7 @@ describe.each(['grpc', 'http'] as const)('sequences on a real Triton over %s', (
     const rule = { variation: 0, ids: { low: 5, high: 20 }, seed: 1 };
     const sequences = new Sequences(transport, inputs, rule);
     const recorder = new Recorder();
-    const loop = new ClosedLoop(sequences, requestCycle(sequences, inputs), recorder, realClock);
+    const loop = new ClosedLoop(sequences, { nextRequest: requestCycle(sequences, inputs) }, recorder, realClock);
     recorder.start({ lengthNs: 1e6, minRequests: 1 }, () => undefined);
     loop.setConcurrency(6);
     await expect.poll(() => loop.sent, { timeout: 10_000 }).toBeGreaterThan(200);

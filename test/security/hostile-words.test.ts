@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { csvRows } from '../../src/base/csv.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import { failureOf } from '../../src/cli/failure.ts';
-import { csvRows } from '../../src/emulator/profile/csv.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createJsonLines } from '../../src/headless/json-lines.ts';
 import { createLines } from '../../src/headless/lines.ts';

@@ -73,6 +73,20 @@ describe('presets of engines', () => {
     expect(mostPlaces(llama, base)).toBe(32);
   });
 
+  it('say how many GPUs the engine is spread over, which is a setting of its own too', () => {
+    const vllm = loadSpace('engines/vllm', { limits: { gpus: 8 } });
+    const base = launchedCandidate({ engine: { tensor_parallel_size: 2 } });
+    expect(built(vllm, base, { max_num_seqs: 64 }).shape.parallelGpus).toBe(2);
+    const { shape } = built(vllm, base, { tensor_parallel_size: 2, pipeline_parallel_size: 2, data_parallel_size: 2 });
+    expect(shape.parallelGpus).toBe(8);
+    expect(shape.settings).toMatchObject({ '.tensor_parallel_size': '2', '.pipeline_parallel_size': '2' });
+    expect(reasonOf(vllm, base, { tensor_parallel_size: 8, data_parallel_size: 2 })).toMatch(/fewer GPUs/);
+    expect(
+      built(loadSpace('engines/sglang'), launchedCandidate({ engine: { tp_size: 4 } }), { schedule_policy: 'fcfs' })
+        .shape.parallelGpus,
+    ).toBe(4);
+  });
+
   it('take a setting that the engine has anyway for no change, unless it depends on the machine or the command says another', () => {
     const vllm = loadSpace('engines/vllm');
     const base = launchedCandidate({});

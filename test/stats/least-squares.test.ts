@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standardNormal } from '../../src/base/random.ts';
-import { randomFor } from '../../src/benchmark/random-for.ts';
+import { randomFor, standardNormal } from '../../src/base/random.ts';
 import { leastSquares, type ResidualBlock } from '../../src/stats/least-squares.ts';
 
 const alone = (parameter: number) => [{ parameter, weight: 1 }];

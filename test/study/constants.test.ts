@@ -8,7 +8,9 @@ const rooms = [
   'src/perfmodel/continuous',
   'src/perfmodel/memory',
   'src/perfmodel/network',
+  'src/perfmodel/workloads',
   'src/study/search/queueing',
+  'src/study/search/queueing/posterior',
 ];
 const files = rooms
   .flatMap((room) => readdirSync(join(root, room)).map((name) => `${room}/${name}`))

@@ -116,7 +116,7 @@ describe('a goal over models', () => {
       objectives: ['throughput@a:3', 'throughput@b'].map(objectiveParser(builtInMetrics)),
     };
     expect(assess(mix, candidate, goal).cost).toBeCloseTo(-(3 * Math.log(300) + Math.log(100)) / 4, 9);
-    expect(costHalfWidth(mix, goal)).toBeGreaterThan(0);
+    expect(costHalfWidth(mix, candidate, goal)).toBeGreaterThan(0);
   });
 
   it('may look for the fewest instances that serve a mix', () => {

@@ -86,6 +86,7 @@ describe('metrics', () => {
       'error-rate': 0.002,
       instances: 1,
       'max-batch-size': 4,
+      gpus: 0,
     });
     expect(builtInMetrics.named('throughput').better).toBe('higher');
   });

@@ -17,7 +17,11 @@ const needWords: Readonly<Record<MetricNeed, string>> = {
   'gpu-metrics': 'GPU metrics',
   'host-metrics': 'CPU metrics',
   tokens: 'a language model',
+  limits: 'limits',
   candidate: 'the config',
+  'gpu-count': 'the number of GPUs',
+  prices: 'prices',
+  rate: 'a rate',
 };
 
 /** A row of the table in docs/metrics.md. */
@@ -101,13 +105,14 @@ describe('figures', () => {
 });
 
 describe('what metrics need', () => {
+  const PRICES = 'needs prices (--prices), and which of them count (--gpu or --instance-type)';
   const server = { queueUs: 1 } as NonNullable<ReturnType<typeof measured>['server']>;
 
   it('is told of a server by one measurement', () => {
-    expect([...needsMetBy(measured(1, 1, 1))]).toEqual(['candidate']);
+    expect([...needsMetBy(measured(1, 1, 1))]).toEqual(['candidate', 'gpu-count']);
     const device = { gpuMemoryMiB: 1, cpuUtilizationPercent: 1 };
     expect([...needsMetBy(measured(1, 1, 1, { server, device }))]).toEqual([
-      ...['candidate', 'server-statistics', 'gpu-metrics', 'host-metrics'],
+      ...['candidate', 'gpu-count', 'server-statistics', 'gpu-metrics', 'host-metrics'],
     ]);
   });
 
@@ -120,8 +125,13 @@ describe('what metrics need', () => {
       ),
       "cpu-utilization needs CPU metrics, which this server's page lacks",
       ...builtInMetrics.names
-        .filter((name) => /^(ttft|itl|tpot|goodput|.*-token-|output-tokens)/.test(name))
+        .filter((name) => /^(ttft|itl|tpot|.*-token-|output-tokens)/.test(name))
         .map((name) => `${name} is about the tokens of a language model, and this one is asked with tensors`),
+      'goodput has no limits to be counted by (--goodput)',
+      `cost-per-hour ${PRICES}`,
+      `cost-per-million ${PRICES}`,
+      'cost-per-million-tokens is about the tokens of a language model, and this one is asked with tensors',
+      `replicas ${PRICES}`,
     ]);
     expect(unmetNeeds([named('latency-p99')], new Set())).toEqual([]);
   });

@@ -3,13 +3,16 @@ import { describe, expect, it } from 'vitest';
 import type { Figure } from '../../src/perfmodel/correction.ts';
 import { expectedImprovement } from '../../src/stats/normal.ts';
 import {
+  type Cost,
   constrainedImprovement,
   feasibleChance,
   type Limit,
   weighted,
-} from '../../src/study/search/queueing/constrained-improvement.ts';
+} from '../../src/study/search/queueing/posterior/constrained-improvement.ts';
 
 const figure = (mean: number, sd: number, shared = 0): Figure => ({ mean, sd, shared });
+/** A cost without steps. */
+const plain = (mean: number, sd: number, shared = 0): Cost => ({ linear: figure(mean, sd, shared), stepped: [] });
 const atMost = (value: number, of: Figure): Limit => ({ figure: of, value, relation: '<=' });
 
 describe('the gain that is expected within limits', () => {
@@ -22,7 +25,7 @@ describe('the gain that is expected within limits', () => {
         const limits = [atMost(0, figure(latency, latencySd))];
         const chance = feasibleChance(limits, inflation);
         const improvement = expectedImprovement({ mean: cost, sd: costSd * inflation }, 0);
-        expect(constrainedImprovement(figure(cost, costSd), limits, 0, inflation)).toBeCloseTo(chance * improvement, 9);
+        expect(constrainedImprovement(plain(cost, costSd), limits, 0, inflation)).toBeCloseTo(chance * improvement, 9);
       }),
     );
   });
@@ -30,7 +33,7 @@ describe('the gain that is expected within limits', () => {
   it('is the improvement alone without limits, however much is shared', () => {
     fc.assert(
       fc.property(mean, sd, fc.double({ min: -0.95, max: 0.95, noNaN: true }), (cost, costSd, part) => {
-        const gain = constrainedImprovement(figure(cost, costSd, part * costSd), [], 0, 1);
+        const gain = constrainedImprovement(plain(cost, costSd, part * costSd), [], 0, 1);
         const exact = expectedImprovement({ mean: cost, sd: costSd }, 0);
         // The steps of the shared part end at three deviations.
         expect(Math.abs(gain - exact)).toBeLessThan(0.01 * costSd + 0.01 * exact);
@@ -40,9 +43,9 @@ describe('the gain that is expected within limits', () => {
 
   it('is larger where shorter executions would be both faster and within the budget, smaller where they cannot be', () => {
     const late = (shared: number) => [atMost(0, figure(0.5, 0.4, shared))];
-    const apart = constrainedImprovement(figure(0.1, 0.4), late(0), 0, 1);
-    expect(constrainedImprovement(figure(0.1, 0.4, 0.35), late(0.35), 0, 1)).toBeGreaterThan(1.5 * apart);
-    expect(constrainedImprovement(figure(0.1, 0.4, 0.35), late(-0.35), 0, 1)).toBeLessThan(0.5 * apart);
+    const apart = constrainedImprovement(plain(0.1, 0.4), late(0), 0, 1);
+    expect(constrainedImprovement(plain(0.1, 0.4, 0.35), late(0.35), 0, 1)).toBeGreaterThan(1.5 * apart);
+    expect(constrainedImprovement(plain(0.1, 0.4, 0.35), late(-0.35), 0, 1)).toBeLessThan(0.5 * apart);
   });
 
   it('takes limits from below too', () => {

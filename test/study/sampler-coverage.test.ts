@@ -7,7 +7,7 @@ import { type Choice, choiceOf } from '../../src/perfmodel/modelled-config.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';
 import { covering, settingValues, unseenValues } from '../../src/study/search/queueing/coverage.ts';
 import { withLoadFeasibility } from '../../src/study/search/queueing/load-feasibility.ts';
-import type { PosteriorModel } from '../../src/study/search/queueing/posterior-model.ts';
+import type { PosteriorModel } from '../../src/study/search/queueing/posterior/posterior-model.ts';
 import { queueingSampler } from '../../src/study/search/queueing/queueing.ts';
 import type { Trial } from '../../src/study/types.ts';
 import { tune } from '../../src/tuner/tune.ts';
@@ -87,7 +87,7 @@ describe('the values of settings', () => {
 
 describe('a refusal for memory', () => {
   const sure: PosteriorModel = {
-    predict: () => ({ cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
+    predict: () => ({ smoothCost: 0, cost: { mean: 0, sd: 1 }, feasibleChance: () => 1, expectedImprovement: () => 1 }),
     predictedPoint: () => null,
     placeOf: () => ({ coordinates: [], settings: new Map() }),
   };

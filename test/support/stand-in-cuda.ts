@@ -30,5 +30,5 @@ const loaded: LibraryHandle[] = [];
 /** The profile on an emulated GPU, whatever it has. */
 export const onGpu = (profile: Profile): Profile => ({
   ...profile,
-  device: { name: 'GPU', kind: 'gpu', memory_mib: 8192, power_w: { idle: 50, busy: 300 } },
+  device: { name: 'GPU', kind: 'gpu', count: 1, memory_mib: 8192, power_w: { idle: 50, busy: 300 } },
 });

@@ -1,15 +1,17 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { canonicalJson } from '../../src/base/json.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { MS_PER_S, NS_PER_MS, NS_PER_US, nsToMs } from '../../src/base/units.ts';
+import { MS_PER_S, NS_PER_MS, NS_PER_S, NS_PER_US, nsToMs } from '../../src/base/units.ts';
 import type { ModelProfile, Profile } from '../../src/emulator/profile/schema.ts';
 import { armsOf, lawOf, modelSimulatorOf } from '../../src/emulator/profile/simulators.ts';
 import { place } from '../../src/emulator/scheduling/placement.ts';
+import type { LoadLevel } from '../../src/loadgen/types.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { policyOf } from '../../src/queueing/batcher-policy.ts';
 import { executionNs } from '../../src/queueing/service-law.ts';
-import { enoughRequests, simulate } from '../../src/queueing/simulate.ts';
+import { enoughRequests, type SimulationOptions, simulate } from '../../src/queueing/simulate.ts';
+import type { Traffic } from '../../src/queueing/traffic.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';
+import { shapeOf } from '../../src/space/shape.ts';
 import { onlyInstancesDiffer } from '../../src/triton/config/comparison.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import type { Control, Profile as Profiler } from '../../src/tuner/adapter.ts';
@@ -61,29 +63,46 @@ export class VirtualServer {
   };
 
   readonly profiler: Profiler = {
-    measure: async (_, { value }, { signal }) => {
+    measure: async (_, { mode, value }, { signal }) => {
       await this.clock.sleep(MEASURE_MS, signal);
-      return this.measure(this.#served, value);
+      return mode === 'concurrency' ? this.measure(this.#served, value) : this.measureAtRate(this.#served, value);
     },
   };
 
   /** What a client sees of a config in a closed loop. */
   measure(config: ModelConfig, concurrency: number): Measurement {
-    const law = lawOf(this.#model, armsOf(this.#model, config));
-    const policy = policyOf(config, this.#instancesOf(config));
     const traffic = { kind: 'closed', concurrency, roundTripNs: this.#model.network_ms * NS_PER_MS } as const;
-    const extent = {
-      warmUpRequests: 4 * concurrency,
-      requests: enoughRequests(REQUESTS, concurrency),
-      seed: this.#seed++,
-    };
-    const run = simulate(policy, law, traffic, extent);
+    const extent = { warmUpRequests: 4 * concurrency, requests: enoughRequests(REQUESTS, concurrency) };
+    return this.#measure(config, traffic, extent, { mode: 'concurrency', value: concurrency });
+  }
+
+  /** The same in an open loop, with requests evenly spaced. */
+  measureAtRate(config: ModelConfig, perSecond: number): Measurement {
+    const arrivalsNs = Float64Array.from({ length: REQUESTS + 200 }, (_, index) => (index * NS_PER_S) / perSecond);
+    const traffic = { kind: 'open', arrivalsNs, roundTripNs: this.#model.network_ms * NS_PER_MS } as const;
+    return this.#measure(
+      config,
+      traffic,
+      { warmUpRequests: 200, requests: REQUESTS },
+      { mode: 'request-rate', value: perSecond },
+    );
+  }
+
+  #measure(
+    config: ModelConfig,
+    traffic: Traffic,
+    extent: Omit<SimulationOptions, 'seed'>,
+    level: LoadLevel,
+  ): Measurement {
+    const law = lawOf(this.#model, armsOf(this.#model, config));
+    const { policy } = shapeOf(config);
+    const run = simulate(policy, law, traffic, { ...extent, seed: this.#seed++ });
     const { mean, p50, p90, p95, p99 } = run.latencyNs;
     const batches = Array.from(run.executions, (executions, size) => ({ size, executions }))
       .filter(({ executions }) => executions > 0)
       .map((batch) => ({ ...batch, meanExecutionUs: executionNs(law, batch.size, run.busyInstances) / NS_PER_US }));
     const computeUs = run.computeNs / NS_PER_US;
-    const figures = measured(concurrency, run.requestsPerSecond, nsToMs(p99));
+    const figures = measured(level.value, run.requestsPerSecond, nsToMs(p99), { level });
     const latencyMs = { avg: nsToMs(mean), p50: nsToMs(p50), p90: nsToMs(p90), p95: nsToMs(p95), p99: nsToMs(p99) };
     return {
       ...figures,
@@ -108,7 +127,9 @@ export class VirtualServer {
   }
 
   #instancesOf(config: ModelConfig): number {
-    return place(this.#model.config.name, config, { gpus: this.#profile.device.kind === 'gpu' ? 1 : 0 }).instances;
+    return place(this.#model.config.name, config, {
+      gpus: this.#profile.device.kind === 'gpu' ? this.#profile.device.count : 0,
+    }).instances;
   }
 
   /** As the emulator's own admission. */

@@ -22,31 +22,39 @@ export interface VirtualStudy {
 
 /** A whole study of a profile's only model in virtual time: every candidate of the space is tried. */
 export const tuneVirtually = (profile: Profile, parameters: Parameters, budgetMs: number): Promise<VirtualStudy> =>
-  playVirtually(profile, spaceFromJson({ name: 'test', parameters }), budgetMs, (view) => everyCandidate(view));
+  playVirtually(profile, spaceFromJson({ name: 'test', parameters }), goalOf(budgetMs), (view) => everyCandidate(view));
 
-/** The same as the default sampler does it, at levels up to `high`. */
+/** The same as the default sampler does it, at concurrencies up to `high` or at `levels`; `more`: what the goal has beside the budget. */
 export const searchVirtually = (
   profile: Profile,
   space: SearchSpace,
   budgetMs: number,
-  { high = 256, seed = 1 } = {},
+  {
+    high = 256,
+    seed = 1,
+    levels = { mode: 'concurrency', low: 1, high },
+    more = {},
+  }: {
+    readonly high?: number;
+    readonly seed?: number;
+    readonly levels?: LevelRange;
+    readonly more?: Partial<Goal>;
+  } = {},
 ): Promise<VirtualStudy> => {
-  const levels = { mode: 'concurrency', low: 1, high } as const;
   const sampler = (view: SpaceView, goal: Goal): Sampler => queueingSampler(view, { seed, goal, levels });
-  return playVirtually(profile, space, budgetMs, sampler, levels);
+  return playVirtually(profile, space, goalOf(budgetMs, more), sampler, levels);
 };
 
 async function playVirtually(
   profile: Profile,
   space: SearchSpace,
-  budgetMs: number,
+  goal: Goal,
   samplerOf: (view: SpaceView, goal: Goal) => Sampler,
   levels?: LevelRange,
 ): Promise<VirtualStudy> {
   const server = new VirtualServer(profile);
   const { original } = server;
   const view = viewSpace(space, originalOf(original));
-  const goal = goalOf(budgetMs);
   const {
     type: _,
     at: __,

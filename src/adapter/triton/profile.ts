@@ -2,9 +2,12 @@ import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions, WindowRule } from '../../profiler/level-options.ts';
 import { measureLevel } from '../../profiler/measure-level.ts';
 import { measureMix } from '../../profiler/measure-mix.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { measureWorkloads } from '../../profiler/workloads/measure-workloads.ts';
 import { frontLevels, type Topology } from '../../space/topology.ts';
-import type { Applied, MeasurePurpose, Profile } from '../../tuner/adapter.ts';
+import type { Applied, MeasureOptions, MeasurePurpose, Profile } from '../../tuner/adapter.ts';
 import { type FrontTraffic, optionsFor } from './front-options.ts';
+import { type ProfiledWorkload, type ProfiledWorkloads, partOfLevel } from './workload-traffic.ts';
 
 /** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
 export const studyWindows = { maxWindows: 4, maxVoidWindows: 2 } satisfies Partial<WindowRule>;
@@ -34,6 +37,8 @@ export interface ProfileOptions
   readonly topology?: Topology | undefined;
   /** What sends to each of its fronts but the first, in their order. */
   readonly otherFronts?: readonly FrontTraffic[];
+  /** What is played in place of even rates; absent: these. */
+  readonly workloads?: ProfiledWorkloads | undefined;
   /** Of measurements for these purposes, over `windows`; none is shorter when not given. */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
@@ -41,47 +46,66 @@ export interface ProfileOptions
 type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress';
 
 /**
- * Profiles what is served over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level.
- * After a change all instances are woken first, and counting begins when the server has settled (`warmUp`).
+ * Profiles what is served over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level; under each
+ * workload in turn where there are workloads. After a change all instances are woken first, and counting begins when the server has settled (`warmUp`).
  */
 export function createProfile({
   requestsFor,
   topology,
   otherFronts,
   shorterWindows,
+  workloads,
   ...fixed
 }: ProfileOptions): Profile {
   const traffics: readonly FrontTraffic[] = [{ ...fixed, requestsFor }, ...(otherFronts ?? [])];
+  const measureOne = (
+    { candidate }: Applied,
+    level: LoadLevel,
+    isFresh: boolean,
+    { signal, onProgress, budgetMs, budgetsMs = {}, purpose }: MeasureOptions,
+    workload: ProfiledWorkload | null,
+  ): Promise<Measurement> => {
+    const now = {
+      ...(budgetMs !== undefined && { budgetMs }),
+      ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
+      ...{ level, signal, onProgress, isFresh },
+    };
+    const fronts = traffics.map(({ requestsFor: usual, ...traffic }, index) => {
+      const front = topology?.fronts[index];
+      const under = workload?.fronts[index];
+      const own = optionsFor(
+        candidate,
+        (under?.requestsFor ?? usual)(candidate, level.batch),
+        front && topology ? { front, topology } : null,
+      );
+      const part = workload && under ? partOfLevel(workload, under, level) : null;
+      const limits = under?.limits && { limits: under.limits };
+      return { ...fixed, ...traffic, ...own, ...now, ...limits, ...part };
+    });
+    const [only, ...others] = fronts as [LevelOptions, ...LevelOptions[]];
+    if (!topology || others.length === 0) return measureLevel(only);
+    const levels = frontLevels(topology, level);
+    const mixed = topology.fronts.map(({ model }, index) => ({
+      ...(fronts[index] as LevelOptions),
+      ...(!workload && { level: levels[index] as LoadLevel }),
+      ...(budgetsMs[model] !== undefined && { budgetMs: budgetsMs[model] }),
+    }));
+    return measureMix({ ...fixed, ...now }, mixed);
+  };
   let settled: Applied | null = null;
   return {
-    measure: (applied, level, { signal, onProgress, budgetMs, budgetsMs = {}, purpose }) => {
-      const { candidate } = applied;
-      const isServed = applied.change === 'none' && settled?.candidate.fingerprint === candidate.fingerprint;
+    measure: (applied, level, options) => {
+      const isServed = applied.change === 'none' && settled?.candidate.fingerprint === applied.candidate.fingerprint;
       const isFresh = applied !== settled && !isServed;
       settled = applied;
-      const now = {
-        ...(budgetMs !== undefined && { budgetMs }),
-        ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
-        ...{ level, signal, onProgress, isFresh },
-      };
-      const fronts = traffics.map(({ requestsFor: ownRequests, ...traffic }, index) => {
-        const front = topology?.fronts[index];
-        const own = optionsFor(
-          candidate,
-          ownRequests(candidate, level.batch),
-          front && topology ? { front, topology } : null,
-        );
-        return { ...fixed, ...traffic, ...own, ...now };
+      if (!workloads) return measureOne(applied, level, isFresh, options, null);
+      const played = options.purpose === undefined ? workloads.final : workloads.search;
+      return measureWorkloads(workloads.rule, level, played, (place, own) => {
+        const workload = played[place] as ProfiledWorkload;
+        const onProgress: MeasureOptions['onProgress'] = (progress) =>
+          options.onProgress(played.length > 1 ? { ...progress, workload: workload.name } : progress);
+        return measureOne(applied, own, isFresh && place === 0, { ...options, onProgress }, workload);
       });
-      const [only, ...others] = fronts as [LevelOptions, ...LevelOptions[]];
-      if (!topology || others.length === 0) return measureLevel(only);
-      const levels = frontLevels(topology, level);
-      const mixed = topology.fronts.map(({ model }, index) => ({
-        ...(fronts[index] as LevelOptions),
-        level: levels[index] as LoadLevel,
-        ...(budgetsMs[model] !== undefined && { budgetMs: budgetsMs[model] }),
-      }));
-      return measureMix({ ...fixed, ...now }, mixed);
     },
   };
 }

@@ -2,14 +2,16 @@ import { availableParallelism } from 'node:os';
 import { findTriton } from '../../launch/triton-install.ts';
 import { metricsProbe } from '../../profiler/devices/device-probe.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
+import type { AgentsSpec } from '../../spec/traffic-spec.ts';
 import type { ModelIndexEntry } from '../../triton/types.ts';
 import { addressesOf, connectControl } from '../server/addresses.ts';
 import { checkControllable, type OpenServer } from '../server/open-server.ts';
 import { readTls } from '../server/read-tls.ts';
+import { examineAgents } from './examine-agents.ts';
 import { examineModel } from './examine-model.ts';
 import { type Finding, failed, note, ok } from './finding.ts';
 
-export type ExamineOptions = AddressSpec & { readonly model?: string };
+export type ExamineOptions = AddressSpec & AgentsSpec & { readonly model?: string };
 
 /** What a run uses where the server has it, and what it does without. */
 const EXTENSIONS: readonly (readonly [name: string, use: string, without: string])[] = [
@@ -30,6 +32,7 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
  */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   yield await machine();
+  yield* examineAgents(options);
   let subject: Subject | null = null;
   try {
     const tls = await readTls(options);

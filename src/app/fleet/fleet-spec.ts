@@ -2,13 +2,15 @@ import { TrituneError } from '../../base/errors.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 
 /** Errors: USAGE for a study that a fleet cannot do: each server is a Triton that a worker of its own knows. */
-export function checkFleetSpec({ adapter, server, trace }: StudySpec): void {
+export function checkFleetSpec({ adapter, server, trace, traffic, workloads }: StudySpec): void {
   const wrong = [
     [adapter !== undefined, '--adapter'],
     [server.launch !== undefined, '--launch'],
     [server.launchCommand !== undefined, '--launch-command'],
     [server.endpoint !== undefined, '--endpoint'],
     [trace === true, '--trace'],
+    [workloads !== undefined, '--workload'],
+    [traffic.agents !== undefined, '--agents'],
     [server.url !== undefined, '--url'],
   ].find(([isGiven]) => isGiven);
   if (!wrong) return;

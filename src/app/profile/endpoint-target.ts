@@ -1,35 +1,45 @@
 import { TrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { EndpointOptions } from '../../loadgen/endpoints/endpoint.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { Measurement, ProfileProgress } from '../../profiler/measurement.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
-import { openLanguageTraffic } from '../traffic/open-language.ts';
-import type { PromptTraffic } from '../traffic/prompts.ts';
+import type { ClassPrompts } from '../traffic/class-prompts.ts';
+import { type LanguageTraffic, openLanguageTraffic } from '../traffic/open-language.ts';
+import type { WorkloadFront } from '../traffic/workload.ts';
+import { limitsOfAll, measureFronts } from './front-share.ts';
 import { languageWindows } from './language-windows.ts';
 import { type LevelTarget, measuringOf, reported } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { EndpointSpec, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
+import type { EndpointSpec, GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
 
 /** How levels are measured on a language model. */
 export type EndpointLevelSpec = LevelSpec &
   MeasuringSpec &
   ClientSpec &
   EndpointSpec &
+  GoodputLimits &
   Pick<ProfileOutputs, 'collectMetrics' | 'metricsUrl'>;
+
+/** A model, what it is asked, and its part of a workload where there is one. */
+export interface EndpointFront {
+  readonly model: string;
+  readonly prompts: ClassPrompts;
+  readonly part?: WorkloadFront;
+}
 
 /** What is measured, and with what. */
 export interface EndpointAsked {
   readonly options: EndpointOptions;
-  readonly prompts: PromptTraffic;
+  /** The models that are asked; the first is that of the options, unless classes of a workload name others. */
+  readonly fronts: readonly [EndpointFront, ...EndpointFront[]];
   /** Beside a rate: requests in flight, at most. */
   readonly maxInFlight: number | undefined;
 }
 
 /** A language model, measured as a model of tensors is, with the times of its tokens. Errors: USAGE. Those of `measure`: SERVER_*, INTERRUPTED. */
 export async function openEndpointTarget(
-  { options, prompts, maxInFlight }: EndpointAsked,
+  { options, fronts, maxInFlight }: EndpointAsked,
   spec: EndpointLevelSpec,
   plan: ProfilePlan,
   signal: AbortSignal,
@@ -38,36 +48,42 @@ export async function openEndpointTarget(
   if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
     throw new TrituneError('USAGE', 'there is no address of metrics', 'give the page with --metrics-url');
   }
-  const traffic = await openLanguageTraffic(options, prompts.requests, spec.clientThreads);
+  const traffics: LanguageTraffic[] = [];
+  for (const { model, prompts } of fronts) {
+    traffics.push(await openLanguageTraffic({ ...options, model }, prompts.requests, spec));
+  }
+  const limits = limitsOfAll(spec, plan);
   const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
   const devices = devicesOf({ server: { url: address, emulated: null }, ...metrics }, options.model);
   return {
     serviceKind: endpoint.kind.startsWith('triton') ? 'TRITON' : 'OPENAI',
     isDecoupled: endpoint.kind.startsWith('triton'),
-    assumptions: prompts.notes,
+    assumptions: fronts.flatMap(({ prompts }) => prompts.notes),
     measure: async (level, listener) => {
-      const measurement = await measureLevel({
-        ...traffic.threads,
-        requests: prompts.requests,
-        level,
-        stats: null,
-        signal,
-        ...measuringOf(spec, plan),
+      const common = {
+        ...{ level, signal, ...measuringOf(spec, plan) },
         windows: languageWindows,
-        limits: spec.goodput,
         // Nothing of one level is left in the server when the next begins.
         drainMs: spec.requestTimeout * MS_PER_S,
-        onProgress: (progress) => listener.onProgress(progress),
+        onProgress: (progress: ProfileProgress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
-        alarm: traffic.alarm,
         maxErrors: spec.maxErrors,
+        ...limits,
         ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
-      });
+      };
+      const measurement = await measureFronts(
+        common,
+        fronts.map(({ prompts, part }, index) => {
+          const { alarm, threads } = traffics[index] as LanguageTraffic;
+          return { ...threads, alarm, requests: prompts.requests, stats: null, part };
+        }),
+        plan,
+      );
       checkServed(measurement, address);
       return reported(measurement, plan, endpoint.kind.startsWith('triton'));
     },
     close: async () => {
-      await traffic.close();
+      for (const traffic of traffics) await traffic.close();
       await devices.close();
     },
   };

@@ -5,12 +5,12 @@ import { nullRuns } from '../../loadgen/client/ceiling.ts';
 import type { PlainHttpRequest } from '../../loadgen/plain-http/plain-http.ts';
 import { addressOf } from '../../loadgen/transports/address.ts';
 import type { RequestHeader, RequestSet } from '../../loadgen/types.ts';
-import { openWorkers } from '../../loadgen/workers/open-workers.ts';
 import { measureLevel } from '../../profiler/measure-level.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { diagnoseTls, type TlsOptions } from '../../triton/wire/tls.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
+import { clientThreadsOf } from '../traffic/client-threads.ts';
 import { type LevelTarget, measuringOf, reported } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
@@ -52,7 +52,7 @@ export async function openHttpTarget(
     throw new TrituneError('USAGE', 'there is no address of metrics', 'give the page with --metrics-url');
   }
   const options = { address, tls, keepsAlive, timeoutMs: spec.requestTimeout * MS_PER_S };
-  const workers = openWorkers(spec.clientThreads ?? 1, { protocol: 'plain-http', options, request, secrets });
+  const workers = await clientThreadsOf(spec, { protocol: 'plain-http', options, request, secrets });
   const requests = requestSetOf(to.url);
   const runs = nullRuns(workers, { protocol: 'http', requests });
   await runs.warmUp();

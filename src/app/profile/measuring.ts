@@ -48,7 +48,10 @@ export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan):
     precision: plan.precision,
     stability: plan.rule,
     warmUpRequests: spec.warmupRequestCount,
-    scheduleAt: (perSecond) => plan.timed?.schedule ?? rateSchedule(spec, perSecond),
+    scheduleAt: (perSecond) =>
+      plan.workload
+        ? { kind: 'arrivals', plan: plan.workload.planAt(perSecond) }
+        : (plan.timed?.schedule ?? rateSchedule(spec, perSecond)),
     ...(plan.latencyLimitMs > 0 && plan.percentile !== null && { budgetMs: plan.latencyLimitMs }),
   };
 }

@@ -2,7 +2,9 @@ import { TrituneError } from '../../base/errors.ts';
 import type { MeasuringSettings, ProfileSettings } from '../../headless/perf-analyzer/settings.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type StabilityRule } from '../../profiler/level-options.ts';
 import type { SweepPlan, SweepRange } from '../../profiler/sweep.ts';
+import { readWorkload } from '../../workload/read-workload.ts';
 import { type TimedRequests, timedRequestsOf } from '../traffic/schedule.ts';
+import { type PlayedWorkload, played } from '../traffic/workload.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
 const PERCENTILES = [50, 90, 95, 99] as const;
@@ -13,6 +15,8 @@ export interface ProfilePlan {
   readonly sweep: SweepPlan;
   /** When requests are due, where it is not a plain rate. */
   readonly timed: TimedRequests | null;
+  /** What is played, where it is a workload. */
+  readonly workload: PlayedWorkload | null;
   readonly rule: StabilityRule;
   /** Half-width of the 95 % intervals that ends a level, as a share; for the rule `interval`. */
   readonly precision: number;
@@ -34,9 +38,11 @@ export async function planProfile(
   recorded: TimedRequests | null = null,
 ): Promise<ProfilePlan> {
   const asksForLoad = checkOneLoad(spec);
-  const timed = (await timedRequestsOf(spec)) ?? (asksForLoad ? null : recorded);
-  const mode = timed || spec.requestRateRange ? 'request-rate' : 'concurrency';
-  const range = timed ? only(timed.perSecond) : (spec.requestRateRange ?? spec.concurrencyRange ?? only(1));
+  const workload = await workloadOf(spec);
+  const timed = (await timedRequestsOf(spec)) ?? (asksForLoad || workload ? null : recorded);
+  const mode = timed || workload || spec.requestRateRange ? 'request-rate' : 'concurrency';
+  const own = timed ?? workload;
+  const range = spec.requestRateRange ?? (own ? only(own.perSecond) : (spec.concurrencyRange ?? only(1)));
   const sweep: SweepPlan = {
     range,
     order: spec.binarySearch ? 'binary' : 'linear',
@@ -48,7 +54,8 @@ export async function planProfile(
     mode,
     sweep,
     timed,
-    rule: ruleOf(spec, { timed, range, percentile }, alike),
+    workload,
+    rule: workload ? passesRuleOf(spec) : ruleOf(spec, { timed, range, percentile }, alike),
     precision: spec.precision / 100,
     percentile,
     percentiles: [...new Set([...PERCENTILES, ...(percentile === null ? [] : [percentile])])].sort((a, b) => a - b),
@@ -56,11 +63,27 @@ export async function planProfile(
   };
 }
 
+/** Errors: those of reading it; USAGE for options of a workload where there is none. */
+async function workloadOf({ workload, seed, timeScale, passes }: ProfileSpec): Promise<PlayedWorkload | null> {
+  if (workload !== undefined) return played(await readWorkload(workload), { seed, timeScale });
+  if (timeScale !== undefined) throw usage('--time-scale is about a workload', 'give its file with --workload');
+  if (passes !== undefined) throw usage('--passes is about a workload', 'give its file with --workload');
+  return null;
+}
+
+function passesRuleOf(spec: ProfileSpec): StabilityRule {
+  const isOther = spec.requestCount !== undefined || spec.stability === 'perf-analyzer';
+  if (isOther || Object.keys(givenRule(spec)).length > 0) {
+    throw usage('a workload is measured over whole passes', 'say how many with --passes, and leave out other rules');
+  }
+  return { kind: 'passes', passes: spec.passes };
+}
+
 const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
 
 /** What the first lines of the output say of it. */
 export function settingsOf(
-  { mode, sweep, timed, rule, percentile, latencyLimitMs }: ProfilePlan,
+  { mode, sweep, timed, workload, rule, percentile, latencyLimitMs }: ProfilePlan,
   spec: ProfileSpec,
   { serviceKind, isDecoupled }: Pick<ProfileSettings, 'serviceKind' | 'isDecoupled'>,
 ): ProfileSettings {
@@ -71,7 +94,7 @@ export function settingsOf(
     mode,
     endLevel: sweep.range.end,
     binarySearch: sweep.order === 'binary',
-    distribution: mode === 'request-rate' && !timed ? spec.requestDistribution : null,
+    distribution: mode === 'request-rate' && !timed && !workload ? spec.requestDistribution : null,
     latencyLimitMs,
     warmupRequests: spec.warmupRequestCount ?? null,
     isAsync: spec.async === true || spec.streaming === true,
@@ -84,6 +107,7 @@ export function settingsOf(
 function measuringOf(rule: StabilityRule, precisionPercent: number): MeasuringSettings {
   if (rule.kind === 'interval') return { kind: 'interval', precisionPercent };
   if (rule.kind === 'request-count') return { kind: 'request-count', requests: rule.requests };
+  if (rule.kind === 'passes') return { kind: 'passes', passes: rule.passes ?? null };
   const { mode, maxTrials, windowMs, requestCount } = rule;
   return mode === 'count_windows'
     ? { kind: 'count-windows', requests: requestCount, maxTrials }
@@ -104,6 +128,9 @@ const loads = {
 /** True where the user asks for a load. */
 function checkOneLoad(spec: ProfileSpec): boolean {
   const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
+  // A rate is that at which a workload is played.
+  const other = spec.workload === undefined ? undefined : given.find((key) => key !== 'requestRateRange');
+  if (other) throw usage(`${loads[other]} has no meaning beside --workload`, 'leave one of them out');
   if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
   return given.length === 1;
 }

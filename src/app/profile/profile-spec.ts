@@ -1,9 +1,10 @@
-import type { TokenLimits } from '../../loadgen/token-tally.ts';
 import type { SweepRange } from '../../profiler/sweep.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { HeaderSpec, LaunchSpec, Protocol, TlsSpec } from '../../spec/server-spec.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
-import type { ClientSpec, RequestSpec, TransportSpec } from '../../spec/traffic-spec.ts';
+import type { ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
 
 export interface RateRamp {
   readonly fromPerSecond: number;
@@ -30,6 +31,10 @@ export interface LevelSpec {
   readonly binarySearch?: boolean;
   readonly latencyThreshold: number;
   readonly scenario?: 'offline' | 'online';
+  /** The path of a workload file. */
+  readonly workload?: string;
+  /** Durations of the workload times this, with its rates as they are. */
+  readonly timeScale?: number;
   readonly batchSizes?: readonly number[];
   /** Doubling where there is no step. */
   readonly concurrencies?: NumberRange & { readonly step?: number };
@@ -46,6 +51,8 @@ export interface MeasuringSpec {
   readonly maxTrials?: number;
   readonly percentile?: number;
   readonly requestCount?: number;
+  /** Whole passes of a workload. */
+  readonly passes?: number;
   readonly warmupRequestCount?: number;
   readonly requestTimeout: number;
   readonly seed: number;
@@ -66,11 +73,15 @@ export interface ProfileOutputs {
   readonly verbose?: boolean;
 }
 
-/** How a language model is asked, and which of its replies are good ones. */
+/** Which requests are good ones. */
+export interface GoodputLimits {
+  readonly goodput?: RequestLimits;
+}
+
+/** How a language model is asked. */
 export interface EndpointSpec {
   /** A kind of endpoint, `openai`, `auto`, or the path of an OpenAI call. */
   readonly endpoint?: string;
-  readonly goodput?: TokenLimits;
   /** Fields of every request, by name. */
   readonly extraInputs?: Readonly<Record<string, unknown>>;
 }
@@ -87,6 +98,7 @@ export interface TraceSpec {
 export interface ProfileSpec
   extends LevelSpec,
     MeasuringSpec,
+    GoodputLimits,
     ProfileOutputs,
     RequestSpec,
     TransportSpec,

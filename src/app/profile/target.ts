@@ -1,23 +1,41 @@
 import { TrituneError } from '../../base/errors.ts';
-import { MS_PER_S } from '../../base/units.ts';
-import type { RequestSet } from '../../loadgen/types.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
-import type { LevelRange } from '../../study/types.ts';
-import { composingModels } from '../../triton/config/ensemble-rules.ts';
-import { instancesOf } from '../../triton/config/instances.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { TritonClient } from '../../triton/types.ts';
 import { devicesOf } from '../server/devices.ts';
-import { type OpenServer, type OriginalModel, readOriginal } from '../server/open-server.ts';
-import { openTraffic } from '../traffic/open-traffic.ts';
-import { assumptionsOf, requestsOf } from '../traffic/requests.ts';
+import type { OpenServer } from '../server/open-server.ts';
+import { checkEndOnly } from '../traffic/limits.ts';
+import { requestsOf } from '../traffic/requests.ts';
+import { classInputsOf, frontsOf, type WorkloadFront } from '../traffic/workload.ts';
+import { limitsOfAll, measureFronts } from './front-share.ts';
 import { type LevelListener, type LevelTarget, measuringOf, reported } from './measuring.ts';
+import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { ProfileSpec } from './profile-spec.ts';
+import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 
 /** The model that is profiled, with what is sent to it. */
 export interface ProfileTarget extends LevelTarget {
+  /** Of the first model, where there are several. */
   readonly config: ModelConfig;
+}
+
+/** Models that are sent to, each with its part of a workload where there is one. */
+type Asked = FrontAsked & { readonly part?: WorkloadFront };
+
+/** Errors: USAGE for limits on tokens, of which a model of tensors has none. */
+export function checkLimits({ goodput }: GoodputLimits, { workload }: Pick<ProfilePlan, 'workload'>): void {
+  checkEndOnly(goodput, '--goodput');
+  for (const { name, limits } of workload?.workload.classes ?? []) checkEndOnly(limits, `class '${name}'`);
+}
+
+/** Returns the models that the profile sends to. Errors: USAGE where none is named. */
+export function modelsOf(
+  spec: Pick<ProfileSpec, 'model'>,
+  { workload }: Pick<ProfilePlan, 'workload'>,
+): readonly [string, ...string[]] {
+  const models = workload ? frontsOf(workload, spec.model).map(({ model }) => model) : [spec.model];
+  const [first, ...others] = models.filter((model) => model !== undefined);
+  if (first === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+  return [first, ...others];
 }
 
 /** Errors: MODEL_UNKNOWN, MODEL_UNREADY, USAGE, INPUT_INVALID, SERVER_*. */
@@ -28,95 +46,75 @@ export async function openProfileTarget(
   plan: ProfilePlan,
   signal: AbortSignal,
 ): Promise<ProfileTarget> {
-  const { config, metadata } = await modelOf(opened.client, model, spec);
-  const inputs = await requestsOf(spec, { config, metadata });
   let listening: LevelListener | undefined;
   const observes = spec.profileExportFile !== undefined;
-  if (observes && (spec.clientThreads ?? 1) > 1) {
-    throw new TrituneError('USAGE', 'every request is kept by one thread only', 'leave out --client-threads');
+  if (observes && ((spec.clientThreads ?? 1) > 1 || spec.agents)) {
+    throw new TrituneError(
+      'USAGE',
+      'every request is kept by one thread of this machine only',
+      'leave out --client-threads and --agents',
+    );
   }
-  const traffic = await openTraffic(opened, {
-    spec,
-    config,
-    inputs,
-    levels: levelRangeOf(plan),
-    timeoutMs: spec.requestTimeout * MS_PER_S,
-    ...(observes && { onObserved: (observed, outputs) => listening?.onRequest(observed, outputs) }),
-  });
-  const requests = ofVersion(traffic.requestsFor(config), spec.modelVersion ?? '');
-  const composing = await composingOf(opened.client, config, spec);
-  const devices = devicesOf(opened, model);
-  const isDecoupled = config.model_transaction_policy?.decoupled === true;
+  const asked = askedOf(model, spec, plan).map((each) => ({
+    ...each,
+    ...(observes && {
+      onObserved: ((observed, outputs) => listening?.onRequest(observed, outputs)) satisfies FrontAsked['onObserved'],
+    }),
+  }));
+  const fronts = await openAll(opened, asked, spec, plan);
+  const [first] = fronts;
+  const devices = devicesOf(opened, modelsOf({ model }, plan)[0]);
+  const isDecoupled = fronts.some((front) => front.isDecoupled);
+  const limits = limitsOfAll(spec, plan);
   return {
-    config,
+    config: first.config,
     serviceKind: 'TRITON',
     isDecoupled,
-    assumptions: assumptionsOf(inputs),
+    assumptions: fronts.flatMap(({ assumptions }) => assumptions),
     measure: async (level, listener) => {
       listening = listener;
-      const measurement = await measureLevel({
-        transport: traffic.transport,
-        requests,
-        sequences: traffic.sequences,
+      const common = {
         level,
-        stats: opened.client,
-        composing,
         signal,
         ...measuringOf(spec, plan),
-        instances: instancesOf(config),
         onProgress: (progress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
-        alarm: traffic.alarm,
-        ...traffic.threads,
-        maxErrors: spec.maxErrors,
-        ...(traffic.clientCeiling && { clientCeiling: traffic.clientCeiling }),
-      });
+      } satisfies Partial<LevelOptions>;
+      const measurement = await measureFronts(
+        common,
+        fronts.map(({ options }, index) => ({ ...options, ...limits, part: asked[index]?.part })),
+        plan,
+      );
       return reported(measurement, plan, isDecoupled);
     },
     close: async () => {
       await devices.close();
-      await traffic.close();
+      for (const front of fronts) await front.close();
     },
   };
 }
 
-/** A server that was started for the run may not have loaded the model yet; nobody else's is told to load anything. */
-async function modelOf(
-  client: TritonClient,
-  model: string,
+function askedOf(model: string, spec: ProfileSpec, { workload }: ProfilePlan): readonly Asked[] {
+  if (!workload) return [{ model, inputsOf: (original) => requestsOf(spec, original) }];
+  return frontsOf(workload, model).map((part) => ({
+    model: part.model,
+    part,
+    inputsOf: (original) => classInputsOf(part, spec, original, workload),
+  }));
+}
+
+async function openAll(
+  opened: OpenServer,
+  asked: readonly Asked[],
   spec: ProfileSpec,
-): Promise<Pick<OriginalModel, 'config' | 'metadata'>> {
-  if (spec.launch !== undefined) return readOriginal(client, model);
-  const [config, metadata] = await Promise.all([client.modelConfig(model), client.modelMetadata(model)]);
-  const version = spec.modelVersion;
-  if (version !== undefined && !metadata.versions.includes(version)) {
-    const served = metadata.versions.join(', ');
-    throw new TrituneError('MODEL_UNKNOWN', `'${model}' is not served in version ${version}`, `it is in ${served}`);
+  plan: ProfilePlan,
+): Promise<readonly [OpenFront, ...OpenFront[]]> {
+  const fronts: OpenFront[] = [];
+  try {
+    for (const each of asked) fronts.push(await openFront(opened, each, spec, plan));
+  } catch (error) {
+    for (const front of fronts) await front.close();
+    throw error;
   }
-  return { config, metadata };
-}
-
-function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
-  const NO_END = 1024;
-  return { mode, low: range.start, high: range.end === 0 ? Math.max(range.start, NO_END) : range.end };
-}
-
-const ofVersion = (set: RequestSet, version: string): RequestSet =>
-  version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
-
-/** The models that an ensemble is made of, those of ensembles inside after them, and those that the user says the model calls. */
-async function composingOf(
-  client: TritonClient,
-  config: ModelConfig,
-  { blsComposingModels }: ProfileSpec,
-): Promise<readonly string[]> {
-  const found = new Set<string>();
-  const add = async (parts: readonly string[]): Promise<void> => {
-    const added = parts.filter((name) => !found.has(name));
-    for (const name of added) found.add(name);
-    for (const name of added) await add(composingModels(await client.modelConfig(name)));
-  };
-  await add(composingModels(config));
-  const called = (blsComposingModels ?? '').split(',').map((name) => name.replace(/:.*/, '').trim());
-  return [...new Set([...found, ...called.filter((name) => name !== '')])];
+  return fronts as [OpenFront, ...OpenFront[]];
 }

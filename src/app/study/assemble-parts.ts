@@ -21,6 +21,7 @@ import { controlOfStudy } from './control-over.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';
+import { profiledWorkloads, type WorkloadInputs } from './workloads/profiled-workloads.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Where nothing is said of how far outputs may be from the expected ones. */
@@ -31,12 +32,13 @@ const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
  * devices. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
  */
 export async function assembleParts(
-  { spec, journal }: OpenStudy,
+  { spec, journal, workloads }: OpenStudy,
   { plan, space, sampler, samplerFor, windows }: PlannedStudy,
   opened: OpenServer,
   inputs: PreparedInputs,
   onBuild?: (variant: string, log: string) => void,
   otherFronts: readonly FrontInputs[] = [],
+  workloadInputs: WorkloadInputs = [],
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { client } = opened;
   const { model, goal, measurement } = spec;
@@ -56,6 +58,9 @@ export async function assembleParts(
   const profile = createProfile({
     ...fronts.traffic,
     topology: plan.study.topology,
+    ...(workloads && {
+      workloads: profiledWorkloads(spec, plan.study.topology, workloads, workloadInputs, fronts),
+    }),
     stats: client,
     clock: realClock,
     percentile: goal.percentile,
@@ -67,6 +72,7 @@ export async function assembleParts(
     hostWorkUs: devices.hostWorkUs,
     maxErrors: spec.traffic.maxErrors,
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
+    ...(goal.goodput && { limits: goal.goodput }),
   });
   const control = controlOfStudy(spec, plan, opened, onBuild);
   const rule = spec.accuracy ?? EXACT;

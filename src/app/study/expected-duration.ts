@@ -50,6 +50,8 @@ export interface Prospect extends Seen {
   readonly isEmulated: boolean;
   /** The server is started for the run. */
   readonly isLaunched?: boolean;
+  /** What a level plays of the study's workloads, which are measured over whole passes; absent for even traffic. */
+  readonly passesSeconds?: number;
 }
 
 /**
@@ -57,12 +59,13 @@ export interface Prospect extends Seen {
  * most studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
  */
 export function expectedDuration(prospect: Prospect): Expected {
-  const { sampler, finalRounds, timeBudgetMs, isEmulated, isLaunched = false } = prospect;
+  const { sampler, finalRounds, timeBudgetMs, isEmulated, isLaunched = false, passesSeconds } = prospect;
   const { length: search, usualTrials } = sampler;
   const trials = Math.min(prospect.trials, usualTrials ?? Number.POSITIVE_INFINITY);
   const perTrial = Math.min(search.perTrial, prospect.listedLevels ?? Number.POSITIVE_INFINITY);
   const wantedMs = LATENCIES_PER_WINDOW * latencyMsOf(search, prospect);
   const measuringSeconds = (windows: number, minWindowMs: number): number => {
+    if (passesSeconds !== undefined) return MEASUREMENT.besideSeconds + passesSeconds;
     const windowMs = Math.min(Math.max(wantedMs, minWindowMs), search.longestWindowMs);
     return MEASUREMENT.besideSeconds + (windows * windowMs) / MS_PER_S;
   };

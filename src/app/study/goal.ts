@@ -1,27 +1,59 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts';
-import { builtInMetrics, type Metrics } from '../../study/goal/metrics/registry.ts';
+import { describeUnmet } from '../../study/goal/metrics/needs.ts';
+import { builtInMetrics, type Metrics, metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../study/types.ts';
+import { costTermsOf } from './cost/cost-terms.ts';
 
 /**
  * Returns the goal of a study; `metrics` says what its names mean. Errors: USAGE for a metric that does not exist, or a
  * text that is no constraint or objective.
  */
 export function goalOf(
-  { goal, together }: Pick<StudySpec, 'goal' | 'together'>,
+  spec: Pick<StudySpec, 'goal' | 'together' | 'prices' | 'cost'> & AboutTokens,
   metrics: Metrics = builtInMetrics,
 ): Goal {
+  const { goal, together } = spec;
+  const cost = costTermsOf(spec);
   const { latencyBudgetMs, percentile, constraints, modelBudgetsMs = {} } = goal;
   const budgets = Object.entries(modelBudgetsMs).map(([model, budgetMs]) => `latency@${model}<=${budgetMs}`);
-  const objectives = goal.objectives ?? (goal.goodput ? ['goodput'] : usualObjectives(together));
-  return {
+  const usual = cost?.forRate !== undefined ? [COST] : goal.goodput ? ['goodput'] : usualObjectives(together);
+  const objectives = (goal.objectives ?? usual).map((text) => costObjective(text, spec, cost));
+  const wanted: Goal = {
     budget: latencyBudgetMs === undefined ? null : { percentile, latencyMs: latencyBudgetMs },
     constraints: [...constraints, ...budgets].map(constraintParser(metrics)),
     objectives: objectives.map(objectiveParser(metrics)),
     ...(goal.goodput && { goodput: goal.goodput }),
+    ...(cost && { cost }),
     ...(metrics !== builtInMetrics && { metrics }),
   };
+  checkCosts(wanted);
+  return wanted;
+}
+
+/** Errors: USAGE for a cost that the study has no prices or no rate for. */
+function checkCosts(goal: Goal): void {
+  for (const { metric: name } of [...goal.objectives, ...goal.constraints]) {
+    const metric = metricsOf(goal).named(name);
+    const need = metric.needs.find((each) => each === 'prices' || each === 'rate');
+    if (need) throw new TrituneError('USAGE', describeUnmet({ metric, need }), 'docs/cost.md has examples');
+  }
+}
+
+/** What says whether the model is a language model. */
+type AboutTokens = Pick<StudySpec, 'server' | 'prompts'>;
+
+/** What people ask for; which metric that is depends on what is to be served. */
+const COST = 'cost';
+
+/** Returns the objective `cost`, with its weight, as the metric that it is about here; others as they are. */
+function costObjective(text: string, { server, prompts }: AboutTokens, cost: Goal['cost']): string {
+  const [name = '', ...weight] = text.split(':');
+  if (name.trim() !== COST) return text;
+  const isAboutTokens = (server.endpoint ?? server.launchCommand ?? prompts) !== undefined;
+  const perMillion = isAboutTokens ? 'cost-per-million-tokens' : 'cost-per-million';
+  return [cost?.forRate === undefined ? perMillion : 'cost-per-hour', ...weight].join(':');
 }
 
 /** Throughput; of models that share a server that of each, with its share as weight: what one serves is not traded for the others one to one. */

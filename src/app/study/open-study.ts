@@ -10,10 +10,13 @@ import { prepareOutput, studyFiles } from '../output/directory.ts';
 import { isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { withPrices } from './cost/cost-terms.ts';
 import { engineOfStudy } from './engine/engine-of-study.ts';
 import { findAdapter } from './find-adapter.ts';
 import { findSampler } from './find-sampler.ts';
 import { goalOf, levelsOf } from './goal.ts';
+import { checkWorkloads } from './workloads/check-workloads.ts';
+import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './workloads/read-workloads.ts';
 
 /** A study whose directory and journal this process holds. */
 export interface OpenStudy {
@@ -23,6 +26,8 @@ export interface OpenStudy {
   readonly adapter: AdapterDefinition | null;
   /** What the names of the goal mean. */
   readonly metrics: Metrics;
+  /** What it is tuned for; null for even rates and closed loops. */
+  readonly workloads: StudiedWorkloads | null;
   readonly directory: string;
   readonly journal: Journal;
   /** What earlier runs have written; none for a new study. */
@@ -45,14 +50,15 @@ export interface Given {
 }
 
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
-export async function openStudy(spec: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
-  const parts = await partsOf(spec, given, null);
-  checkSpec(spec, parts.metrics);
+export async function openStudy(asked: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
+  const parts = await partsOf(asked, given, null);
+  checkSpec(asked, parts.metrics);
+  const { spec, workloads } = await withWorkloads(asked);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
   const journal = await createJournal(studyFiles(directory).journal);
   const shown = commandLineWithoutValues(given.commandLine ?? [], spec.server);
-  return { spec, ...parts, directory, journal, earlier: [], started: null, commandLine: shown };
+  return { spec, ...parts, workloads, directory, journal, earlier: [], started: null, commandLine: shown };
 }
 
 /**
@@ -71,8 +77,10 @@ export async function resumeStudy(
     const spec = change(started.spec);
     const parts = await partsOf(spec, given, started);
     checkAdapter(started, parts.adapter?.name);
+    const workloads = await readWorkloads(spec);
+    checkSameWorkloads(started.workloads, workloads);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
-    return { spec, ...parts, directory, ...kept };
+    return { spec, ...parts, workloads, directory, ...kept };
   } catch (error) {
     await journal.close();
     throw error;
@@ -102,7 +110,11 @@ export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   goalOf(spec, metrics);
   levelsOf(spec);
   headersOf(spec.server);
+  checkWorkloads(spec);
 }
 
-/** The spec as the journal keeps it: without the values of headers. */
-export const recordedSpec = (spec: StudySpec): StudySpec => ({ ...spec, server: withoutHeaderValues(spec.server) });
+/** The spec as the journal keeps it: without the values of headers, and with its prices instead of their file. */
+export const recordedSpec = (spec: StudySpec): StudySpec => ({
+  ...withPrices(spec),
+  server: withoutHeaderValues(spec.server),
+});

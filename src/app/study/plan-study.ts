@@ -34,6 +34,7 @@ import type { Together } from './pipeline/read-together.ts';
 import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
 import { readCandidates } from './read-candidates.ts';
 import { configsOf, limitsOf, type StudyModels } from './study-models.ts';
+import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
 /** Trials after which a sampler that never stops by itself is stopped, where the user set no limit. */
 const DEFAULT_RANDOM_TRIALS = 30;
@@ -57,7 +58,7 @@ export interface PlannedStudy extends PlannedRun {
 }
 
 /** What a plan is made from: a study, opened or not. */
-export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'started' | 'commandLine'> & {
+export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'started' | 'commandLine' | 'workloads'> & {
   readonly metrics?: Metrics;
 };
 
@@ -138,7 +139,7 @@ function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
 
 /** The plan of a study of any server. Errors: USAGE, INPUT_INVALID. */
 export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
-  const { spec, sampler: kind, earlier, started } = study;
+  const { spec, sampler: kind, earlier, started, workloads } = study;
   const { sampler: asked, limits: given } = spec;
   const goal = started?.goal ?? goalOverModels(goalOf(spec, study.metrics), subject.topology);
   const levels = started?.levels ?? levelsOf(spec, subject.places);
@@ -158,12 +159,14 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
       timeBudgetMs: limits.timeBudgetMs,
       isEmulated: subject.server.emulated !== null,
       isLaunched: spec.server.launch !== undefined,
+      ...(workloads && { passesSeconds: passesSeconds(workloads) }),
       ...seen,
     });
   // Whoever names a limit or what a gain must be has said how long it may take.
   const isAim = [given.maxTrials, given.timeBudgetSeconds, asked.leastGainPercent].every(
     (limit) => limit === undefined,
   );
+  const simulated = workloads ? simulatedWorkloads(workloads, spec) : undefined;
   const listed = { ...(asked.earlyExits !== undefined && { earlyExits: asked.earlyExits }), ...(values && { values }) };
   const samplerFor = (wanted: Goal, narrowing: Narrowing): Sampler =>
     createSampler(kind, subject.viewSpace(narrowing), {
@@ -171,6 +174,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
       goal: wanted,
       levels,
       topology: subject.topology,
+      workloads: simulated,
       leastGain: asked.leastGainPercent === undefined ? undefined : asked.leastGainPercent / 100,
       candidates,
       ...listed,
@@ -194,6 +198,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
         ...(subject.topology && { topology: subject.topology }),
         goal,
         levels,
+        ...(workloads && { workloads: workloads.record }),
         sampler: kind.name,
         seed: spec.seed,
         space: subject.space,

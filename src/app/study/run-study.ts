@@ -2,6 +2,7 @@ import { createTracing } from '../../adapter/triton/tracing.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
+import { checkEndOnly } from '../traffic/limits.ts';
 import { assumptionsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
 import { callsFinder } from './calls/find-calls.ts';
@@ -14,6 +15,7 @@ import { leaveAsTheyWere, modelsNamedBy, type NamedModels, type StudyModels } fr
 import { tuneAndWrite } from './tune-and-write.ts';
 import { tuneByAdapter } from './tune-by-adapter.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
+import { inputsOfWorkloads } from './workloads/profiled-workloads.ts';
 
 /** One study on the server that its spec names, or on one that is started for it: connects, and tunes. Errors: as `tuneStudy`. */
 export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {
@@ -80,8 +82,10 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
     const { parts, close } = await assembleLanguageParts(study, planned, opened, tellBuild(watch));
     return { plan: planned.plan, parts, close };
   }
-  const [{ inputs }, ...otherFronts] = await inputsOfFronts(study.spec, models);
-  for (const each of [inputs, ...otherFronts.map((front) => front.inputs)])
+  checkEndOnly(study.spec.goal.goodput, '--goodput');
+  const underWorkloads = study.workloads ? await inputsOfWorkloads(study.spec, models, study.workloads) : [];
+  const [{ inputs }, ...otherFronts] = await inputsOfFronts(study.spec, models, underWorkloads[0]);
+  for (const each of [inputs, ...otherFronts.map((front) => front.inputs), ...underWorkloads.slice(1).flat()])
     for (const line of assumptionsOf(each)) watch.tell(line);
   if (planned.space.hasVariants && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
   if (study.spec.trace) await createTracing(opened.client).look();
@@ -89,6 +93,14 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
   const usual = planned.usual?.(
     (await lookFirst(trafficTo(study.spec, study.spec.model), opened, original, inputs)).seen,
   );
-  const { parts, close } = await assembleParts(study, planned, opened, inputs, tellBuild(watch), otherFronts);
+  const { parts, close } = await assembleParts(
+    study,
+    planned,
+    opened,
+    inputs,
+    tellBuild(watch),
+    otherFronts,
+    underWorkloads,
+  );
   return { plan: { ...planned.plan, ...(usual && { usual }) }, parts, close };
 }

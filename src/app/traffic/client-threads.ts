@@ -1,18 +1,85 @@
+import { TrituneError } from '../../base/errors.ts';
+import { msToNs } from '../../base/units.ts';
+import type { AgentAccess } from '../../loadgen/agents/dial.ts';
+import { targetOf } from '../../loadgen/agents/limits.ts';
+import { openAgents } from '../../loadgen/agents/open-agents.ts';
 import type { OpenOptions } from '../../loadgen/transports/open.ts';
+import type { WorkerTransport } from '../../loadgen/workers/messages.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
-import { openWorkers, type Workers } from '../../loadgen/workers/open-workers.ts';
-import type { ClientSpec, RequestSpec } from '../../spec/traffic-spec.ts';
+import { openWorkers } from '../../loadgen/workers/open-workers.ts';
+import type { Workers } from '../../loadgen/workers/workers.ts';
+import type { AgentsSpec, ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
+import { agentToken } from '../agent/token.ts';
+import { readTls } from '../server/read-tls.ts';
+import { isLoopback } from '../server/tls.ts';
+
+/** Windows are ten times as long at least: what one agent counts a little earlier or later than another is lost in them. */
+const USUAL_CLOCK_LIMIT_MS = 25;
 
 /**
- * The threads that send, each over a transport of these options. This thread never does while something is measured: what else it
- * has to do would make replies look late that are not.
+ * The threads that send, on agents where those are named. This thread never does while something is measured: what else it has to do would make
+ * replies look late that are not. Errors: AGENT_FAILED; USAGE, INPUT_INVALID for the token and certificates of agents.
  */
-export function clientThreadsOf(
-  { clientThreads = 1, outputTolerance = 0 }: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
+export async function clientThreadsOf(client: ClientSpec, transport: WorkerTransport): Promise<Workers> {
+  const { clientThreads: threadsEach = 1 } = client;
+  const [first, ...others] = client.agents ?? [];
+  if (first === undefined) return openWorkers(threadsEach, transport);
+  const access = await agentAccess(client);
+  checkServerSeen(client.agents ?? [], transport);
+  return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
+}
+
+/** The same for requests of inference over a transport of these options, told one by one where somebody listens. */
+export function inferThreadsOf(
+  client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
   { check, ...options }: OpenOptions,
   onObserved?: OnObserved,
-): Workers {
-  const transport = { protocol, options, tolerance: check && outputTolerance, observes: onObserved !== undefined };
-  return openWorkers(clientThreads, transport, {}, onObserved);
+): Promise<Workers> {
+  const { clientThreads = 1, outputTolerance = 0 } = client;
+  const transport = { protocol, options, ...(check && { tolerance: outputTolerance }) };
+  if (onObserved === undefined) return clientThreadsOf(client, transport);
+  return Promise.resolve(openWorkers(clientThreads, { ...transport, observes: true }, {}, onObserved));
+}
+
+/** Errors: USAGE for what agents cannot do. */
+export function checkAgents({ agents, sharedMemory = 'none' }: ClientSpec & TransportSpec): void {
+  if (agents === undefined || sharedMemory === 'none') return;
+  throw new TrituneError(
+    'USAGE',
+    'agents send from other machines, and share no memory with the server',
+    'leave out --shared-memory, or --agents',
+  );
+}
+
+/** Errors: USAGE for a server that each agent would look for on its own machine. */
+function checkServerSeen(agents: readonly string[], transport: WorkerTransport): void {
+  const target = targetOf(transport);
+  if (!isLoopback(target) || agents.every(isLoopback)) return;
+  throw new TrituneError(
+    'USAGE',
+    `${target} is another server for each agent`,
+    "give the server's address as the agents reach it",
+  );
+}
+
+/** How the spec reaches its agents. Errors: USAGE, INPUT_INVALID. */
+export async function agentAccess(spec: AgentsSpec): Promise<AgentAccess> {
+  const { agentTokenFile: tokenFile, agentTokenEnv: tokenEnv, agentTls } = spec;
+  const { agentTlsCa: tlsCa, agentTlsCert: tlsCert, agentTlsKey: tlsKey } = spec;
+  const isSecure = agentTls || [tlsCa, tlsCert, tlsKey].some((file) => file !== undefined);
+  const far = (spec.agents ?? []).find((agent) => !isLoopback(agent));
+  if (!isSecure && far !== undefined && !spec.agentPlaintext) {
+    throw new TrituneError(
+      'USAGE',
+      `the token would go to agent ${far} in plaintext`,
+      'give --agent-tls-ca (or --agent-tls), or --agent-plaintext where nobody can listen in',
+    );
+  }
+  return {
+    token: agentToken({ tokenFile, tokenEnv }),
+    tls: isSecure ? await readTls({ tlsCa, tlsCert, tlsKey }) : undefined,
+    clockLimitNs: msToNs(spec.agentClockLimitMs ?? USUAL_CLOCK_LIMIT_MS),
+  };
 }

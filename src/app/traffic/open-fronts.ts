@@ -1,6 +1,7 @@
 import type { FrontTraffic } from '../../adapter/triton/front-options.ts';
 import type { ProfileOptions } from '../../adapter/triton/profile.ts';
 import { watchTogether } from '../../loadgen/client/cost.ts';
+import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
@@ -16,6 +17,8 @@ export interface FrontAsked extends TrafficAsked {
 /** What sends requests to the fronts of a study, each over threads of its own, as a profile takes it. */
 export interface OpenFronts {
   readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts' | 'watchClient'>>;
+  /** Returns the requests of other inputs to the front at this place, as its traffic sends them. */
+  requestsFrom(place: number, inputs: PreparedInputs): FrontTraffic['requestsFor'];
   /** Lets go of sockets and shared memory. */
   close(): Promise<void>;
 }
@@ -39,15 +42,28 @@ export async function openFronts(
   const watches = open.map(({ threads }) => threads.watchClient);
   const [only, ...more] = watches as [(typeof watches)[number], ...typeof watches];
   const watchClient = more.length === 0 ? only : () => watchTogether(watches.map((watch) => watch()));
-  return { traffic: { ...(first as FrontTraffic), otherFronts, watchClient }, close };
+  return {
+    traffic: { ...(first as FrontTraffic), otherFronts, watchClient },
+    requestsFrom: (place, inputs) => requestsOf(open[place] as OpenTraffic, fronts[place] as FrontAsked, inputs),
+    close,
+  };
 }
 
-function frontTraffic(traffic: OpenTraffic, { config, spec, requestDistribution }: FrontAsked): FrontTraffic {
-  const { transport, threads, sequences, alarm, clientCeiling } = traffic;
+function requestsOf(
+  traffic: OpenTraffic,
+  { config }: FrontAsked,
+  inputs?: PreparedInputs,
+): FrontTraffic['requestsFor'] {
   const configIn = (candidate: Candidate) => configOfModel(candidate, config.name ?? '', config);
+  return (candidate, batch) => traffic.requestsFor(configIn(candidate), batch, inputs);
+}
+
+function frontTraffic(traffic: OpenTraffic, asked: FrontAsked): FrontTraffic {
+  const { transport, threads, sequences, alarm, clientCeiling } = traffic;
+  const { spec, requestDistribution } = asked;
   return {
     ...{ transport, openFlow: threads.openFlow, sequences, alarm },
-    requestsFor: (candidate, batch) => traffic.requestsFor(configIn(candidate), batch),
+    requestsFor: requestsOf(traffic, asked),
     scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: spec.seed }, perSecond),
     ...(clientCeiling && { clientCeiling }),
   };

@@ -2,8 +2,9 @@ import { type Alarm, openAlarm } from '../../base/alarm.ts';
 import { nullRuns } from '../../loadgen/client/ceiling.ts';
 import type { EndpointOptions } from '../../loadgen/endpoints/endpoint.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
-import { openWorkers } from '../../loadgen/workers/open-workers.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
+import type { ClientSpec } from '../../spec/traffic-spec.ts';
+import { clientThreadsOf } from './client-threads.ts';
 
 /** What sends prompts to a language model, opened. */
 export interface LanguageTraffic {
@@ -14,13 +15,13 @@ export interface LanguageTraffic {
   close(): Promise<void>;
 }
 
-/** Opens the threads that measure, which have sent to nobody for a moment and are warm. Errors: USAGE. */
+/** Opens the threads that measure, which have sent to nobody for a moment and are warm. Errors: USAGE, AGENT_FAILED. */
 export async function openLanguageTraffic(
   options: EndpointOptions,
   requests: RequestSet,
-  clientThreads = 1,
+  client: ClientSpec,
 ): Promise<LanguageTraffic> {
-  const workers = openWorkers(clientThreads, { protocol: 'language', options });
+  const workers = await clientThreadsOf(client, { protocol: 'language', options });
   const protocol = options.endpoint.kind === 'triton-grpc' ? 'grpc-text' : 'events';
   await nullRuns(workers, { protocol, requests }).warmUp();
   const alarm = openAlarm();

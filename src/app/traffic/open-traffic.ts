@@ -11,7 +11,7 @@ import type { TrafficSpec } from '../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { OpenServer } from '../server/open-server.ts';
-import { clientThreadsOf } from './client-threads.ts';
+import { checkAgents, inferThreadsOf } from './client-threads.ts';
 import { replyCheckOf, sequencesOf } from './requests.ts';
 import { openSharedTransport } from './shared-memory.ts';
 import { transportOptionsOf } from './transport.ts';
@@ -45,8 +45,8 @@ export interface TrafficAsked {
 export interface LocalTraffic {
   readonly transport: Transport;
   readonly sequences: SequenceRule | undefined;
-  /** The requests as they are sent to a config of the model, of `batch` samples where that is given. */
-  requestsFor(config: ModelConfig, batch?: number): RequestSet;
+  /** The requests as they are sent to a config of the model, of `batch` samples where that is given; `from`: other ones than it was opened for. */
+  requestsFor(config: ModelConfig, batch?: number, from?: PreparedInputs): RequestSet;
   /** Lets go of sockets and shared memory. */
   close(): Promise<void>;
 }
@@ -70,10 +70,14 @@ export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Pro
 
 /** The same, and the threads that measure with it, which have sent to nobody for a moment and are warm. Errors: as before. */
 export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
+  checkAgents(asked.spec);
   const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);
   const { spec, onObserved } = asked;
   const { protocol } = opened.server;
-  const workers = clientThreadsOf(spec, protocol, traffic.options, onObserved);
+  const workers = await inferThreadsOf(spec, protocol, traffic.options, onObserved).catch(async (error: unknown) => {
+    await traffic.close();
+    throw error;
+  });
   const { tls, check, streaming } = traffic.options;
   const runs = nullRuns(workers, { protocol, requests, sequences, streaming });
   // Replies that are looked into are read by other code than the null server could warm.
@@ -112,7 +116,7 @@ async function prepared(
     client,
     { requests, config, maxInFlight },
   );
-  const requestsFor = (candidate: ModelConfig, batch?: number): RequestSet =>
-    traffic.placed(inputs.forConfig(candidate, batch));
+  const requestsFor = (candidate: ModelConfig, batch?: number, from = inputs): RequestSet =>
+    traffic.placed(from.forConfig(candidate, batch));
   return { traffic, sequences, requests, requestsFor };
 }

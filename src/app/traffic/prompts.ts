@@ -1,3 +1,4 @@
+import { type Distribution, distributionText } from '../../base/distribution.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { formatFigure } from '../../base/format.ts';
 import { readPromptFile } from '../../loadgen/prompts/files/prompt-file.ts';
@@ -5,8 +6,7 @@ import { type PromptSource, promptRequests } from '../../loadgen/prompts/prompt-
 import { syntheticPrompts } from '../../loadgen/prompts/synthetic.ts';
 import { estimate, openTokenizer, type Tokenizer } from '../../loadgen/prompts/tokenizer.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
-import type { PromptSpec } from '../../spec/prompt-spec.ts';
-import { type Distribution, distributionText } from '../../stats/distribution.ts';
+import type { PromptSpec } from '../../workload/prompt-spec.ts';
 import { replayed, type TimedRequests } from './schedule.ts';
 
 /** What a language model is sent. */

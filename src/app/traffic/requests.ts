@@ -4,12 +4,13 @@ import { type PreparedInputs, prepareInputs, readInputs } from '../../loadgen/in
 import { replyCheck } from '../../loadgen/reply-check.ts';
 import type { SequenceRule } from '../../loadgen/sequences.ts';
 import type { ReplyCheck } from '../../loadgen/types.ts';
-import type { RequestSpec } from '../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
 import type { OriginalModel } from '../server/open-server.ts';
 
-type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
+/** What is sent; `seed` is that of everything random in it. */
+export type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
 
 /** What the options say is sent to this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
 export async function requestsOf(

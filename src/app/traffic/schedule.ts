@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { MS_PER_S, NS_PER_MS, NS_PER_S } from '../../base/units.ts';
 import { readArrivals, readIntervals, readTimestamps } from '../../loadgen/pacing/arrival-files.ts';
 import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
-import type { RequestSpec } from '../../spec/traffic-spec.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
 import type { LevelSpec } from '../profile/profile-spec.ts';
 
 /** Requests at a rate. The seed makes the arrivals the same every time: what differs between two measurements is not their luck. */

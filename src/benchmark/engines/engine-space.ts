@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../base/json.ts';
-import type { Random } from '../../base/random.ts';
+import { pick, type Random } from '../../base/random.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import { plainShape } from '../../space/shape.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
-import { pick } from '../random-for.ts';
 import type { Engine, EngineSettings } from './engine.ts';
 
 /** Returns the settings that a candidate was built from. */

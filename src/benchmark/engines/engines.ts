@@ -1,6 +1,5 @@
-import type { Random } from '../../base/random.ts';
+import { between, pick, type Random, randomFor } from '../../base/random.ts';
 import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
-import { between, pick, randomFor } from '../random-for.ts';
 import type { Ask, Engine, EngineAxes, EngineSettings } from './engine.ts';
 import { type EngineTimes, stepTimesOf } from './engine-times.ts';
 

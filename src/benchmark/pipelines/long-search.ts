@@ -1,8 +1,7 @@
-import type { Random } from '../../base/random.ts';
+import { type Random, randomFor } from '../../base/random.ts';
 import type { Candidate } from '../../space/types.ts';
 import { nextTo } from '../../study/search/queueing/joint-candidates.ts';
 import { budgetOf, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
-import { randomFor } from '../random-for.ts';
 
 /** A candidate at a level that is as good as a long search finds. */
 export interface Found {

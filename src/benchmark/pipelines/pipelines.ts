@@ -1,8 +1,7 @@
-import type { Random } from '../../base/random.ts';
+import { between, pick, type Random, randomFor } from '../../base/random.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { Device } from '../../queueing/network/types.ts';
 import type { LawPoint, ServiceLaw } from '../../queueing/service-law.ts';
-import { between, pick, randomFor } from '../random-for.ts';
 import { chainOf, type Pipeline, type PipelineModel } from './pipeline.ts';
 
 /** How the time of an execution grows with its batch. */

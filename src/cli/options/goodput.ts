@@ -1,11 +1,11 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
-import type { TokenLimits } from '../../loadgen/token-tally.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 
 const example = "write for example 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', or ttft:200 tpot:15 e2el:5000";
 
 /** Names of limits: ours, and those of vLLM (`e2el`) and AIPerf, whose inter-token latency is a mean over the reply, and so our `tpot`. */
-const fields: Readonly<Record<string, keyof TokenLimits>> = {
+const fields: Readonly<Record<string, keyof RequestLimits>> = {
   ttft: 'ttftNs',
   time_to_first_token: 'ttftNs',
   itl: 'itlNs',
@@ -19,14 +19,14 @@ const fields: Readonly<Record<string, keyof TokenLimits>> = {
 const msPer: Readonly<Record<string, number>> = { us: 1e-3, ms: 1, s: 1e3 };
 
 /** Reads limits, and adds them to those that were given before; a value without a unit is in milliseconds. Errors: USAGE. */
-export function goodputLimits(text: string, previous: TokenLimits | undefined): TokenLimits {
+export function goodputLimits(text: string, previous: RequestLimits | undefined): RequestLimits {
   return text
     .split(/[\s,]+/)
     .filter((part) => part !== '')
     .reduce(withLimit, previous ?? {});
 }
 
-function withLimit(limits: TokenLimits, text: string): TokenLimits {
+function withLimit(limits: RequestLimits, text: string): RequestLimits {
   const [, name = '', value, unit = 'ms'] = /^([a-z_0-9]+)(?:<=|:|=)(\d+(?:\.\d+)?)(us|ms|s)?$/i.exec(text) ?? [];
   const field = Object.hasOwn(fields, name.toLowerCase()) ? fields[name.toLowerCase()] : undefined;
   if (field === undefined || !(Number(value) > 0)) throw usage(`'${text}' is no limit on a request`, example);

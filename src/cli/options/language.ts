@@ -19,7 +19,7 @@ export const languageOptionTable: OptionTable<LanguageServerSpec & { readonly go
   },
   goodput: {
     flags: '--goodput <limits>',
-    help: "what a reply of a language model must keep, such as 'ttft<=200ms itl<=20ms e2e<=5s': the requests per second that do are the objective; repeatable",
+    help: "what a request must keep, such as e2e<=50ms, or of a language model 'ttft<=200ms itl<=20ms e2e<=5s': the requests per second that do are the objective; repeatable",
     parse: goodputLimits,
   },
 };

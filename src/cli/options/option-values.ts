@@ -33,6 +33,16 @@ export function share(text: string): number {
   return value;
 }
 
+/** Returns the parser of a percentage within these bounds. */
+export const percent =
+  (low: number, high: number) =>
+  (text: string): number => {
+    const value = Number(text.replace(/ *%$/, ''));
+    if (text.trim() === '' || !(value >= low && value <= high))
+      throw usage(`'${text}' is no percentage here`, `give ${low} to ${high}`);
+    return value;
+  };
+
 /** A percentile between 1 and 99.99. */
 export function percentile(text: string): number {
   const value = positiveNumber(text.replace(/^p/, ''));
@@ -77,8 +87,17 @@ function rangeOf(text: string, parse: (part: string) => number, example: string)
   return range;
 }
 
+/** For repeatable options that take a list: the names so far and those between commas. */
+export const collectListed = (text: string, previous: readonly string[] | undefined): readonly string[] => [
+  ...(previous ?? []),
+  ...text.split(',').flatMap((name) => name.trim() || []),
+];
+
 /** For repeatable options: the values so far and this one. */
 export const collect = (text: string, previous: readonly string[] | undefined): readonly string[] => [
   ...(previous ?? []),
   text,
 ];
+
+/** Numbers above 0, separated by commas. */
+export const positiveNumbers = (text: string): readonly number[] => text.split(',').map(positiveNumber);

@@ -1,8 +1,8 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { RequestParameter } from '../../loadgen/types.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
-import type { RequestSpec } from '../../spec/traffic-spec.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
+import type { RequestSpec } from '../../workload/request-spec.ts';
 import { headerOptionTable } from './headers.ts';
 import type { OptionTable } from './option-table.ts';
 import { collect, positiveNumber, positiveWhole, wholeNumber, wholeRange } from './option-values.ts';

@@ -127,11 +127,9 @@ export class ModelEntry {
     const fault = this.#options.faults.disturbStatistics?.({ model: this.name }) ?? null;
     if (fault === 'fail') throw new ProtocolFailure('INTERNAL', `failed to read the statistics of '${this.name}'`);
     if (fault === 'forget') this.serving?.statistics.reset();
-    const mib = this.#around.device.heldMib(this);
-    const gpu = { type: 'GPU', id: 0, byteSize: mib * BYTES_PER_MIB };
-    return (
-      this.serving?.statistics.read(this.name, this.#version, this.#options.gpus > 0 && mib > 0 ? [gpu] : []) ?? null
-    );
+    const held = this.#options.gpus > 0 ? this.#around.device.heldMib(this) : [];
+    const memory = held.flatMap((mib, id) => (mib > 0 ? [{ type: 'GPU', id, byteSize: mib * BYTES_PER_MIB }] : []));
+    return this.serving?.statistics.read(this.name, this.#version, memory) ?? null;
   }
 
   /**
@@ -170,7 +168,7 @@ export class ModelEntry {
   renew(): void {
     const { serving } = this;
     if (!serving) return;
-    const placement: Placement = { config: serving.config, instances: 1, isOnDevice: false };
+    const placement: Placement = { config: serving.config, instances: 1, gpuOf: [null] };
     const simulator = this.#options.modelSimulatorOf(serving.config, this.#posted?.files ?? NO_FILES);
     this.#retire(serving);
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), serving.version);

@@ -39,6 +39,7 @@ interface Ticket {
 /** An execution whose answers leave. */
 interface Ending {
   readonly instance: number;
+  readonly gpu: number | null;
   readonly batchSize: number;
   readonly tickets: readonly Ticket[];
   readonly startNs: number;
@@ -47,9 +48,18 @@ interface Ending {
 }
 
 /** The dynamic batcher, or the sequence batcher where the config asks for it. */
-function schedulerOf({ model, placement: { config, instances }, simulator }: VersionOptions): Scheduler {
+function schedulerOf({ model, placement: { config, instances } }: VersionOptions, lanes: Lanes): Scheduler {
   if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
-  return createBatcher(policyOf(config, Math.min(instances, simulator.atOnce)));
+  return createBatcher(policyOf(config, lanes.length));
+}
+
+/** The GPU of each instance that may execute; null for the CPU of a machine with GPUs. */
+type Lanes = Placement['gpuOf'];
+
+/** Returns the instances that execute at once: on each GPU as many as it lets. */
+function lanesOf({ gpuOf, config }: Placement, { atOnce }: ModelSimulator): Lanes {
+  if (config.sequence_batching) return gpuOf;
+  return gpuOf.filter((gpu, index) => gpuOf.slice(0, index).filter((each) => each === gpu).length < atOnce);
 }
 
 /**
@@ -76,7 +86,9 @@ export class ServedVersion implements Servable {
   readonly #freeIds: number[] = [];
   readonly #warm = new Set<number>();
   readonly #warmSizes = new Set<string>();
-  #processor: Processor;
+  #lanes: Lanes;
+  /** Instances that execute, by GPU. */
+  readonly #busyOn = new Map<number | null, number>();
   #wakeNs = Number.POSITIVE_INFINITY;
   #cancelWake = (): void => undefined;
   #onDrained: (() => void)[] = [];
@@ -91,9 +103,9 @@ export class ServedVersion implements Servable {
     this.#simulator = options.simulator;
     this.#servingOf = options.servingOf;
     this.#around = around;
-    this.#processor = this.#processorOf(options.placement);
+    this.#lanes = lanesOf(options.placement, options.simulator);
     this.isDecoupled = isDecoupledConfig(this.config);
-    this.#batcher = schedulerOf(options);
+    this.#batcher = schedulerOf(options, this.#lanes);
     this.#mostQueued = mostQueued(this.config);
     this.#warmedUp(0, options.placement.instances, options.warmUp);
   }
@@ -120,11 +132,11 @@ export class ServedVersion implements Servable {
   setInstances(placement: Placement, before: number, warmUp: WarmUp): void {
     const { instances } = placement;
     this.config = placement.config;
-    this.#processor = this.#processorOf(placement);
+    this.#lanes = lanesOf(placement, this.#simulator);
     this.#warmedUp(before, instances, warmUp);
     for (const instance of this.#warm) if (instance >= instances) this.#warm.delete(instance);
     for (const size of this.#warmSizes) if (Number.parseInt(size, 10) >= instances) this.#warmSizes.delete(size);
-    this.#batcher.setInstances(this.#around.clock.nowNs(), Math.min(instances, this.#simulator.atOnce));
+    this.#batcher.setInstances(this.#around.clock.nowNs(), this.#lanes.length);
     this.#advance();
   }
 
@@ -155,6 +167,8 @@ export class ServedVersion implements Servable {
 
   #start(execution: Execution): void {
     const { instance, batchSize } = execution;
+    const gpu = this.#lanes[instance] ?? null;
+    this.#busyOn.set(gpu, (this.#busyOn.get(gpu) ?? 0) + 1);
     const tickets: Ticket[] = [];
     for (let index = 0; index < execution.requestCount; index += 1) {
       const id = execution.requestId(index);
@@ -164,20 +178,27 @@ export class ServedVersion implements Servable {
     }
     const startNs = this.#around.clock.nowNs();
     const durationNs =
-      this.#simulator.executionNs(batchSize, this.#batcher.busyInstances) + this.#coldNs(instance, batchSize);
+      this.#simulator.executionNs(batchSize, this.#busyBeside(gpu)) + this.#coldNs(instance, batchSize);
     const leadNs = Math.min(this.#simulator.answerLeadMs * NS_PER_MS, durationNs);
     const end = (failure: ProtocolFailure | null): void =>
-      this.#finish({ instance, batchSize, tickets, startNs, leadNs }, failure);
+      this.#finish({ instance, gpu, batchSize, tickets, startNs, leadNs }, failure);
     const worked = { atNs: durationNs - leadNs, action: () => this.#call(tickets, end) };
-    this.#processor.run({
+    this.#processorOf(gpu).run({
       owner: this,
       share: this.#simulator.deviceShare,
       moments: [...(this.isDecoupled ? this.#responses(tickets, durationNs, worked.atNs) : []), worked],
     });
   }
 
-  #processorOf({ isOnDevice }: Placement): Processor {
-    return isOnDevice ? this.#around.processor : this.#around.host;
+  /** Instances that are busy on the GPU of one that starts, itself included. Those that start at the same moment count where all are on one GPU. */
+  #busyBeside(gpu: number | null): number {
+    const own = this.#busyOn.get(gpu) ?? 1;
+    return this.#lanes.every((each) => each === gpu) ? this.#batcher.busyInstances : own;
+  }
+
+  #processorOf(gpu: number | null): Processor {
+    const { processors, host } = this.#around;
+    return gpu === null ? host : (processors[gpu] ?? host);
   }
 
   /** Calls the other models of a BLS model, whose instance waits for them. */
@@ -230,7 +251,7 @@ export class ServedVersion implements Servable {
   }
 
   /** The answers leave; the execution ends, by the statistics, `leadNs` later. */
-  #finish({ instance, batchSize, tickets, startNs, leadNs }: Ending, failure: ProtocolFailure | null): void {
+  #finish({ instance, gpu, batchSize, tickets, startNs, leadNs }: Ending, failure: ProtocolFailure | null): void {
     const leaveNs = this.#around.clock.nowNs();
     const endNs = leaveNs + leadNs;
     const compute = splitExecution(this.#simulator, endNs - startNs);
@@ -243,7 +264,7 @@ export class ServedVersion implements Servable {
     }
     const { turnaroundMs, networkMs } = this.#simulator;
     // The next execution starts before the answers are written, as instances do not wait for the front end.
-    this.#after(turnaroundMs + nsToMs(leadNs), leaveNs, () => this.#free(instance));
+    this.#after(turnaroundMs + nsToMs(leadNs), leaveNs, () => this.#free(instance, gpu));
     this.#after(networkMs, leaveNs, () => {
       for (const { job } of tickets) {
         if (!failure && this.isDecoupled && this.#simulator.responses > 0) job.respond?.();
@@ -252,7 +273,8 @@ export class ServedVersion implements Servable {
     });
   }
 
-  #free(instance: number): void {
+  #free(instance: number, gpu: number | null): void {
+    this.#busyOn.set(gpu, (this.#busyOn.get(gpu) ?? 1) - 1);
     this.#batcher.complete(this.#around.clock.nowNs(), instance);
     this.#advance();
     if (this.#onDrained.length > 0 && this.#isIdle()) for (const resolve of this.#onDrained.splice(0)) resolve();

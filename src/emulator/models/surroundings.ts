@@ -7,11 +7,11 @@ import type { WakeUps } from '../scheduling/wake-ups.ts';
 export interface Surroundings {
   readonly clock: Clock;
   readonly wakeUps: WakeUps;
-  /** The memory of the device. */
+  /** The memory of its GPUs; of its CPU where it has none. */
   readonly device: Device;
-  /** What the device's executions run on. */
-  readonly processor: Processor;
-  /** What runs the instances that a config puts on the CPU while the device is a GPU. */
+  /** What executions run on, by GPU; that of the CPU where there is none. */
+  readonly processors: readonly Processor[];
+  /** What runs the instances that a config puts on the CPU of a machine with GPUs. */
   readonly host: Processor;
   /** Aborts when the emulator closes: a load that goes on then ends. */
   readonly closing: AbortSignal;

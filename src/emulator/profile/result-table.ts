@@ -1,6 +1,6 @@
+import { csvRows } from '../../base/csv.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { CalibrationRow, ServerTimes } from '../../queueing/calibration/row.ts';
-import { csvRows } from './csv.ts';
 import { markdownTables } from './markdown-tables.ts';
 
 /** The rows of a result table that belong to one server and model, measured at several levels. */

@@ -20,14 +20,14 @@ const split = z
   .strictObject({ input: share, output: share })
   .refine(({ input, output }) => input + output <= 1, { error: 'input and output together must not exceed 1' });
 
-/** How much each further busy instance lengthens an execution of one sample, and how that grows with the batch size. */
+/** How much each further instance that is busy on the same GPU lengthens an execution of one sample, and how that grows with the batch size. */
 const interference = z.strictObject({ per_instance: atLeastZero, batch_exponent: atLeastZero.default(0) });
 
 const law = z.strictObject({
   /** Time of one execution that runs alone, by batch size; straight lines between the rows and beyond the outermost two. */
   execution_ms: executionTable,
   interference: interference.default({ per_instance: 0, batch_exponent: 0 }),
-  /** Executions that run at once, at most; instances beyond wait for their turn, as TensorRT's on one GPU do. */
+  /** Executions that run at once on a GPU, at most; instances beyond wait for their turn, as TensorRT's on one GPU do. */
   at_once: z.int().min(1).optional(),
   /**
    * The part of its GPU or CPU that an execution takes, 0 to 1: executions of several models that ask for more than the whole together
@@ -204,6 +204,8 @@ const device = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('gpu'),
     name: z.string().min(1),
+    /** GPUs of the server, all alike; memory and power are those of each. */
+    count: z.int().min(1).max(64).default(1),
     memory_mib: positive,
     /** Power when idle and when always busy; straight between. */
     power_w: z.strictObject({ idle: atLeastZero, busy: positive }),

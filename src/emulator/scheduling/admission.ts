@@ -7,14 +7,14 @@ import type { Placement } from './placement.ts';
 const MOST_INSTANCES = 4096;
 
 /**
- * Takes the device's memory for all instances of a model, in place of what it held before; in a full reload both are there for a
+ * Takes the memory of each GPU for the instances on it, which are all instances of a model, in place of what it held before; in a full reload both are there for a
  * moment (Triton swaps them when the new one is loaded). Throws INVALID_ARGUMENT with
  * a backend's words when it refuses them, there are too many, or too little memory; then nothing has changed.
  */
 export function admit(
   device: Device,
   owner: object,
-  { instances, isOnDevice }: Placement,
+  { instances, gpuOf }: Placement,
   simulator: ModelSimulator,
   { isBeside = false }: { readonly isBeside?: boolean } = {},
 ): void {
@@ -25,12 +25,16 @@ export function admit(
       'INVALID_ARGUMENT',
       `failed to create instance ${most}: the model allows ${most} instances`,
     );
-  const mib = isOnDevice ? simulator.memoryMib(instances) : 0;
-  const { missingMib } = device.reserve(owner, mib, { isBeside });
+  const lastGpu = Math.max(0, ...gpuOf.map((gpu) => gpu ?? -1));
+  const mibs = Array.from({ length: lastGpu + 1 }, (_, gpu) => {
+    const own = gpuOf.filter((each) => each === gpu).length;
+    return own > 0 ? simulator.memoryMib(own) : 0;
+  });
+  const { missingMib } = device.reserve(owner, mibs, { isBeside });
   if (missingMib > 0) {
     throw new ProtocolFailure(
       'INVALID_ARGUMENT',
-      `out of memory: failed to allocate ${Math.ceil(mib)} MiB for ${instances} instances ` +
+      `out of memory: failed to allocate ${Math.ceil(Math.max(...mibs))} MiB for ${instances} instances ` +
         `(${Math.ceil(missingMib)} MiB too few of ${device.limitMib} MiB)`,
     );
   }

@@ -1,34 +1,44 @@
-/** The memory of the one device that all models of an emulator share. Sizes in MiB. */
+/** The memory of the GPUs, or of the one CPU, that all models of an emulator share. Sizes in MiB. */
 export class Device {
-  readonly #limitMib: number;
-  readonly #reserved = new Map<object, number>();
+  /** Of one GPU. */
+  readonly limitMib: number;
+  readonly #gpus: number;
+  readonly #reserved = new Map<object, readonly number[]>();
 
-  constructor(limitMib: number) {
-    this.#limitMib = limitMib;
+  constructor(limitMib: number, gpus = 1) {
+    this.limitMib = limitMib;
+    this.#gpus = gpus;
   }
 
-  get limitMib(): number {
-    return this.#limitMib;
-  }
-
-  get usedMib(): number {
+  /** Returns what all models use of a GPU. */
+  usedMib(gpu = 0): number {
     let sum = 0;
-    for (const mib of this.#reserved.values()) sum += mib;
+    for (const mibs of this.#reserved.values()) sum += mibs[gpu] ?? 0;
     return sum;
   }
 
-  heldMib(owner: object): number {
-    return this.#reserved.get(owner) ?? 0;
+  /** Returns what `owner` holds, by GPU. */
+  heldMib(owner: object): readonly number[] {
+    return this.#reserved.get(owner) ?? [];
   }
 
   /**
-   * Sets what `owner` holds; when that does not fit nothing changes, and `missingMib` is above 0. `isBeside`: what it holds goes only
-   * when the new is there, so that both must fit.
+   * Sets what `owner` holds, by GPU; when that does not fit on one of them nothing changes, and `missingMib` is above 0: of the GPU that lacks most.
+   * `isBeside`: what it holds goes only when the new is there, so that both must fit.
    */
-  reserve(owner: object, mib: number, { isBeside }: { readonly isBeside: boolean }): { readonly missingMib: number } {
-    const missingMib = this.usedMib - (isBeside ? 0 : this.heldMib(owner)) + mib - this.#limitMib;
+  reserve(
+    owner: object,
+    mibs: readonly number[],
+    { isBeside }: { readonly isBeside: boolean },
+  ): { readonly missingMib: number } {
+    const held = isBeside ? [] : this.heldMib(owner);
+    const missing = Array.from(
+      { length: this.#gpus },
+      (_, gpu) => this.usedMib(gpu) - (held[gpu] ?? 0) + (mibs[gpu] ?? 0) - this.limitMib,
+    );
+    const missingMib = Math.max(...missing);
     if (missingMib > 0) return { missingMib };
-    this.#reserved.set(owner, mib);
+    this.#reserved.set(owner, mibs);
     return { missingMib: 0 };
   }
 

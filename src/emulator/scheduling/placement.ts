@@ -10,21 +10,25 @@ export interface Placeable {
 export interface Placement {
   readonly config: ModelConfig;
   readonly instances: number;
-  /** False: on the CPU of a machine whose device is a GPU; it takes none of that. */
-  readonly isOnDevice: boolean;
+  /**
+   * The GPU of each instance, in the order in which they are started: one on each GPU of a group before the second ones. 0 on a machine whose only
+   * device is its CPU; null on the CPU of a machine with GPUs, which takes none of these.
+   */
+  readonly gpuOf: readonly (number | null)[];
 }
 
 /** Triton's placement of instance groups: KIND_AUTO takes GPUs if there are any, a count holds for each listed GPU. */
 export function place(model: string, config: ModelConfig, device: Placeable): Placement {
-  if (config.ensemble_scheduling) return { config, instances: 1, isOnDevice: false };
+  if (config.ensemble_scheduling) return { config, instances: 1, gpuOf: [null] };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
-  const instances = groups.reduce((sum, group) => sum + instancesOf(group), 0);
-  const isOnDevice = device.gpus === 0 || groups.some(({ kind }) => kind !== 'KIND_CPU');
-  return { config: { ...config, instance_group: groups }, instances, isOnDevice };
+  const gpuOf = groups.flatMap((group) => gpusOf(group, device));
+  return { config: { ...config, instance_group: groups }, instances: gpuOf.length, gpuOf };
 }
 
-function instancesOf(group: InstanceGroup): number {
-  return (group.count ?? 1) * Math.max(1, group.gpus?.length ?? 0);
+/** An instance of KIND_MODEL is where its backend puts it: on the first GPU. */
+function gpusOf({ kind, count = 1, gpus = [] }: InstanceGroup, { gpus: all }: Placeable): readonly (number | null)[] {
+  const where = kind === 'KIND_CPU' && all > 0 ? [null] : gpus.length > 0 ? gpus : [0];
+  return Array.from({ length: count }, () => where).flat();
 }
 
 function placeGroup(

@@ -119,6 +119,7 @@ function unstableWarning({ level }: LevelReport, { measuring }: ProfileSettings)
     'count-windows': 'Please try to increase the --measurement-request-count.',
     'time-windows': 'Please try to increase the --measurement-interval.',
     'request-count': 'Please try to increase the --request-count.',
+    passes: 'The server stopped answering before the workload was over.',
     interval: 'Please try a wider --precision.',
   };
   const limit = 'maxTrials' in measuring ? `within ${measuring.maxTrials} measurement windows ` : '';

@@ -23,7 +23,9 @@ export type MeasuringSettings =
   | { readonly kind: 'request-count'; readonly requests: number }
   | { readonly kind: 'time-windows'; readonly windowMs: number; readonly maxTrials: number }
   | { readonly kind: 'count-windows'; readonly requests: number; readonly maxTrials: number }
-  | { readonly kind: 'interval'; readonly precisionPercent: number };
+  | { readonly kind: 'interval'; readonly precisionPercent: number }
+  /** `passes`: null for as many as last long enough. */
+  | { readonly kind: 'passes'; readonly passes: number | null };
 
 /** The lines before the first level. */
 export function settingsLines(settings: ProfileSettings): readonly string[] {
@@ -72,6 +74,12 @@ function measuringLines({ measuring, percentile }: ProfileSettings): readonly st
         `  Stabilizing using ${latency} and throughput`,
         `  Minimum number of samples in each window: ${measuring.requests}`,
       ];
+    case 'passes': {
+      const { passes } = measuring;
+      return [
+        `  Measuring ${passes === null ? 'whole passes' : passes === 1 ? 'one whole pass' : `${passes} whole passes`} of the workload`,
+      ];
+    }
     case 'interval':
       return [`  Stabilizing by 95 % intervals of throughput and ${latency}: ±${measuring.precisionPercent} %`];
   }

@@ -28,7 +28,6 @@ export function tokenLines({ measurement }: LevelReport): readonly string[] {
     time('TPOT', tokens.tpotMs, budget.tpotMs),
     `    Output: ${rateText(tokens.outputTokensPerSecond)}; ${formatFigure(tokens.outputTokensPerSecondPerUser)} tokens/s per user`,
     `    Input and output: ${rateText(tokens.totalTokensPerSecond)}`,
-    ...(tokens.goodput ? [`    Goodput: ${intervalText(tokens.goodput)} requests/s within all limits`] : []),
     `    Lengths: ${lengthText(tokens.inputTokens)} in, ${lengthText(tokens.outputTokens)} out${cachedText(tokens)}`,
     ...(tokens.cutOff > 0 ? [`    Cut off: ${tokens.cutOff} replies, which count as failed`] : []),
     `    Client: ${formatFigure(client.cpuUsPerRequest / Math.max(tokens.outputTokens.mean, 1))} usec of CPU a token${pausesText(measurement)}`,

@@ -1,5 +1,6 @@
 import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
+import { agentLines } from '../agent-lines.ts';
 
 /** What perf_analyzer's lines do not say: how sure the figures are, from when latency counts, what failed, who the limit was. */
 export function trustLines({ measurement }: LevelReport): readonly string[] {
@@ -16,6 +17,7 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
       : []),
     `    Measured: ${formatDuration(durationMs / 1e3)} in ${windows} ${windows === 1 ? 'window' : 'windows'}, ${stable ? 'stable' : 'NOT STABLE'}`,
     `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU a request; ${client.bound ? `IT WAS THE LIMIT: ${client.reason ?? ''}` : 'not the limit'}`,
+    ...agentLines(client.agents ?? []).map((line) => `    ${line}`),
     ...failureLines(measurement),
     ...(measurement.serverNote === undefined ? [] : [`    Server statistics: ${plainLine(measurement.serverNote)}`]),
     ...(measurement.foreignRequests === undefined

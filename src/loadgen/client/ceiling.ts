@@ -5,8 +5,7 @@ import type { Batch } from '../recorder.ts';
 import type { SequenceRule } from '../sequences.ts';
 import type { OpenOptions } from '../transports/open.ts';
 import type { RequestSet } from '../types.ts';
-import type { Workers } from '../workers/open-workers.ts';
-import { startNullServer } from './null-server.ts';
+import type { Workers } from '../workers/workers.ts';
 
 /** Enough in flight that neither side waits for the other. */
 const CONCURRENCY = 64;
@@ -57,7 +56,7 @@ async function sendToNull(
   { protocol, requests, sequences, streaming }: NullTraffic,
   look: (flow: Flow) => Promise<number | null>,
 ): Promise<number | null> {
-  const server = await startNullServer(streaming ? 'grpc-stream' : protocol).catch(() => null);
+  const server = await workers.startNullServer(streaming ? 'grpc-stream' : protocol).catch(() => null);
   if (server === null) return null;
   const ids = sequences ? sequences.ids.high - sequences.ids.low + 1 : CONCURRENCY;
   const level = { mode: 'concurrency', value: Math.min(CONCURRENCY, ids) } as const;

@@ -19,6 +19,31 @@ export interface ClientUse {
   /** The longest that the event loop kept a due timer waiting, and what half of them waited, in milliseconds. */
   readonly longestDelayMs: number;
   readonly medianDelayMs: number;
+  /** The same of each agent, where agents send. */
+  readonly agents?: readonly AgentUse[];
+}
+
+/** One agent from `restart` to `read`. */
+export interface AgentUse {
+  /** HOST:PORT */
+  readonly address: string;
+  /** Of tritune. */
+  readonly version: string;
+  /** Cores that its process may use, and threads that send. */
+  readonly cores: number;
+  readonly threads: number;
+  readonly clock: AgentClock;
+  readonly use: Omit<ClientUse, 'agents'>;
+}
+
+/** The clock of an agent beside this machine's, in nanoseconds. */
+export interface AgentClock {
+  /** How far its time of day was ahead of this machine's at `restart`, and how far that may be off, both ways. */
+  readonly offsetNs: number;
+  readonly uncertaintyNs: number;
+  /** How far it had gone further ahead at `read`, and how far that may be off. */
+  readonly driftNs: number;
+  readonly driftUncertaintyNs: number;
 }
 
 /** From Node 23.9 on; before, a thread knows only what the whole process took. */
@@ -41,6 +66,7 @@ export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
       const uses = await Promise.all(watches.map((watch) => watch.read()));
       const worst = (of: (use: ClientUse) => number): number => Math.max(...uses.map(of));
       const host = uses.find((use) => use.host)?.host;
+      const agents = allAgents(uses.flatMap((use) => use.agents ?? []));
       return {
         cpuUs: uses.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
         ...(host && { host }),
@@ -48,6 +74,7 @@ export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
         loopShare: worst(({ loopShare }) => loopShare),
         longestDelayMs: worst(({ longestDelayMs }) => longestDelayMs),
         medianDelayMs: worst(({ medianDelayMs }) => medianDelayMs),
+        ...(agents.length > 0 && { agents }),
       };
     },
     stop() {
@@ -55,6 +82,29 @@ export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
     },
   };
 }
+
+/** One row for each agent. One that sends to several models has threads for each: it is as badly off as the worst of them. */
+function allAgents(rows: readonly AgentUse[]): readonly AgentUse[] {
+  const agents = new Map<string, AgentUse>();
+  for (const row of rows) {
+    const before = agents.get(row.address);
+    agents.set(row.address, before ? bothOf(before, row) : row);
+  }
+  return [...agents.values()];
+}
+
+const bothOf = (one: AgentUse, other: AgentUse): AgentUse => ({
+  ...(one.clock.uncertaintyNs <= other.clock.uncertaintyNs ? one : other),
+  threads: one.threads + other.threads,
+  use: {
+    ...one.use,
+    cpuUs: one.use.cpuUs + other.use.cpuUs,
+    cpuShare: Math.max(one.use.cpuShare, other.use.cpuShare),
+    loopShare: Math.max(one.use.loopShare, other.use.loopShare),
+    longestDelayMs: Math.max(one.use.longestDelayMs, other.use.longestDelayMs),
+    medianDelayMs: Math.max(one.use.medianDelayMs, other.use.medianDelayMs),
+  },
+});
 
 /** Watches this process and this thread's event loop. */
 export function watchClient(): ClientWatch {

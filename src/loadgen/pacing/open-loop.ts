@@ -2,6 +2,7 @@ import type { Alarm } from '../../base/alarm.ts';
 import type { Clock } from '../../base/clock.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
 import type { Recorder } from '../recorder.ts';
+import type { RequestTurns } from '../request-turns.ts';
 import { Rest } from '../rest.ts';
 import type { RequestSender, SendOutcome } from '../types.ts';
 import type { Pacer } from './pacers.ts';
@@ -25,13 +26,18 @@ export class SendTally {
   sent = 0;
   late = 0;
   dropped = 0;
+  /** The dropped ones of each class, by its index; empty where there are no classes, or none was dropped. */
+  readonly droppedOf: number[] = [];
   /** From due to sent, of the sent ones. */
   readonly lateness = new LatencyHistogram();
+  /** The same of each agent, by its address; absent where none sends. */
+  byAgent?: ReadonlyMap<string, SendTally>;
 }
 
 interface Slot {
   dueNs: number;
   sentNs: number;
+  classIndex: number;
   readonly done: (outcome: SendOutcome) => void;
 }
 
@@ -43,7 +49,8 @@ interface Slot {
  */
 export class OpenLoop<P> {
   readonly #transport: RequestSender<P>;
-  readonly #nextRequest: () => P;
+  readonly #nextRequest: RequestTurns<P>['nextRequest'];
+  readonly #classOf: RequestTurns<P>['classOf'];
   readonly #recorder: Recorder;
   readonly #clock: Clock;
   readonly #alarm: Alarm;
@@ -60,13 +67,14 @@ export class OpenLoop<P> {
   #ended = false;
 
   constructor(
-    target: { readonly transport: RequestSender<P>; readonly nextRequest: () => P; readonly recorder: Recorder },
+    target: RequestTurns<P> & { readonly transport: RequestSender<P>; readonly recorder: Recorder },
     time: { readonly clock: Clock; readonly alarm: Alarm },
     pacer: Pacer,
     rule: OpenLoopRule,
   ) {
     this.#transport = target.transport;
     this.#nextRequest = target.nextRequest;
+    this.#classOf = target.classOf;
     this.#recorder = target.recorder;
     this.#clock = time.clock;
     this.#alarm = time.alarm;
@@ -131,17 +139,25 @@ export class OpenLoop<P> {
         this.#alarm.set(next.waitNs, this.#turn);
         return;
       }
-      this.#scheduled++;
-      if (this.#inFlight >= this.#rule.maxInFlight) this.#tally.dropped++;
-      else this.#send(nowNs + next.waitNs, nowNs);
+      const turn = this.#scheduled++;
+      if (this.#inFlight >= this.#rule.maxInFlight) this.#drop(turn);
+      else this.#send(turn, nowNs + next.waitNs, nowNs);
     }
     this.#alarm.set(0, this.#turn);
   };
 
-  #send(dueNs: number, nowNs: number): void {
+  #drop(turn: number): void {
+    this.#tally.dropped++;
+    if (this.#classOf === undefined) return;
+    const classIndex = this.#classOf(turn);
+    this.#tally.droppedOf[classIndex] = (this.#tally.droppedOf[classIndex] ?? 0) + 1;
+  }
+
+  #send(turn: number, dueNs: number, nowNs: number): void {
     const slot = this.#free.pop() ?? this.#newSlot();
     slot.dueNs = dueNs;
     slot.sentNs = nowNs;
+    if (this.#classOf !== undefined) slot.classIndex = this.#classOf(turn);
     this.#sent++;
     this.#inFlight++;
     if (this.#inFlight > this.#mostInFlight) this.#mostInFlight = this.#inFlight;
@@ -149,20 +165,25 @@ export class OpenLoop<P> {
     this.#tally.sent++;
     this.#tally.lateness.record(lateNs);
     if (lateNs > this.#rule.lateNs) this.#tally.late++;
-    this.#transport.send(this.#nextRequest(), slot.done);
+    this.#transport.send(this.#nextRequest(turn), slot.done);
   }
 
   #newSlot(): Slot {
-    const slot: Slot = { dueNs: 0, sentNs: 0, done: (outcome) => this.#complete(slot, outcome) };
+    const slot: Slot = {
+      dueNs: 0,
+      sentNs: 0,
+      classIndex: 0,
+      done: (outcome) => this.#complete(slot, outcome),
+    };
     return slot;
   }
 
   #complete(slot: Slot, outcome: SendOutcome): void {
     const nowNs = this.#clock.nowNs();
     this.#inFlight--;
-    const { sentNs, dueNs } = slot;
+    const { sentNs, dueNs, classIndex } = slot;
     this.#free.push(slot);
-    this.#recorder.record(nowNs, nowNs - sentNs, outcome, nowNs - dueNs);
+    this.#recorder.record(nowNs, nowNs - sentNs, outcome, nowNs - dueNs, classIndex);
     if (this.#ended && this.#inFlight === 0) this.#rest.reach();
   }
 }

@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { seededRandom } from '../../base/random.ts';
 import { NS_PER_S } from '../../base/units.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { Part } from './part.ts';
 
 /**
@@ -18,6 +19,7 @@ export type Schedule = (
   | { readonly kind: 'replay'; readonly arrivalsNs: readonly number[]; readonly speed: number }
   | ({ readonly kind: 'ramp' } & Ramp)
   | { readonly kind: 'bursts'; readonly size: number; readonly periodNs: number }
+  | { readonly kind: 'arrivals'; readonly plan: ArrivalPlan }
 ) & { readonly limit?: PacerLimit };
 
 /** The pacer that the schedule means. Errors: INPUT_INVALID, as the pacer's own. */
@@ -40,6 +42,8 @@ function unlimitedPacer(schedule: Schedule): Pacer {
       return ramp(schedule);
     case 'bursts':
       return bursts(schedule.size, schedule.periodNs);
+    case 'arrivals':
+      return passesOf(schedule.plan);
   }
 }
 
@@ -87,8 +91,7 @@ export function intervalList(gapsNs: readonly number[]): Pacer {
  */
 export function replay(arrivalsNs: readonly number[], speed: number): Pacer {
   checkNumbers(arrivalsNs, 'the trace of arrivals');
-  const back = arrivalsNs.findIndex((arrivalNs, index) => arrivalNs < (arrivalsNs[index - 1] ?? 0));
-  if (back >= 0) throw invalid(`arrival ${back + 1} of the trace is before the one it follows`, 'sort the trace');
+  checkOrder(arrivalsNs, 'the trace');
   const firstNs = arrivalsNs[0] as number;
   return following((index) => {
     const arrivalNs = arrivalsNs[index];
@@ -123,6 +126,17 @@ export function bursts(size: number, periodNs: number): Pacer {
   return following((index) => Math.floor(index / size) * periodNs);
 }
 
+/** Returns a pacer of a plan's arrivals, pass after pass. Errors: INPUT_INVALID for times that are none, go back, or reach beyond the pass. */
+export function passesOf({ arrivalsNs, durationNs }: ArrivalPlan): Pacer {
+  checkNumbers(arrivalsNs, 'the plan of arrivals');
+  checkOrder(arrivalsNs, 'the plan');
+  const perPass = arrivalsNs.length;
+  if (!(durationNs > 0) || !Number.isFinite(durationNs) || (arrivalsNs[perPass - 1] as number) > durationNs) {
+    throw invalid(`the plan of arrivals does not end within its ${durationNs} ns`, 'give the length of a whole pass');
+  }
+  return following((index) => Math.floor(index / perPass) * durationNs + (arrivalsNs[index % perPass] as number));
+}
+
 export interface PacerLimit {
   readonly requests?: number;
   readonly durationNs?: number;
@@ -145,7 +159,14 @@ function following(dueNs: (index: number) => number | 'stop'): Pacer {
   };
 }
 
-function checkNumbers(times: readonly number[], what: string): void {
+function checkOrder(arrivalsNs: ArrayLike<number>, what: string): void {
+  for (let index = 1; index < arrivalsNs.length; index++) {
+    if ((arrivalsNs[index] as number) >= (arrivalsNs[index - 1] as number)) continue;
+    throw invalid(`arrival ${index + 1} of ${what} is before the one it follows`, `sort ${what}`);
+  }
+}
+
+function checkNumbers(times: readonly number[] | Float64Array, what: string): void {
   if (times.length === 0) throw invalid(`${what} is empty`, 'give at least one time');
   const wrong = times.findIndex((time) => !Number.isFinite(time) || time < 0);
   if (wrong >= 0) throw invalid(`${what} has a wrong time at ${wrong + 1}: ${times[wrong]}`, 'give times of 0 or more');

@@ -1,4 +1,5 @@
-import { LatencyHistogram, type PackedHistogram } from '../../stats/histogram.ts';
+import { LatencyHistogram } from '../../stats/histogram.ts';
+import { allClasses, unpackClasses } from '../class-tally.ts';
 import { allHeldUp } from '../client/held-up.ts';
 import { allClientTimes } from '../client-times.ts';
 import { allReplies } from '../plain-http/tally.ts';
@@ -33,6 +34,11 @@ export class BatchMerge {
   readonly #last: (PackedBatch | undefined)[];
   /** How many steps after the origin what is merged ends. */
   #passed = 0;
+  /** The step that each thread must reach before more is merged; at first any, then the latest of their next ones. */
+  #goal = 1;
+  #isGoalLatest = false;
+  /** Threads that have not reached it: with a thousand of them a look at each for every batch would take longer than the merging. */
+  #missing: number;
   #endNs: number | null = null;
 
   /**
@@ -55,6 +61,7 @@ export class BatchMerge {
     this.#pending = Array.from({ length: threads }, () => []);
     this.#open = this.#pending.map(() => []);
     this.#come = this.#pending.map(() => 0);
+    this.#missing = threads;
     this.#last = Array.from({ length: threads }, () => undefined);
   }
 
@@ -63,7 +70,9 @@ export class BatchMerge {
     const number = (this.#come[thread] ?? 0) + 1;
     this.#come[thread] = number;
     const step = this.#stepNs === 0 ? number : Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
-    this.#pending[thread]?.push({ batch, step });
+    const row = this.#pending[thread] ?? [];
+    if (step >= this.#goal && (row.at(-1)?.step ?? 0) < this.#goal) this.#missing--;
+    row.push({ batch, step });
     while (this.#takeStep()) if (requestsOf(this.#open.flat()) >= this.#minRequests) this.#merge();
   }
 
@@ -72,22 +81,29 @@ export class BatchMerge {
     for (const [thread, row] of this.#pending.entries()) {
       this.#open[thread]?.push(...row.splice(0).map(({ batch }) => batch));
     }
+    this.#waitFor(this.#passed + 1, false);
     if (this.#open.some((row) => row.length > 0)) this.#merge();
   }
 
   /** Opens the batches of each thread up to the next step that all have behind them; false when there is none yet. */
   #takeStep(): boolean {
-    const nexts = this.#pending.map((row) => row.find(({ step }) => step > this.#passed)?.step);
-    if (nexts.includes(undefined)) return false;
-    const reached = Math.max(...(nexts as number[]));
-    const counts = this.#pending.map((row) => row.findIndex(({ step }) => step >= reached) + 1);
-    if (counts.includes(0)) return false;
+    if (!this.#isGoalLatest && this.#missing === 0) {
+      this.#waitFor(Math.max(...this.#pending.map((row) => stepFrom(row, this.#goal))), true);
+    }
+    if (this.#missing > 0) return false;
     for (const [thread, row] of this.#pending.entries()) {
-      const taken = row.splice(0, counts[thread]);
+      const taken = row.splice(0, row.findIndex(({ step }) => step >= this.#goal) + 1);
       this.#open[thread]?.push(...taken.map(({ batch }) => batch));
       this.#passed = Math.max(this.#passed, taken.at(-1)?.step ?? 0);
     }
+    this.#waitFor(this.#passed + 1, false);
     return true;
+  }
+
+  #waitFor(goal: number, isLatest: boolean): void {
+    this.#goal = goal;
+    this.#isGoalLatest = isLatest;
+    this.#missing = this.#pending.filter((row) => (row.at(-1)?.step ?? 0) < goal).length;
   }
 
   #merge(): void {
@@ -101,19 +117,23 @@ export class BatchMerge {
     const clientTimes = allClientTimes(batches);
     const replies = allReplies(batches);
     const tokens = allTokens(batches.map((each) => (each.tokens ? { tokens: unpackTokens(each.tokens) } : {})));
+    const classes = allClasses(batches.map((each) => (each.classes ? { classes: unpackClasses(each.classes) } : {})));
+    const good = batches.flatMap((each) => each.good ?? []);
     const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
     const batch: Batch = {
       startNs,
       endNs: this.#endNs,
       succeeded: sumOf(batches.map((each) => each.succeeded)),
       failed: sumOf(batches.map((each) => each.failed)),
-      latencies: mergedHistogram(batches.map((each) => each.latencies)),
+      latencies: LatencyHistogram.merged(batches.map((each) => each.latencies)),
       responses: sumOf(batches.map((each) => each.responses)),
       sequences: sumOf(batches.map((each) => each.sequences)),
-      ...(scheduled.length > 0 && { fromDue: mergedHistogram(scheduled) }),
+      ...(scheduled.length > 0 && { fromDue: LatencyHistogram.merged(scheduled) }),
       ...(clientTimes && { clientTimes }),
       ...(replies && { replies }),
       ...(tokens && { tokens }),
+      ...(good.length > 0 && { good: sumOf(good) }),
+      ...(classes && { classes }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const said = this.#last.filter((last) => last !== undefined);
@@ -126,6 +146,10 @@ export class BatchMerge {
   }
 }
 
+/** The first step of a row from `goal` on; the row has one. */
+const stepFrom = (row: readonly { readonly step: number }[], goal: number): number =>
+  row.find(({ step }) => step >= goal)?.step ?? 0;
+
 /** The length over which the requests of all threads have the sum of the threads' rates. */
 function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   const counted = rows.map((row) => ({
@@ -136,13 +160,6 @@ function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   const count = counted.some((row) => row.succeeded > 0) ? ('succeeded' as const) : ('failed' as const);
   const rate = sumOf(counted.map((row) => (row[count] === 0 ? 0 : row[count] / row.lengthNs)));
   return sumOf(counted.map((row) => row[count])) / rate;
-}
-
-function mergedHistogram([first, ...others]: readonly PackedHistogram[]): LatencyHistogram {
-  const whole = first ? LatencyHistogram.unpack(first) : new LatencyHistogram();
-  // One thread's batch stays as small as it came.
-  for (const each of others) whole.merge(LatencyHistogram.unpack(each));
-  return whole;
 }
 
 /** Failures of one kind together, with the first message of the first thread that has one. */

@@ -82,7 +82,11 @@ function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batc
   const heldUp = pauses && { heldUp: pauses.take() };
   const packed = { ...packBatch(batch), ...stateOf(flow), ...heldUp, failures, sent };
   const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
-  const moved = [...histograms.map(({ cells }) => cells.buffer), ...(packed.tokens ? buffersOf(packed.tokens) : [])];
+  const ofClasses = packed.classes?.map(({ latencies }) => latencies) ?? [];
+  const moved = [
+    ...[...histograms, ...ofClasses].map(({ cells }) => cells.buffer),
+    ...(packed.tokens ? buffersOf(packed.tokens) : []),
+  ];
   say({ type: 'batch', flow: number, recording, batch: packed }, moved);
 }
 

@@ -1,5 +1,6 @@
 import type { PackedHistogram } from '../../stats/histogram.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
+import { type PackedClassTally, packClasses } from '../class-tally.ts';
 import type { ClientUse } from '../client/cost.ts';
 import type { EndpointOptions } from '../endpoints/endpoint.ts';
 import type { Unserved } from '../flow.ts';
@@ -114,10 +115,11 @@ export type Report =
   | { readonly type: 'observed'; readonly requests: readonly PackedObserved[] }
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
-export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue' | 'tokens'> {
+export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue' | 'tokens' | 'classes'> {
   readonly latencies: PackedHistogram;
   readonly fromDue: PackedHistogram | null;
   readonly tokens?: PackedTokenTally;
+  readonly classes?: readonly PackedClassTally[];
   /** Requests sent until its end, since the flow's start. */
   readonly sent: number;
   readonly failures: readonly FailureTally[];
@@ -127,31 +129,49 @@ export interface PackedTally {
   readonly sent: number;
   readonly late: number;
   readonly dropped: number;
+  readonly droppedOf: readonly number[];
   readonly lateness: PackedHistogram;
 }
 
-export const packBatch = ({ latencies, fromDue, tokens, ...batch }: Batch) => ({
+export const packBatch = ({ latencies, fromDue, tokens, classes, ...batch }: Batch) => ({
   ...batch,
   latencies: latencies.pack(),
   fromDue: fromDue?.pack() ?? null,
   ...(tokens && { tokens: packTokens(tokens) }),
+  ...(classes && { classes: packClasses(classes) }),
 });
 
-export const packTally = ({ sent, late, dropped, lateness }: SendTally): PackedTally => ({
+export const packTally = ({ sent, late, dropped, droppedOf, lateness }: SendTally): PackedTally => ({
   sent,
   late,
   dropped,
+  droppedOf,
   lateness: lateness.pack(),
 });
 
-/** The tallies of all threads as one. */
-export function mergeTallies(tallies: readonly PackedTally[]): SendTally {
+/** The tallies of all threads as one, and those of each agent's threads. */
+export function mergeTallies(
+  tallies: readonly { readonly agent: string | null; readonly tally: PackedTally }[],
+): SendTally {
   const whole = new SendTally();
-  for (const { sent, late, dropped, lateness } of tallies) {
-    whole.sent += sent;
-    whole.late += late;
-    whole.dropped += dropped;
-    whole.lateness.merge(LatencyHistogram.unpack(lateness));
+  const byAgent = new Map<string, SendTally>();
+  for (const { agent, tally } of tallies) {
+    addTally(whole, tally);
+    if (agent === null) continue;
+    const own = byAgent.get(agent) ?? new SendTally();
+    byAgent.set(agent, own);
+    addTally(own, tally);
   }
+  if (byAgent.size > 0) whole.byAgent = byAgent;
   return whole;
+}
+
+function addTally(to: SendTally, { sent, late, dropped, droppedOf, lateness }: PackedTally): void {
+  to.sent += sent;
+  to.late += late;
+  to.dropped += dropped;
+  droppedOf.forEach((count, index) => {
+    to.droppedOf[index] = (to.droppedOf[index] ?? 0) + count;
+  });
+  to.lateness.merge(LatencyHistogram.unpack(lateness));
 }

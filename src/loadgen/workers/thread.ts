@@ -2,6 +2,7 @@ import { extname, join } from 'node:path';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { withDeadline } from '../../base/abort.ts';
 import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
+import type { FlowReport, LoadThread } from './load-thread.ts';
 import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
 import type { PackedObserved } from './observed-requests.ts';
 
@@ -10,17 +11,17 @@ const ANSWER_LIMIT_MS = 10_000;
 
 const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
 
-type Unasked = Exclude<Report, { readonly type: 'answer' | 'failed' | 'observed' }>;
-
 interface Waiting {
   readonly resolve: (value: never) => void;
   readonly reject: (fault: TrituneError) => void;
 }
 
 /** One thread of the load generator, as seen from outside. After a fault it does nothing more, and says why. */
-export class Thread {
+export class Thread implements LoadThread {
+  readonly agent = null;
+  readonly reachNs = 0;
   /** Listeners of its unsolicited messages, by the number of the flow. */
-  readonly #listeners = new Map<number, (report: Unasked) => void>();
+  readonly #listeners = new Map<number, (report: FlowReport) => void>();
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
@@ -28,6 +29,8 @@ export class Thread {
   #closed = false;
   /** Is told of the requests that ended, where the thread observes them. */
   onObserved: (requests: readonly PackedObserved[]) => void = () => undefined;
+  /** Is told of its fault, once. */
+  onFault: (fault: TrituneError) => void = () => undefined;
 
   /** `worker`: how the thread runs, for tests of threads that die. */
   constructor(settings: ThreadSettings, worker: WorkerOptions) {
@@ -43,7 +46,7 @@ export class Thread {
   }
 
   /** `onReport` is told what the thread says of the flow, until `ignore`. */
-  listen(flow: number, onReport: (report: Unasked) => void): void {
+  listen(flow: number, onReport: (report: FlowReport) => void): void {
     this.#listeners.set(flow, onReport);
   }
 
@@ -88,9 +91,11 @@ export class Thread {
   }
 
   #fail(fault: TrituneError): void {
-    if (!this.#closed) this.#fault ??= fault;
+    const isFirst = !this.#closed && this.#fault === null;
+    if (isFirst) this.#fault = fault;
     for (const { reject } of this.#waiting.values()) reject(fault);
     this.#waiting.clear();
+    if (isFirst) this.onFault(fault);
   }
 }
 

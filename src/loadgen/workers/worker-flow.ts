@@ -6,8 +6,8 @@ import type { Part } from '../pacing/part.ts';
 import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { BatchMerge } from './batch-merge.ts';
+import type { LoadThread } from './load-thread.ts';
 import { type Drained, mergeTallies, type PackedBatch, type PartState } from './messages.ts';
-import type { Thread } from './thread.ts';
 
 /** Time for the word to reach all threads before their common schedule begins. */
 const START_LEAD_NS = 5 * NS_PER_MS;
@@ -27,7 +27,7 @@ const NOTHING: PartState = { failed: 0, unserved: null, due: null };
 
 /** One order, divided over several threads, each of which sends and counts its part. */
 export class WorkerFlow implements Flow {
-  readonly #threads: readonly Thread[];
+  readonly #threads: readonly LoadThread[];
   readonly #flow: number;
   readonly #begun: Promise<unknown>;
   readonly #isLimited: boolean;
@@ -45,7 +45,7 @@ export class WorkerFlow implements Flow {
 
   /** `set` names the order's requests, which the threads have; `nullServer`: where they go to that instead. */
   constructor(
-    threads: readonly Thread[],
+    threads: readonly LoadThread[],
     flow: number,
     set: number,
     { requests: _, ...order }: SendOrder,
@@ -77,8 +77,7 @@ export class WorkerFlow implements Flow {
     this.#begun.then(
       () => {
         if (this.#ended) return;
-        // A closed loop has no schedule to wait for: it begins when it is told to.
-        this.#startNs = realClock.nowNs() + (this.#due === null ? 0 : START_LEAD_NS);
+        this.#startNs = realClock.nowNs() + this.#leadNs();
         this.#recordInThreads();
         for (const thread of this.#threads) thread.tell({ type: 'start', flow: this.#flow, startNs: this.#startNs });
       },
@@ -148,16 +147,24 @@ export class WorkerFlow implements Flow {
   async takeTally() {
     await this.#begun;
     const tallies = await Promise.all(this.#threads.map((thread) => thread.ask('take-tally', { flow: this.#flow })));
-    const paced = tallies.filter((tally) => tally !== null);
+    const paced = tallies.flatMap((tally, index) =>
+      tally === null ? [] : [{ agent: this.#threads[index]?.agent ?? null, tally }],
+    );
     return paced.length === 0 ? null : mergeTallies(paced);
   }
 
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
-    await this.#begun;
-    this.#drained = await Promise.all(
+    const [begun] = await Promise.allSettled([this.#begun]);
+    // Where one thread is lost the others end what they send all the same.
+    const drained = await Promise.allSettled(
       this.#threads.map((thread) => thread.ask('drain', { flow: this.#flow, limitMs }, limitMs)),
     );
+    if (begun.status === 'rejected') throw begun.reason;
+    this.#drained = drained.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    });
     return this.#drained.reduce((sum, { left }) => sum + left, 0);
   }
 
@@ -170,6 +177,12 @@ export class WorkerFlow implements Flow {
 
   check(): void {
     for (const { fault } of this.#threads) if (fault) throw fault;
+  }
+
+  /** In one process a closed loop has no schedule to wait for: it begins when it is told to. */
+  #leadNs(): number {
+    const reachNs = Math.max(...this.#threads.map((thread) => thread.reachNs));
+    return reachNs === 0 && this.#due === null ? 0 : START_LEAD_NS + reachNs;
   }
 
   #recordInThreads(): void {
@@ -202,7 +215,7 @@ export class WorkerFlow implements Flow {
   }
 }
 
-const partAt = (index: number, threads: readonly Thread[]): Part => ({ index, of: threads.length });
+const partAt = (index: number, threads: readonly LoadThread[]): Part => ({ index, of: threads.length });
 
 const tooFew = (): TrituneError =>
   new TrituneError('UNSUPPORTED', 'so few requests are not divided over so many threads', 'leave out --client-threads');

@@ -1,5 +1,4 @@
 import { NS_PER_S } from '../../base/units.ts';
-import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import { stepNs } from '../../queueing/continuous/step-law.ts';
 import type { Choice } from '../modelled-config.ts';
 import { memoizedRuns, type SimulatedRun } from '../simulated.ts';
@@ -13,8 +12,6 @@ import { tokenFiguresOf } from './simulated-tokens.ts';
 export interface EngineSimulatorOptions extends SimulatorOptions {
   /** Every choice that will be asked about: what they have in common says which settings the policy speaks of. */
   readonly all: readonly Choice[];
-  /** What a good request keeps; absent: every request is good. */
-  readonly limits?: RequestLimits | undefined;
 }
 
 const REQUESTS = 100;

@@ -4,7 +4,6 @@ import type { Normal } from '../../stats/gaussian-process.ts';
 import { leastSquares, type ResidualBlock, type Summand, sumOf } from '../../stats/least-squares.ts';
 import type { Choice } from '../modelled-config.ts';
 import { simulatedFigure } from '../simulated.ts';
-import { readTokenFigure, type TokenFigureName } from '../token-figures.ts';
 import { observedLengths, type TokenObservation } from './observed-traffic.ts';
 import { effectsOf, type SettingEffect, settingsOfPolicy } from './setting-effects.ts';
 import { simulateEngine } from './simulate-engine.ts';
@@ -19,6 +18,7 @@ import {
   type RoughFigures,
   settingParts,
 } from './step-law-parameters.ts';
+import { readTokenFigure, type TokenFigureName } from './token-figures.ts';
 
 /** The laws of an engine by its settings, fitted to measurements. */
 export interface FittedLaw {

@@ -1,9 +1,9 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
 import { limitRatios, type RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
-import { chanceBelow } from '../../stats/normal.ts';
 import type { SimulatedFigures } from '../simulated.ts';
-import { leastGoodput, type TokenFigureName } from '../token-figures.ts';
+import { chanceWithin, leastGoodput } from '../workloads/goodput.ts';
+import type { TokenFigureName } from './token-figures.ts';
 
 /** What figures of a simulation are taken for. */
 export interface TokenFigureOptions {
@@ -13,12 +13,6 @@ export interface TokenFigureOptions {
   /** Engines that share the load. */
   readonly instances: number;
 }
-
-/**
- * The standard deviation of a request's times around the simulated ones, as a logarithm: a request that is simulated just within a limit keeps it half of
- * the time. Without it, requests of equal lengths would be good or bad all at once.
- */
-const AROUND_LIMIT = 0.06;
 
 /** Returns the figures of a simulation in the units of metrics. */
 export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptions): SimulatedFigures {
@@ -45,6 +39,7 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
   const whole = at(latency);
   return {
     throughput,
+    goodput: Math.max(leastGoodput(throughput), throughput * goodShare(found, options.limits)),
     latency: whole.budget,
     'latency-avg': whole.avg,
     'latency-p50': whole.p50,
@@ -56,7 +51,6 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
       'output-token-throughput': instances * found.outputTokensPerSecond,
       'total-token-throughput': instances * found.totalTokensPerSecond,
       'output-tokens-per-user': meanOf(found.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
-      goodput: Math.max(leastGoodput(throughput), throughput * goodShare(found, options.limits)),
     },
   };
 }
@@ -82,4 +76,4 @@ function meanOf(values: ArrayLike<number>): number {
 
 /** Returns the expected share of requests within all limits; 1 without any. */
 const goodShare = (found: TokenSimulation, limits: RequestLimits | undefined): number =>
-  limits ? meanOf(limitRatios(found, limits).map((ratio) => chanceBelow(-Math.log(ratio) / AROUND_LIMIT))) : 1;
+  limits ? meanOf(limitRatios(found, limits).map(chanceWithin)) : 1;

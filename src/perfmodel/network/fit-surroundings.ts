@@ -1,11 +1,12 @@
 import { NS_PER_MS } from '../../base/units.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
 import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
 import type { NetworkSimulation } from '../../queueing/network/types.ts';
 import { enoughRequests } from '../../queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
 import type { Measured, SimulatorOptions } from '../simulator.ts';
+import { studyOf, type UnderOne, underEach } from '../workloads/observed-arrivals.ts';
 import type { FittedNetwork } from './fit-network.ts';
+import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
 import { frontsAt, type Surroundings, stagesOf, USUAL_NS } from './network-of.ts';
 
 const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
@@ -23,24 +24,35 @@ const MOST_ROUND_TRIP = 0.6;
 /** A measurement with what was measured. */
 interface Seen {
   readonly choice: Measured['choice'];
-  readonly measurement: Measurement;
+  readonly measurement: UnderOne;
 }
 
 /** Fits what clients see beside the stages: the round trip of each front, the spread of execution times, and the scale of stages without statistics. */
 export function fitSurroundings(
   fitted: FittedNetwork,
   measured: readonly Measured[],
-  { seed, without }: SimulatorOptions,
+  { seed, without, workloads }: SimulatorOptions,
 ): Surroundings {
   const seen = measured.flatMap(({ choice, measurements }) =>
     measurements
+      .flatMap(underEach)
       .filter(({ latencyMs, client }) => latencyMs.avg > 0 && !client.bound)
       .map((measurement): Seen => ({ choice, measurement })),
   );
   const simulateAt = ({ choice, measurement }: Seen, surroundings: Surroundings): NetworkSimulation => {
     const samplesOf = (front: string): number => choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
     const { level } = measurement;
-    const fronts = frontsAt(fitted.topology, level, samplesOf, surroundings.roundTripNs);
+    const { roundTripNs } = surroundings;
+    const under = workloads && studyOf(workloads, measurement);
+    if (under && level.mode === 'request-rate') {
+      const lengths = { roundTripNs, samplesOf, requests: REQUESTS };
+      const [{ fronts }] = frontsUnder(under, fitted.topology, level.value, lengths) as [FrontsUnder];
+      return simulateNetwork(
+        { ...stagesOf(fitted, choice, surroundings), fronts },
+        { warmUpRequests: 0, requests: 1, seed },
+      );
+    }
+    const fronts = frontsAt(fitted.topology, level, samplesOf, roundTripNs);
     const each = level.mode === 'concurrency' ? Math.ceil(level.value / fronts.length) : 1;
     return simulateNetwork(
       { ...stagesOf(fitted, choice, surroundings), fronts },

@@ -4,8 +4,10 @@ import { bottleneckOf, oneMoreInstance } from '../../queueing/network/bottleneck
 import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
 import type { Network, NetworkSimulation, StageFigures } from '../../queueing/network/types.ts';
 import type { Topology } from '../../space/topology.ts';
+import { hasLimits, type StudyWorkloads } from '../../workload/study-workloads.ts';
 import { type Choice, largestRequest } from '../modelled-config.ts';
 import {
+  type FigureOptions,
   figuresOf,
   meanUncertainty,
   memoizedRuns,
@@ -15,16 +17,21 @@ import {
   type StageLoad,
 } from '../simulated.ts';
 import type { Measured, Simulator, SimulatorOptions, StageBottleneck } from '../simulator.ts';
+import { underEach } from '../workloads/observed-arrivals.ts';
+import { figuresUnder, meanOver, robustRun } from '../workloads/robust-figures.ts';
 import { networkBounds } from './bound.ts';
 import { deviceOf, type Running } from './device-sharing.ts';
 import { type FittedNetwork, fitNetwork } from './fit-network.ts';
 import { fitSurroundings } from './fit-surroundings.ts';
+import { type FrontsUnder, frontsUnder } from './fronts-under.ts';
 import { frontsAt, type Surroundings, stageLaw, stagesOf } from './network-of.ts';
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 300;
 /** Rounds of all requests in flight that are counted at least. */
 const ROUNDS = 4;
+/** Arrivals of one simulation under a workload, of all fronts together. */
+const MOST_ARRIVALS = 800;
 /** Requests of a warm-up, at most, for each front. */
 const MOST_WARM_UP = 200;
 
@@ -47,17 +54,22 @@ export function networkSimulatorOf(
   topology: Topology,
   options: SimulatorOptions,
 ): Simulator {
-  const { mode, percentile, seed, without, requests: most = REQUESTS } = options;
-  const fitted = fitNetwork(measured, topology, without, options.expectedTime);
-  const surroundings = fitSurroundings(fitted, measured, options);
+  const { mode, percentile, seed, limits, without, requests: most = REQUESTS, workloads } = options;
+  const apart = measured.map((each) => ({ ...each, measurements: each.measurements.flatMap(underEach) }));
+  const fitted = fitNetwork(apart, topology, without, options.expectedTime);
+  const surroundings = fitSurroundings(fitted, apart, options);
   const samplesOf = (choice: Choice) => (front: string) =>
     choice.clientBatch ?? fitted.samplesPerRequest.get(front) ?? 1;
   const bases = new Map<string, Pick<Network, 'stages' | 'devices'>>();
-  const networkOf = (choice: Choice, level: number): Network => {
+  const baseOf = (choice: Choice): Pick<Network, 'stages' | 'devices'> => {
     const base = bases.get(choice.key) ?? stagesOf(fitted, choice, surroundings);
     bases.set(choice.key, base);
-    return { ...base, fronts: frontsAt(topology, { mode, value: level }, samplesOf(choice), surroundings.roundTripNs) };
+    return base;
   };
+  const networkOf = (choice: Choice, level: number): Network => ({
+    ...baseOf(choice),
+    fronts: frontsAt(topology, { mode, value: level }, samplesOf(choice), surroundings.roundTripNs),
+  });
   const extent = (level: number) => {
     const each = Math.ceil(level / topology.fronts.length);
     return mode === 'concurrency'
@@ -66,8 +78,24 @@ export function networkSimulatorOf(
   };
   const run = (choice: Choice, level: number): Run | null => {
     if (!takesRequests(choice, topology, samplesOf(choice))) return null;
-    const found = simulateNetwork(networkOf(choice, level), extent(level));
-    return runOf(found, choice, fitted, surroundings, { percentile, samplesOf: samplesOf(choice), inFlight: level });
+    const asked = { percentile, limits, samplesOf: samplesOf(choice), inFlight: level };
+    if (!workloads)
+      return runOf(simulateNetwork(networkOf(choice, level), extent(level)), choice, fitted, surroundings, asked);
+    const lengths = {
+      roundTripNs: surroundings.roundTripNs,
+      samplesOf: samplesOf(choice),
+      requests: MOST_ARRIVALS,
+    };
+    const runs = frontsUnder(workloads, topology, level, lengths).map(({ fronts, loads }) =>
+      runOf(
+        simulateNetwork({ ...baseOf(choice), fronts }, { warmUpRequests: 0, requests: 1, seed }),
+        choice,
+        fitted,
+        surroundings,
+        { ...asked, loads },
+      ),
+    );
+    return robustNetworkRun(workloads, runs);
   };
   const runs = memoizedRuns(run);
   return {
@@ -90,6 +118,7 @@ export function networkSimulatorOf(
       }, 0);
     },
     bound: networkBounds(fitted, surroundings),
+    ...((limits || (workloads && hasLimits(workloads))) && { goodput: true as const }),
     stageShares: stageSharesOf(fitted),
     stageLoads: (choice, level) => runs.at(choice, level)?.loads ?? null,
     bottleneck: (choice, level) =>
@@ -132,12 +161,42 @@ function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, num
   return sums.size > 0 ? sums : null;
 }
 
+/** What is asked of a simulation. */
+interface Asked extends FigureOptions {
+  readonly samplesOf: (front: string) => number;
+  readonly inFlight: number;
+  /** What arrived at each front under a workload; absent without one. */
+  readonly loads?: FrontsUnder['loads'];
+}
+
+/** Returns one run for all workloads: figures by the rule, and how the stages are used in the mean over the workloads' weights. */
+function robustNetworkRun(studied: StudyWorkloads, runs: readonly Run[]): Run {
+  const [first] = runs as [Run];
+  const mean = (of: (run: Run) => number): number => meanOver(studied, runs, of);
+  return {
+    ...robustRun(studied, runs),
+    uncertainties: new Map(
+      [...first.uncertainties.keys()].map((stage) => [stage, mean((run) => run.uncertainties.get(stage) ?? 0)]),
+    ),
+    ofFronts: new Map([...first.ofFronts.keys()].map((front) => [front, mean((run) => run.ofFronts.get(front) ?? 0)])),
+    loads: new Map(
+      [...first.loads.keys()].map((stage) => [
+        stage,
+        {
+          meanBatch: mean((run) => run.loads.get(stage)?.meanBatch ?? 1),
+          busyInstances: mean((run) => run.loads.get(stage)?.busyInstances ?? 0),
+        },
+      ]),
+    ),
+  };
+}
+
 function runOf(
   found: NetworkSimulation,
   choice: Choice,
   fitted: FittedNetwork,
   surroundings: Surroundings,
-  { percentile, samplesOf, inFlight }: { percentile: number; samplesOf: (front: string) => number; inFlight: number },
+  { percentile, limits, samplesOf, inFlight, loads = [] }: Asked,
 ): Run {
   const uncertainties = stageUncertainties(found, choice, fitted, surroundings, inFlight);
   const ofFronts = new Map(
@@ -146,9 +205,14 @@ function runOf(
       Math.hypot(...path.map(({ stage, share }) => share * (uncertainties.get(stage) ?? 0))),
     ]),
   );
-  const figures = found.fronts.map(
-    (front) => [front.name, figuresOf(front, samplesOf(front.name), percentile)] as const,
-  );
+  const figures = found.fronts.map((front, place) => {
+    const load = loads[place];
+    const samples = samplesOf(front.name);
+    const own = load
+      ? figuresUnder(load, front, samples, { percentile, limits })
+      : figuresOf(front, samples, { percentile, limits });
+    return [front.name, own] as const;
+  });
   const predicted: Simulated =
     figures.length === 1
       ? (figures[0] as (typeof figures)[number])[1]
@@ -187,8 +251,10 @@ function together(
 ): SimulatedFigures {
   const all = allFronts(fronts);
   const at = (share: number): number => nsToMs(all.quantileNs(share));
+  const hasGoodput = figures.every(([, { goodput }]) => goodput !== undefined);
   return {
     throughput: figures.reduce((sum, [, { throughput }]) => sum + throughput, 0),
+    ...(hasGoodput && { goodput: figures.reduce((sum, [, { goodput = 0 }]) => sum + goodput, 0) }),
     latency: at(percentile / 100),
     'latency-avg': nsToMs(all.meanNs),
     'latency-p50': at(0.5),

@@ -1,9 +1,11 @@
 import { nsToMs } from '../../base/units.ts';
-import type { ClientUse } from '../../loadgen/client/cost.ts';
+import type { AgentUse, ClientUse } from '../../loadgen/client/cost.ts';
+import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import type { FrontResult } from '../fronts/measure-front.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClientFigures } from '../measurement.ts';
 import { gapShiftNs, type TailEvidence, tailEvidence } from '../windows/void-windows.ts';
+import { agentFigures } from './agent-figures.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';
 
 /** Requests that were answered while the client was watched, in one front. */
@@ -24,7 +26,12 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
   const gapShifts = fronts.flatMap(({ figures, options }) => gapShiftNs(figures.batches, options) ?? []);
   const limits: ClientLimit[] = [];
   for (const [index, front] of fronts.entries()) {
-    const limit = await limitOf(use, front, tails[index] ?? null);
+    const tail = tails[index] ?? null;
+    const ofAgents = (use.agents ?? []).flatMap((agent) => {
+      const limit = limitOfAgent(agent, front, tail);
+      return limit ? [{ ...limit, reason: `agent ${agent.address}: ${limit.reason}` }] : [];
+    });
+    const limit = ofAgents[0] ?? (await limitOf(use, front, tail));
     if (limit) limits.push(fronts.length === 1 ? limit : { ...limit, reason: `${modelOf(front)}: ${limit.reason}` });
   }
   const [first] = limits;
@@ -41,17 +48,41 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
     ...(first && { reason: first.reason }),
     // What does not pass for one front does not pass.
     ...(first && limits.every(({ isStarved }) => isStarved) && { starved: true }),
+    ...(use.agents && {
+      agents: use.agents.map((agent) => {
+        const found = fronts.map((front, index) => limitOfAgent(agent, front, tails[index] ?? null));
+        const sends = fronts.flatMap(({ sendsByAgent }) => sendsByAgent?.get(agent.address) ?? []);
+        return agentFigures(agent, sends, found.find((limit) => limit !== null) ?? null);
+      }),
+    }),
   };
 }
 
+/** By the agent's own CPU and sends; what held up the threads of all is told of them together. */
+function limitOfAgent({ address, use }: AgentUse, front: FrontResult, tail: TailEvidence | null): ClientLimit | null {
+  const own: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
+  const evidence = evidenceOf(own, front, null);
+  const tally = front.sendsByAgent?.get(address);
+  const sends = evidence.sends && { ...evidence.sends, ...latenessOf(tally), fromDueMs: evidence.sends.fromSendMs };
+  return clientLimit({ ...evidence, sends }, null);
+}
+
+const latenessOf = (tally: SendTally | undefined) => tally && { latenessP50Ms: nsToMs(tally.lateness.quantileNs(0.5)) };
+
 const modelOf = ({ options }: FrontResult): string => options.requests.model;
 
-async function limitOf(
+async function limitOf(use: ClientUse, front: FrontResult, tail: TailEvidence | null): Promise<ClientLimit | null> {
+  const evidence = evidenceOf(use, front, tail);
+  const ceiling = needsCeiling(evidence) ? await front.options.clientCeiling?.() : null;
+  return clientLimit(evidence, ceiling ?? null);
+}
+
+function evidenceOf(
   use: ClientUse,
   { figures, own: { openLoop: paced }, options }: FrontResult,
   tail: TailEvidence | null,
-): Promise<ClientLimit | null> {
-  const evidence: ClientEvidence = {
+): ClientEvidence {
+  return {
     use,
     tail: tail && { ...tail, percentile: options.percentile, budgetMs: judgedBudgetMs(options) },
     requestRate: figures.rate.value,
@@ -66,8 +97,6 @@ async function limitOf(
         }
       : null,
   };
-  const ceiling = needsCeiling(evidence) ? await options.clientCeiling?.() : null;
-  return clientLimit(evidence, ceiling ?? null);
 }
 
 /** By the other rules a level is reported as perf_analyzer reports it, whatever held the client up. */

@@ -3,10 +3,12 @@ export interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
+  /** Milliseconds since the Unix epoch, where the page says when it was read. */
+  readonly atMs?: number;
 }
 
 /** Parts that cannot take each other's characters: a line of blanks, braces or quotes costs no more than another. */
-const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\s*\{(.*)\}\s*|\s+)(?=\S)([^\s}]+)(?:\s+-?\d+)?$/;
+const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\s*\{(.*)\}\s*|\s+)(?=\S)([^\s}]+)(?:\s+(-?\d+))?$/;
 const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy;
 
 /**
@@ -17,7 +19,9 @@ export function parsePrometheus(text: string): MetricSample[] {
   return text.split('\n').flatMap((line) => {
     const match = line.startsWith('#') ? null : LINE.exec(line.trim());
     const value = match && numberOf(match[3] as string);
-    return match && value !== null ? [{ name: match[1] as string, labels: labelsOf(match[2] ?? ''), value }] : [];
+    if (!match || value === null) return [];
+    const at = match[4] === undefined ? {} : { atMs: Number(match[4]) };
+    return [{ name: match[1] as string, labels: labelsOf(match[2] ?? ''), value, ...at }];
   });
 }
 

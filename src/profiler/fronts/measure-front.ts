@@ -1,11 +1,12 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_S } from '../../base/units.ts';
+import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import type { AtRest } from '../foreign-traffic.ts';
 import { defaultWindowRule, type LevelOptions } from '../level-options.ts';
 import type { Measurement } from '../measurement.ts';
 import { composingSide, type Reading, readStatistics, serverSide } from '../server-side.ts';
 import { Traffic } from '../traffic.ts';
-import { startWarm, warmUp } from '../warm-up.ts';
+import { startWarm, warmApart, warmUp } from '../warm-up.ts';
 import type { OnWindow, WindowsOutcome } from '../windows/outcome.ts';
 import { measureWindows } from '../windows/windows.ts';
 import type { Gate } from './gate.ts';
@@ -15,6 +16,8 @@ import { type OwnFigures, ownFigures, pacedFigures } from './own-figures.ts';
 export interface Gates {
   /** The server's statistics are read, and nothing has been sent. */
   readonly atRest: Gate;
+  /** Nothing is in flight, and each begins to send. */
+  readonly woken: Gate;
   /** Each is warm by itself. */
   readonly started: Gate;
   /** All are warm together: counting begins. */
@@ -31,6 +34,8 @@ export interface FrontResult {
   readonly figures: WindowsOutcome;
   readonly own: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
   readonly atRest: readonly AtRest[];
+  /** What became of the sends of each agent, by its address; absent where none sent by a schedule. */
+  readonly sendsByAgent?: SendTally['byAgent'];
 }
 
 /**
@@ -44,7 +49,10 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
   try {
     const before = await readAtRest(options);
     await gates.atRest.pass(options.signal);
-    const { sentApart, ...alone } = await startWarm(traffic, options, rule);
+    const apart = await warmApart(options, rule);
+    // Plans that are played together begin together.
+    await gates.woken.pass(options.signal);
+    const { sentApart, ...alone } = await startWarm(traffic, options, rule, apart);
     await gates.started.passWith(traffic);
     const warmth = gates.started.isShared ? await warmUp(traffic, options, rule) : alone;
     await gates.warm.passWith(traffic);
@@ -71,11 +79,12 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
       options,
       figures,
       own: {
-        ...ownFigures(options, figures, paced, failures),
+        ...ownFigures(options, figures, { paced, tally, failures }),
         ...(traffic.tooManyErrors && { tooManyErrors: true }),
         ...server,
         ...(composing.length > 0 && { composing }),
       },
+      ...(tally?.byAgent && { sendsByAgent: tally.byAgent }),
       atRest: atRestOf(options, before, after, { sent: sentApart + traffic.sent, mostInFlight }),
     };
   } finally {

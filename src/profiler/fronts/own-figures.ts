@@ -7,6 +7,7 @@ import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
 import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
 import { tokensOf } from '../tokens-of.ts';
+import { classFiguresOf, goodRateOf } from '../windows/class-figures.ts';
 import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 
@@ -17,20 +18,31 @@ export type OwnFigures = Omit<
   | ('budgetVerdict' | 'server' | 'serverNote' | 'composing')
 >;
 
-/** Returns the figures of the counted windows. `failures`: of the same requests. */
+/** What else is known of the same requests. */
+export interface SentFigures {
+  /** null in a closed loop, as the tally. */
+  readonly paced: OpenLoopFigures | null;
+  readonly tally: SendTally | null;
+  readonly failures: Measurement['failures'];
+}
+
+/** Returns the figures of the counted windows. */
 export function ownFigures(
   options: LevelOptions,
   figures: WindowsOutcome,
-  paced: OpenLoopFigures | null,
-  failures: Measurement['failures'],
+  { paced, tally, failures }: SentFigures,
 ): OwnFigures {
   const requests = figures.succeeded + figures.failed;
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
-  const tokens = tokensOf(figures, options, failures);
+  const goodput = goodRateOf(figures, options);
+  const classes = classFiguresOf(figures, options, tally);
+  const tokens = tokensOf(figures, options, { failures, ...(goodput && { goodput }) });
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),
+    ...(goodput && { goodput }),
+    ...(classes && { classes }),
     latencyMs: latencySummary(figures.latencies),
     ...(options.percentiles && { latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles) }),
     budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },

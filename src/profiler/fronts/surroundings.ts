@@ -39,6 +39,7 @@ export async function withSurroundings<T extends object>(
       hostWork.push(options.hostWorkUs?.());
       options.onProgress?.({ phase: 'warm-up' });
     }),
+    woken: new Gate(fronts),
     started: new Gate(fronts),
     warm: new Gate(fronts, () => {
       client.restart();

@@ -1,3 +1,4 @@
+import { addedBreakdowns } from '../added-breakdowns.ts';
 import type { Measurement, ServerBreakdown } from '../measurement.ts';
 import type { FrontResult } from './measure-front.ts';
 
@@ -19,7 +20,7 @@ export function wholeServer(fronts: readonly (FrontResult & { readonly times: nu
     }
     servers.push(countedTimes(own.server, times));
   }
-  return { server: together(servers) };
+  return { server: addedBreakdowns(servers) };
 }
 
 function countedTimes(server: ServerBreakdown, times: number): ServerBreakdown {
@@ -32,39 +33,5 @@ function countedTimes(server: ServerBreakdown, times: number): ServerBreakdown {
     executionCount: count(server.executionCount),
     failCount: count(server.failCount),
     cache: { ...cache, hitCount: count(cache.hitCount), missCount: count(cache.missCount) },
-  };
-}
-
-function together(servers: readonly ServerBreakdown[]): ServerBreakdown {
-  const sum = (of: (server: ServerBreakdown) => number): number => servers.reduce((total, each) => total + of(each), 0);
-  const mean = (weight: (server: ServerBreakdown) => number, of: (server: ServerBreakdown) => number): number => {
-    const total = sum(weight);
-    return total > 0 ? sum((each) => weight(each) * of(each)) / total : 0;
-  };
-  const perRequest = (of: (server: ServerBreakdown) => number): number => mean(({ successCount }) => successCount, of);
-  return {
-    queueUs: perRequest(({ queueUs }) => queueUs),
-    computeInputUs: perRequest(({ computeInputUs }) => computeInputUs),
-    computeInferUs: perRequest(({ computeInferUs }) => computeInferUs),
-    computeOutputUs: perRequest(({ computeOutputUs }) => computeOutputUs),
-    overheadUs: perRequest(({ overheadUs }) => overheadUs),
-    requestUs: perRequest(({ requestUs }) => requestUs),
-    successCount: sum(({ successCount }) => successCount),
-    inferenceCount: sum(({ inferenceCount }) => inferenceCount),
-    executionCount: sum(({ executionCount }) => executionCount),
-    failCount: sum(({ failCount }) => failCount),
-    cache: {
-      hitCount: sum(({ cache }) => cache.hitCount),
-      hitUs: mean(
-        ({ cache }) => cache.hitCount,
-        ({ cache }) => cache.hitUs,
-      ),
-      missCount: sum(({ cache }) => cache.missCount),
-      missUs: mean(
-        ({ cache }) => cache.missCount,
-        ({ cache }) => cache.missUs,
-      ),
-    },
-    batches: [],
   };
 }

@@ -36,10 +36,16 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
   const latencies = isPaced ? merged(parts, ({ figures }) => figures.latencies) : seen;
   const own = fronts.map((front) => front.own);
   const windowPercentilesMs = windowRange(parts, percentile);
+  const goodputs = own.flatMap(({ goodput }) => goodput ?? []);
+  const classes = fronts.flatMap(({ own, options }) =>
+    (own.classes ?? []).map((each) => ({ ...each, model: options.requests.model })),
+  );
   const clientTimes = own.flatMap((each) => each.clientTimes ?? []);
   return {
     level,
     throughput: sumOfIntervals(own.map(({ throughput }) => throughput)),
+    ...(goodputs.length > 0 && { goodput: sumOfIntervals(goodputs) }),
+    ...(classes.length > 0 && { classes }),
     latencyMs: latencySummary(latencies),
     ...(percentiles && { latencyPercentilesMs: latencyPercentiles(latencies, percentiles) }),
     budgetLatencyMs: { percentile, ...percentileOf(parts, seen, percentile) },

@@ -106,11 +106,10 @@ type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 export function rateOf(
   batches: readonly CountedBatch[],
   countOf: (batch: CountedBatch) => number,
-  { level, stability }: RateAsked,
+  asked: RateAsked,
 ): Interval {
-  const isInterval = stability === undefined || stability.kind === 'interval';
-  const paced = isInterval ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
-  if (paced.length > 0) return writable(pacedRate(paced, level.value));
+  const paced = isPaced(asked) ? batches.flatMap((batch) => inPace(batch, countOf)) : [];
+  if (paced.length > 0) return writable(pacedRate(paced, asked.level.value));
   return writable(
     rateInterval(
       batches.map(countOf),
@@ -118,6 +117,27 @@ export function rateOf(
     ),
   );
 }
+
+/**
+ * Returns the same of a part of the requests, such as those of a class. Where more ended than were due, since there was a backlog before, all parts are
+ * made less alike, so that they add up to all.
+ */
+export function partRateOf(
+  batches: readonly CountedBatch[],
+  countOf: (batch: CountedBatch) => number,
+  asked: RateAsked,
+): Interval {
+  const all = batches.flatMap((batch) => inPace(batch, ({ succeeded, failed }) => succeeded + failed));
+  const [ended, due] = [sumOf(all.map(({ count }) => count)), sumOf(all.map((each) => each.due))];
+  const scale = isPaced(asked) && ended > due ? due / ended : 1;
+  return rateOf(batches, (batch) => countOf(batch) * scale, asked);
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+/** perf_analyzer's rules count what came, whatever was due. */
+const isPaced = ({ stability }: RateAsked): boolean =>
+  stability === undefined || stability.kind === 'interval' || stability.kind === 'passes';
 
 /** The number of requests due in the very first batch is unknown. */
 function inPace(batch: CountedBatch, countOf: (batch: CountedBatch) => number): readonly Paced[] {

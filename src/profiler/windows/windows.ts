@@ -1,8 +1,6 @@
 import { msToNs, NS_PER_S } from '../../base/units.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
-import { isPrecise } from '../../stats/precision.ts';
-import { defaultPrecision, type LevelOptions, type WindowRule } from '../level-options.ts';
-import type { WindowProgress } from '../measurement.ts';
+import type { LevelOptions, WindowRule } from '../level-options.ts';
 import type { Traffic } from '../traffic.ts';
 import type { Warmth } from '../warm-up.ts';
 import type { WindowedFigures } from './figures.ts';
@@ -11,7 +9,9 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { measureByPerfAnalyzerRule } from './perf-analyzer-rule.ts';
 import { countRequests } from './request-count.ts';
 import { settlingAfterLoad } from './settled.ts';
+import { isFarAbove, noSigns, progressOf, type Signs, signsOf } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
+import { measurePasses } from './whole-passes.ts';
 
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
@@ -19,8 +19,6 @@ const BATCHES_PER_WINDOW = 5;
 const PATIENCE = 3;
 /** Fewer windows than this do not say that a budget is missed, however far. */
 const LEAST_WINDOWS_TO_MISS = 2;
-/** A budget that is missed by this factor at the least is so at the first look. */
-const FAR_MISS = 1.25;
 /** Times that windows with cold executions are dropped; after that they count. */
 const MOST_RESTARTS = 3;
 
@@ -38,6 +36,10 @@ export function measureWindows(
   if (stability?.kind === 'perf-analyzer')
     return measureByPerfAnalyzerRule(traffic, options, stability, warmth, onWindow);
   if (stability?.kind === 'request-count') return countRequests(traffic, options, stability, onWindow);
+  if (traffic.plan) {
+    const passes = stability?.kind === 'passes' ? stability.passes : undefined;
+    return measurePasses(traffic, options, { plan: traffic.plan, passes, warmth, rule }, onWindow);
+  }
   return measureUntilPrecise(traffic, options, rule, warmth, onWindow);
 }
 
@@ -118,50 +120,15 @@ function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
   return Math.min(Math.max(wantedNs, msToNs(rule.minWindowMs)), msToNs(rule.maxWindowMs));
 }
 
-const progressOf = (
-  log: WindowLog,
-  figures: WindowedFigures,
-  { requests, percentile }: LevelOptions,
-): WindowProgress => ({
-  phase: 'window',
-  window: figures.windows,
-  throughput: figures.rate.value * requests.batch,
-  latencyMs: figures.percentileMs.value,
-  own: log.own(percentile),
-});
-
-const noSigns: Signs = { isStable: false, isMet: false, isMissed: false };
-
-/** The verdict of the figures so far. */
-interface Signs {
-  /** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
-  readonly isStable: boolean;
-  readonly isMet: boolean;
-  readonly isMissed: boolean;
-}
-
-function signsOf(
-  { rate, percentileMs }: WindowedFigures,
-  { precision = defaultPrecision, budgetMs }: LevelOptions,
-): Signs {
-  const isRatePrecise = isPrecise(rate, precision);
-  return {
-    isStable: isRatePrecise && (budgetMs === undefined || isPrecise(percentileMs, precision)),
-    isMet: isRatePrecise && budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision),
-    isMissed: budgetMs !== undefined && percentileMs.low > budgetMs * (1 + precision),
-  };
-}
-
 /**
  * Whatever it is must show at two windows in a row: an interval is at times too narrow by chance, seldom twice, and who
  * looks after each window looks often. Only a budget that is missed by far needs no second look.
  */
 function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions, rule: WindowRule): Ending | null {
   if (figures.succeeded === 0) return 'failing';
-  const { percentileMs, windows } = figures;
+  const { windows } = figures;
   const { isStable, isMet, isMissed } = signsOf(figures, options);
-  const isFar = options.budgetMs !== undefined && percentileMs.low > FAR_MISS * options.budgetMs;
-  if (isFar && windows >= LEAST_WINDOWS_TO_MISS) return 'missed';
+  if (isFarAbove(figures, options) && windows >= LEAST_WINDOWS_TO_MISS) return 'missed';
   if (windows >= rule.minWindows) {
     if (isMissed && before.isMissed) return 'missed';
     if (isStable && before.isStable) return 'stable';

@@ -1,4 +1,4 @@
-import { type Random, standardNormal } from '../../base/random.ts';
+import { gammaFrom, type Random } from '../../base/random.ts';
 import type { Sequence } from './sequence.ts';
 
 /** How long prompts or answers are, in tokens: what one knows of a sample. */
@@ -45,20 +45,3 @@ function drawnFrom({ mean, std, min, max }: TokenLengths, random: Random): () =>
 }
 
 const LEAST_SUM = 0.05;
-
-/** Returns a generator of the gamma distribution with this shape and scale 1 (Marsaglia and Tsang, 2000). */
-function gammaFrom(shape: number, random: Random): () => number {
-  if (shape < 1) {
-    const larger = gammaFrom(shape + 1, random);
-    return () => larger() * random.float() ** (1 / shape);
-  }
-  const d = shape - 1 / 3;
-  const c = 1 / Math.sqrt(9 * d);
-  return () => {
-    for (;;) {
-      const x = standardNormal(random);
-      const v = (1 + c * x) ** 3;
-      if (v > 0 && Math.log(1 - random.float()) < (x * x) / 2 + d - d * v + d * Math.log(v)) return d * v;
-    }
-  };
-}

@@ -42,7 +42,7 @@ export class FrontTraffic {
     this.answered++;
     this.answeredNow++;
     if (this.tally.isCounting) {
-      this.tally.answered(last.passage.sentNs, nowNs);
+      this.tally.answered(last.passage.sentNs, nowNs, last.passage.limitNs);
       addPath(last, this.#path);
     }
     this.arrivals.answered(nowNs);

@@ -56,7 +56,7 @@ export class ModelStage {
   ownFactor(instance: number): number {
     const { law } = this.station;
     const size = this.station.batchSize[instance] as number;
-    return executionNs(law, size, this.running) / executionNs(law, size, 1);
+    return executionNs(law, size, this.station.besides(this.running)) / executionNs(law, size, 1);
   }
 
   /** Instances that execute. */

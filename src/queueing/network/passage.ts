@@ -9,16 +9,19 @@ export class Passage {
   readonly samples: number;
   readonly sentNs: number;
   readonly sender: Sender;
+  /** The latency that makes the request a good one. */
+  readonly limitNs: number;
   /** Steps that have not ended. */
   left: number;
   /** Steps that each step still waits for; made at the first join. */
   #waitsFor: number[] | null = null;
 
-  constructor(plan: Plan, samples: number, sentNs: number, sender: Sender) {
+  constructor(plan: Plan, samples: number, sentNs: number, sender: Sender, limitNs = Number.POSITIVE_INFINITY) {
     this.plan = plan;
     this.samples = samples;
     this.sentNs = sentNs;
     this.sender = sender;
+    this.limitNs = limitNs;
     this.left = plan.steps.length;
   }
 

@@ -111,9 +111,10 @@ class NetworkRun {
 
   #arrive(nowNs: number, front: number): void {
     const { arrivals, plan, samples } = this.#fronts[front] as FrontTraffic;
-    const sentNs = arrivals.sentNs(arrivals.take());
+    const request = arrivals.take();
+    const [sentNs, limitNs] = [arrivals.sentNs(request), arrivals.limitNs(request)];
     this.#frontEndFreeNs = nowNs;
-    this.#enter(nowNs, new Passage(plan, samples, sentNs, { front }));
+    this.#enter(nowNs, new Passage(plan, samples, sentNs, { front }, limitNs));
   }
 
   #happen(nowNs: number, subject: number): void {

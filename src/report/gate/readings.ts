@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
+import { describeRate } from '../../study/summary/cost-point.ts';
 
 /** One figure of a document that can be compared. */
 export interface Reading {
@@ -26,6 +27,19 @@ export interface GateDocument {
 const interval = z.object({ value: z.number(), low: z.number(), high: z.number() });
 const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number() });
 
+const amount = z.object({ value: z.number().nullable(), low: z.number().nullable(), high: z.number().nullable() });
+
+/** Of a study with prices. */
+const cost = z
+  .looseObject({
+    currency: z.string(),
+    perHour: amount,
+    perMillion: amount,
+    perMillionTokens: amount.optional(),
+    forRate: z.union([z.number(), z.record(z.string(), z.number())]).optional(),
+  })
+  .optional();
+
 /** Of a language model. */
 const tokens = z
   .looseObject({
@@ -47,9 +61,12 @@ const summary = z.looseObject({
       throughput: interval,
       budgetLatencyMs: interval.extend({ percentile: z.number() }),
       tokens,
+      goodput: interval.optional(),
+      cost,
     }),
   ),
   constraints: z.array(z.unknown()).optional(),
+  objectives: z.array(z.looseObject({ metric: z.string() })).optional(),
 });
 
 const profile = z.looseObject({
@@ -62,6 +79,7 @@ const profile = z.looseObject({
       throughput: interval,
       budgetLatencyMs: interval.extend({ percentile: z.number() }),
       tokens,
+      goodput: interval.optional(),
       stable: z.boolean(),
       client: z.looseObject({ bound: z.boolean() }),
     }),
@@ -94,17 +112,45 @@ function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.
 /** With a budget, or limits on the times of tokens, only rates count: the study chose the level that uses them up. */
 function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.infer<typeof summary>): GateDocument {
   const flaw = !feasible || !best ? 'no configuration met the constraints' : null;
+  const costs = best ? costReadings(best.cost, more.objectives) : [];
   const throughput = best && throughputOf('best', best.throughput);
   const isLimited = budget !== null || (more.constraints ?? []).length > 0;
   const latency = best && budget === null ? [latencyOf('best', best.budgetLatencyMs)] : [];
   const ofTokens = best ? tokenReadings('best', best.tokens, best.budgetLatencyMs.percentile, !isLimited) : [];
+  const goodput = best ? goodputReadings('best', best) : [];
   return {
     kind: 'tune',
     model,
     isEmulated: emulated !== null,
     flaw,
-    readings: throughput ? [throughput, ...latency, ...ofTokens] : [],
+    // What is cheaper may well serve less on one server.
+    readings: costs.length > 0 ? costs : throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
   };
+}
+
+/** The costs that the study was about; one without an interval, such as a price of an hour, is exact. */
+function costReadings(
+  told: z.infer<typeof cost>,
+  objectives: readonly { readonly metric: string }[] = [],
+): readonly Reading[] {
+  if (!told) return [];
+  const figures = {
+    'cost-per-hour': told.perHour,
+    'cost-per-million': told.perMillion,
+    'cost-per-million-tokens': told.perMillionTokens,
+  };
+  return Object.entries(figures).flatMap(([metric, figure]): Reading[] => {
+    if (!objectives.some((each) => each.metric === metric) || !figure) return [];
+    const { value, low, high } = figure;
+    if (value === null || !(value > 0)) return [];
+    return [
+      {
+        ...{ subject: 'best', unit: told.currency, better: 'lower' },
+        metric: metric === 'cost-per-hour' && told.forRate ? `${metric} for ${describeRate(told.forRate)}` : metric,
+        interval: { value, low: low ?? value, high: high ?? value },
+      },
+    ];
+  });
 }
 
 function profileDocument({ model, server, levels }: z.infer<typeof profile>): GateDocument {
@@ -118,6 +164,7 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
       throughputOf(nameOf(each.level), each.throughput),
       latencyOf(nameOf(each.level), each.budgetLatencyMs),
       ...tokenReadings(nameOf(each.level), each.tokens, each.budgetLatencyMs.percentile, true),
+      ...goodputReadings(nameOf(each.level), each),
     ]),
   };
 }
@@ -154,7 +201,7 @@ function tokenReadings(
   withTimes: boolean,
 ): readonly Reading[] {
   if (!told) return [];
-  const { budget, outputTokensPerSecond, goodput } = told;
+  const { budget, outputTokensPerSecond } = told;
   const reading = (metric: string, figures: Interval, name = metric): Reading => ({
     ...{ subject, metric: name, ...unitOf(metric), interval: figures },
   });
@@ -162,9 +209,17 @@ function tokenReadings(
     reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);
   return [
     reading('output-token-throughput', outputTokensPerSecond),
-    ...(goodput ? [reading('goodput', goodput)] : []),
     ...(withTimes ? [timeOf('ttft'), timeOf('itl'), timeOf('tpot')] : []),
   ].filter((each) => each.interval.low > 0);
+}
+
+/** Documents of earlier versions have goodput among the tokens. */
+function goodputReadings(
+  subject: string,
+  { goodput, tokens: told }: { readonly goodput?: Interval | undefined; readonly tokens?: z.infer<typeof tokens> },
+): readonly Reading[] {
+  const interval = goodput ?? told?.goodput;
+  return interval && interval.low > 0 ? [{ subject, metric: 'goodput', ...unitOf('goodput'), interval }] : [];
 }
 
 const invalid = (path: string, what: string): TrituneError =>

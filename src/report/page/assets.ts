@@ -7,8 +7,8 @@ const asset = (name: string): string => readFileSync(new URL(`../../../report-pa
 
 /** The parts of the page's script, one after the other in a scope of their own. */
 function scriptText(): string {
-  const parts = ['common.js', 'points.js', 'what-if.js', 'what-if-words.js', 'what-if-chart.js'].map(asset);
-  return `(() => {\n'use strict';\n${parts.join('\n')}\nfollowPoints();\nfollowWhatIf();\n})();`;
+  const parts = ['common.js', 'points.js', 'what-if.js', 'what-if-words.js', 'what-if-chart.js', 'cost.js'].map(asset);
+  return `(() => {\n'use strict';\n${parts.join('\n')}\nfollowPoints();\nfollowWhatIf();\nfollowCost();\n})();`;
 }
 
 /** Style, and a policy under which a browser loads nothing and runs only the page's own script, whatever is in the page. */

@@ -56,7 +56,7 @@ const BEFORE_SPLIT = [
   ...['latency-avg', 'latency-p50', 'latency-p90', 'latency-p95', 'latency-p99', 'latency-max'],
 ];
 const AFTER_SPLIT = ['error-rate'];
-const TOLD_OTHERWISE = ['latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'];
+const TOLD_OTHERWISE = ['latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size', 'gpus'];
 
 /** The columns of this study: metrics that nothing was measured of are left out. */
 function columnsFor(state: StudyState): readonly Column[] {
@@ -70,7 +70,7 @@ function columnsFor(state: StudyState): readonly Column[] {
     head: metricHead(metric),
     cell: (measurement, { candidate }) => {
       const value = metricCell(metric, metrics.read(metric.name, measurement, candidate));
-      const interval = metric.interval?.of(measurement);
+      const interval = metric.interval?.of(measurement, candidate);
       return interval ? `${value} (${metricCell(metric, interval.low)} – ${metricCell(metric, interval.high)})` : value;
     },
   });

@@ -1,6 +1,7 @@
 import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
+import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
 import { describeGainIn, describeRecommendation, describeTokens } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Summary } from '../../study/summary/summary.ts';
@@ -18,15 +19,23 @@ export function verdict(summary: Summary): string {
     : `${rate(throughput.value)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
   const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
   if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
-  if (best.trial === baseline?.trial) return `The original config is the best found: ${what}${within}.`;
-  return `Trial ${best.trial} serves ${what}${within}${gained ? `, ${gained}` : ''}.`;
+  if (best.trial === baseline?.trial)
+    return `The original config is the best found: ${what}${within}.${costText(summary)}`;
+  return `Trial ${best.trial} serves ${what}${within}${gained ? `, ${gained}` : ''}.${costText(summary)}`;
 }
+
+/** What the best costs, as a sentence; '' without prices. */
+const costText = ({ best }: Summary): string => (best?.cost ? ` It costs ${describeCost(best.cost)}.` : '');
 
 /** Returns how many times better the best is than the original, and how sure that is; null where it was not measured. */
 export function gainText({ gain, objectives }: Summary): string | null {
   if (!gain) return null;
   const { ratio, low, high } = gain;
   const interval = low !== null && high !== null ? `95 % interval ${formatRatio(low)} to ${formatRatio(high)}, ` : '';
+  if (isInCost(objectives)) {
+    const range = low !== null && high !== null ? `95 % interval ${shareText(high)} to ${shareText(low)}, ` : '';
+    return `at ${describeCostShare(ratio)} (${range}measured in turn)`;
+  }
   const by = describeGainIn(objectives);
   return `${formatRatio(ratio ?? Number.NaN)} ${by === '' ? '' : 'as good as '}the original config${by} (${interval}measured in turn)`;
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import {
   type FieldSchema,
   type MessageSchema,
@@ -6,7 +7,6 @@ import {
   type ValueSchema,
 } from '../../triton/config/schema.ts';
 import { isSettingPath } from '../engine/engine.ts';
-import { didYouMean } from '../nearest.ts';
 import type { ConfigPath, FieldWrite, ParameterValue } from '../types.ts';
 import { formatPath } from './config-path.ts';
 

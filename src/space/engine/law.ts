@@ -5,16 +5,19 @@ import type { Scene } from '../subject.ts';
 import type { Candidate, EngineLaw, Expression } from '../types.ts';
 import { isSettingPath } from './engine.ts';
 
+const valueIn = (expression: Expression | null, scene: Scene): Json | undefined =>
+  expression === null ? undefined : evaluate(expression, scene);
+
+function countIn(expression: Expression | null, scene: Scene): number | null {
+  const number = Number(valueIn(expression, scene) ?? Number.NaN);
+  return Number.isFinite(number) && number > 0 ? number : null;
+}
+
 /** Returns how an engine forms its steps with the settings in the scene; null where nothing says how many sequences it runs. */
 function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
-  const value = (expression: Expression | null): Json | undefined =>
-    expression === null ? undefined : evaluate(expression, scene);
-  const count = (expression: Expression | null): number | null => {
-    const number = Number(value(expression) ?? Number.NaN);
-    return Number.isFinite(number) && number > 0 ? number : null;
-  };
+  const count = (expression: Expression | null): number | null => countIn(expression, scene);
   const isTrue = (expression: Expression | null): boolean => {
-    const found = value(expression);
+    const found = valueIn(expression, scene);
     return found === true || found === 'true' || found === 'on';
   };
   const maxSequences = count(law.maxSequences);
@@ -29,15 +32,18 @@ function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
 }
 
 /**
- * Returns a candidate with what is known of how its engine forms steps. What the policy says is no setting that may change what a step takes
- * by itself, as the largest batch is none.
+ * Returns a candidate with what is known of how its engine forms steps, and of the GPUs that it needs. What the policy says is no setting that may
+ * change what a step takes by itself, as the largest batch is none; over how many GPUs it is spread is one.
  */
 export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): Candidate {
   const continuous = policyOf(law, scene);
-  if (continuous === null) return candidate;
-  const said = new Set(Object.values(law).flatMap((expression) => (expression ? pathsIn(expression) : [])));
-  const settings = Object.fromEntries(Object.entries(candidate.shape.settings).filter(([path]) => !said.has(path)));
-  return { ...candidate, shape: { ...candidate.shape, settings, scheduling: 'continuous', continuous } };
+  const parallelGpus = countIn(law.gpus, scene);
+  const shape = { ...candidate.shape, ...(parallelGpus !== null && { parallelGpus }) };
+  if (continuous === null) return { ...candidate, shape };
+  const { gpus: _, ...ofSteps } = law;
+  const said = new Set(Object.values(ofSteps).flatMap((expression) => (expression ? pathsIn(expression) : [])));
+  const settings = Object.fromEntries(Object.entries(shape.settings).filter(([path]) => !said.has(path)));
+  return { ...candidate, shape: { ...shape, settings, scheduling: 'continuous', continuous } };
 }
 
 /** The paths that an expression reads, as `CandidateShape.settings` has them: those of an engine by the setting's name alone. */

@@ -1,5 +1,5 @@
+import { didYouMean } from '../../base/nearest.ts';
 import { FieldFault } from '../edits/config-fields.ts';
-import { didYouMean } from '../nearest.ts';
 import { type Names, parseSubject } from '../subject.ts';
 import type { Expression } from '../types.ts';
 

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../base/json.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import { buildCandidate } from '../candidate.ts';
 import { expectedTime } from '../expected-time.ts';
-import { didYouMean } from '../nearest.ts';
 import type { Assignment, Candidate, CandidateOutcome } from '../types.ts';
 import { joinCandidates } from './join-candidates.ts';
 import { brokenJointRule, type MemberInRules } from './joint-rules.ts';

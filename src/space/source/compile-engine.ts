@@ -28,5 +28,6 @@ export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, nam
     chunksPrefill: expressionOf('chunksPrefill'),
     kvCacheTokens: expressionOf('kvCacheTokens'),
     cachesPrefixes: expressionOf('cachesPrefixes'),
+    gpus: expressionOf('gpus'),
   };
 }

@@ -68,7 +68,12 @@ export function compileRule(rule: Placed<RuleFile>, names: Names): Rule {
 /** Two parameters that set one field would undo each other. */
 function refuseSharedFields(parameters: readonly Parameter[], joined: JoinedSpace): void {
   const owners = new Map<string, string>();
+  const whole = parameters.find(({ path }) => path?.length === 1 && path[0] === 'instance_group');
   for (const { name, cases } of parameters) {
+    const isInside = whole !== undefined && name !== whole.name && setsInstances(cases);
+    const place = joined.parameters.get(name)?.placeOf('path');
+    if (isInside && place)
+      throw spaceInvalid(place.place, place.path, `'${whole.name}' says where all instances are: drop '${name}'`);
     for (const { path } of cases.flatMap(({ options }) => options.flatMap(({ writes }) => writes))) {
       const field = JSON.stringify(path);
       const owner = owners.get(field) ?? name;
@@ -80,6 +85,9 @@ function refuseSharedFields(parameters: readonly Parameter[], joined: JoinedSpac
     }
   }
 }
+
+const setsInstances = (cases: Parameter['cases']): boolean =>
+  cases.some(({ options }) => options.some(({ writes }) => writes.some(({ path }) => path[0] === 'instance_group')));
 
 /** The joined space as one file that inherits nothing. */
 function definitionOf(joined: JoinedSpace): JsonObject {

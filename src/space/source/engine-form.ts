@@ -38,6 +38,7 @@ export const lawFile = z
     chunksPrefill: field.optional().describe('whether a prompt may be spread over several steps'),
     kvCacheTokens: field.optional().describe('tokens that the KV cache holds'),
     cachesPrefixes: field.optional().describe('whether prompts that begin alike share work'),
+    gpus: field.optional().describe('GPUs that the engine spreads itself over'),
   })
   .describe('which settings are which part of how the engine forms its steps: expressions, as in rules');
 

@@ -1,5 +1,6 @@
 import type { Json } from '../../base/json.ts';
 import { relativeSizes } from '../edits/batch-sizes.ts';
+import { firstGpus, instanceGroups } from '../edits/placement.ts';
 import { relativeWarmUp } from '../edits/warm-up.ts';
 import type { RelativeValue } from '../types.ts';
 
@@ -25,6 +26,16 @@ const knobs = {
     description: 'where instances run: KIND_CPU, KIND_GPU or KIND_MODEL',
   },
   gpus: { path: 'instance_group[0].gpus', description: 'the GPUs that hold instances' },
+  gpu_count: {
+    path: 'instance_group[0].gpus',
+    description: 'how many GPUs hold instances, from the first on: 1, 2, 4',
+    spell: firstGpus,
+  },
+  placement: {
+    path: 'instance_group',
+    description: 'instances by GPU: {0: 2, 1: 1}; cpu for those on the CPU. In place of instances and their kind',
+    spell: instanceGroups,
+  },
   max_batch_size: { path: 'max_batch_size', description: 'largest batch of one execution' },
   dynamic_batching: { path: 'dynamic_batching', description: 'whether the server joins requests into batches' },
   preferred_batch_size: {

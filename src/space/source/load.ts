@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { didYouMean } from '../nearest.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import type { Limits, SearchSpace } from '../types.ts';
 import { compileSpace } from './compile.ts';
 import { inherit } from './inherit.ts';

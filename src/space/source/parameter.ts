@@ -1,8 +1,8 @@
 import { canonicalJson, type Json } from '../../base/json.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import { modelConfigSchema } from '../../triton/config/schema.ts';
 import { FieldFault, fieldWrite } from '../edits/config-fields.ts';
 import { both, compileCondition } from '../expressions/condition.ts';
-import { didYouMean } from '../nearest.ts';
 import { type Names, requirePath } from '../subject.ts';
 import type { ConfigPath, FieldWrite, Parameter, ParameterCase, ParameterOption, RelativeValue } from '../types.ts';
 import type { JoinedParameter } from './inherit.ts';

@@ -1,9 +1,8 @@
-import { isMap, isNode, isPair, isSeq, type Pair } from 'yaml';
 import type { z } from 'zod';
 import type { Json } from '../../base/json.ts';
-import { readYaml, type TextPosition, YamlFault, type YamlText } from '../../base/yaml.ts';
+import { didYouMean } from '../../base/nearest.ts';
+import { readYaml, YamlFault, type YamlText } from '../../base/yaml.ts';
 import { isForbiddenKey } from '../edits/config-path.ts';
-import { didYouMean } from '../nearest.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
 import { ContentFault, withContent } from './variant-content.ts';
@@ -21,7 +20,7 @@ const rules = { maxBytes: 256 * 1024, maxDepth: 24, maxAliases: 50, isForbiddenK
 /** Reads the text of a search-space file that lies in `directory`. Errors: SPACE_INVALID with file, line, column, path and reason. */
 export function readSource(label: string, text: string, directory: string = process.cwd()): SpaceSource {
   const yaml = yamlOf(label, text);
-  const place: SourcePlace = { label, position: (path) => positionIn(yaml, path) };
+  const place: SourcePlace = { label, position: (path) => yaml.positionOf(path) };
   return { place, file: readVariants(place, checkForm(place, yaml.value as Json), directory) };
 }
 
@@ -53,28 +52,6 @@ function yamlOf(label: string, text: string): YamlText {
     if (!(error instanceof YamlFault)) throw error;
     throw spaceInvalid({ label, position: () => error.position }, [], error.reason);
   }
-}
-
-const keyOf = (pair: Pair): string => String(isNode(pair.key) ? pair.key.toJSON() : pair.key);
-
-/** Where the key or item at the path starts; of the nearest thing above it when the path leads nowhere. */
-function positionIn({ document, positionAt }: YamlText, path: FilePath): TextPosition | null {
-  let node: unknown = document.contents;
-  let start = isNode(node) ? node.range?.[0] : undefined;
-  for (const segment of path) {
-    let found: unknown;
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isPair(item) && keyOf(item) === String(segment));
-      start = isNode(pair?.key) ? pair.key.range?.[0] : start;
-      found = pair?.value;
-    } else if (isSeq(node) && typeof segment === 'number') {
-      found = node.items[segment];
-      start = isNode(found) ? found.range?.[0] : start;
-    }
-    if (!isNode(found)) break;
-    node = found;
-  }
-  return start === undefined ? null : positionAt(start);
 }
 
 function checkForm(place: SourcePlace, value: Json): SpaceFile {

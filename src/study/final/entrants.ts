@@ -4,7 +4,7 @@ import { assess, compareAssessments, costHalfWidth } from '../goal/goal.ts';
 import { chosenOf } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { Goal } from '../types.ts';
-import { costOf, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
+import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
 /** Finalists, at most, the original config not counted, … */
 const MOST_FINALISTS = 4;
@@ -55,7 +55,7 @@ function seenCostOf(side: Side, goal: Goal): number {
   const { curve, level } = side;
   const seen = Math.max(...measurementsOf(side).flatMap((each) => (each.level.value <= level ? each.level.value : [])));
   const cost = costOf(side, goal);
-  return curve && Number.isFinite(seen) ? Math.max(cost, -curve.throughput(seen).mean) : cost;
+  return curve && Number.isFinite(seen) ? Math.max(cost, costServing(side, curve.throughput(seen).mean, goal)) : cost;
 }
 
 function compareSides(a: Side, b: Side, state: FinalState): number {
@@ -76,7 +76,7 @@ const jointHalfWidth = (one: Side, other: Side, state: FinalState): number =>
 
 /** Returns the half-width of the expected cost's 95 % interval: the uncertainty of throughput at the level, and of the level. */
 function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): number {
-  if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, goal);
+  if (!curve) return costHalfWidth(chosenOf(trial) as Measurement, trial.candidate, goal);
   const likely = curve.highest(LIKELY) ?? level;
   const own = curve.throughput(level);
   return Math.hypot(DEVIATIONS_AT_95_PERCENT * own.sd, curve.throughput(likely).mean - own.mean);

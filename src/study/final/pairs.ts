@@ -1,10 +1,10 @@
 import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
-import { ratioInterval } from '../../stats/ratio.ts';
-import { assess, costHalfWidth, missingMetrics } from '../goal/goal.ts';
+import { type Pair, ratioInterval } from '../../stats/ratio.ts';
+import { assess, costHalfWidth, followsFromThroughput, goalOfLevels, missingMetrics } from '../goal/goal.ts';
 import type { Goal } from '../types.ts';
-import type { Side } from './sides.ts';
+import { costServing, type Side } from './sides.ts';
 
 /** Measurements of two sides, paired by round. */
 export type Pairs = readonly (readonly [Measurement, Measurement])[];
@@ -18,28 +18,55 @@ export function pairsOf(a: Side, b: Side): Pairs {
 }
 
 /** Returns half the 95 % interval of one pair's ratio by the measurements' own intervals; the mean over the pairs. */
-export function halfWidthOf(pairs: Pairs, goal: Goal): number {
-  return mean(pairs.map(([of, to]) => Math.hypot(costHalfWidth(of, goal), costHalfWidth(to, goal))));
-}
+export const halfWidthOf = (pairs: Pairs, a: Side, b: Side, goal: Goal): number =>
+  mean(pairs.map((pair) => halfWidthOfPair(pair, a, b, goalOfPairs(goal))));
+
+const halfWidthOfPair = ([of, to]: Pairs[number], a: Side, b: Side, goal: Goal): number =>
+  Math.hypot(costHalfWidth(of, a.trial.candidate, goal), costHalfWidth(to, b.trial.candidate, goal));
+
+/** What pairs are held against each other by: the throughput where all follows from it, whatever steps that has. */
+const goalOfPairs = (goal: Goal): Goal => (followsFromThroughput(goal) ? goalOfLevels(goal) : goal);
 
 /**
  * Returns the gain of the first side over the second, each at its own level. exp(−cost) is the throughput where that is the objective. A
  * measurement at another level is scaled by its curve. null when a side served nothing.
  */
 export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | null {
+  const by = goalOfPairs(goal);
   const usable = pairs
     .filter(
       ([of, to]) =>
         missingMetrics(of, a.trial.candidate, goal).length === 0 &&
         missingMetrics(to, b.trial.candidate, goal).length === 0,
     )
-    .map(([of, to]) => ({
-      numerator: servedAtLevel(of, a, goal),
-      denominator: servedAtLevel(to, b, goal),
-      relativeHalfWidth: Math.hypot(costHalfWidth(of, goal), costHalfWidth(to, goal)),
+    .map((pair) => ({
+      numerator: servedAtLevel(pair[0], a, by),
+      denominator: servedAtLevel(pair[1], b, by),
+      relativeHalfWidth: halfWidthOfPair(pair, a, b, by),
     }))
     .filter(({ numerator, denominator }) => numerator > 0 && denominator > 0);
-  return usable.length > 0 ? ratioInterval(usable) : null;
+  if (usable.length === 0) return null;
+  const ratio = ratioInterval(usable);
+  return by === goal ? ratio : gainInCost(usable, ratio, a, b, goal);
+}
+
+/**
+ * Returns the gain in what follows from throughput, such as a cost with whole replicas: of what both sides served on the average. An end of the
+ * interval has half of the ratio's uncertainty on either side.
+ */
+function gainInCost(usable: readonly Pair[], ratio: Interval, a: Side, b: Side, goal: Goal): Interval {
+  const [own, other] = [
+    mean(usable.map(({ numerator }) => Math.log(numerator))),
+    mean(usable.map(({ denominator }) => Math.log(denominator))),
+  ];
+  const at = (shift: number): number =>
+    Math.exp(costServing(b, other - shift / 2, goal) - costServing(a, own + shift / 2, goal));
+  const { value, low, high } = ratio;
+  return {
+    value: at(0),
+    low: low > 0 ? at(Math.log(low / value)) : 0,
+    high: Number.isFinite(high) ? at(Math.log(high / value)) : Number.POSITIVE_INFINITY,
+  };
 }
 
 /** Scales a measurement to the side's level by its curve. More requests in flight serve no less, and at most proportionally more. */

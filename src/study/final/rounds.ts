@@ -4,7 +4,7 @@ import type { LevelCurve } from '../level/curve.ts';
 import type { Goal } from '../types.ts';
 import { entrantsOf, isClose, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
 import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
-import { costOf, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
+import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
 /**
  * Half-widths of the gain's 95 % interval, as logarithms, that end the final: up to the first always; up to the second for a large gain,
@@ -135,7 +135,7 @@ function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   const lead = gainOf(pairs, first, second, goal);
   if (lead === null) return false;
   if (lead.low > 1) return true;
-  const halfWidth = halfWidthOf(pairs, goal) / Math.sqrt(pairs.length);
+  const halfWidth = halfWidthOf(pairs, first, second, goal) / Math.sqrt(pairs.length);
   return lead.value > 1 && promiseOf(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
 }
 
@@ -152,9 +152,12 @@ function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   if (!side.curve || !other.curve) return true;
   const measured = measurementsOf(side).map((each) => each.level.value);
   const level = Math.max(...measured.filter((each) => each <= side.level));
-  return (
-    !Number.isFinite(level) || side.curve.throughput(level).mean > other.curve.throughput(level).mean + WORTH_A_LOOK
-  );
+  if (!Number.isFinite(level)) return true;
+  const [own, others] = [
+    costServing(side, side.curve.throughput(level).mean, goal),
+    costServing(other, other.curve.throughput(level).mean, goal),
+  ];
+  return own < others - WORTH_A_LOOK;
 }
 
 /** Tells whether the final is decided: enough rounds, and the gain of each side is known or hardly becomes so. */
@@ -181,7 +184,7 @@ function patienceFor(holding: readonly Side[], baseline: Side, goal: Goal): numb
 function isGainKnown(side: Side, baseline: Side, goal: Goal): boolean {
   const pairs = pairsOf(side, baseline);
   const gain = gainOf(pairs, side, baseline, goal);
-  return gain === null || isNarrow(gain, halfWidthOf(pairs, goal));
+  return gain === null || isNarrow(gain, halfWidthOf(pairs, side, baseline, goal));
 }
 
 function isNarrow({ value, low, high }: Interval, ofOnePair: number): boolean {

@@ -1,5 +1,5 @@
 import type { Measurement } from '../../profiler/measurement.ts';
-import { assess, isFeasible } from '../goal/goal.ts';
+import { assess, costOfServed, isFeasible } from '../goal/goal.ts';
 import { chosenOf } from '../goal/ranking.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import type { LevelLine } from '../level/line.ts';
@@ -75,11 +75,17 @@ export const mostlyMeets = (measurements: readonly Measurement[], { candidate }:
 export function costOf(side: Side, goal: Goal): number {
   const { trial, curve, level, holds } = side;
   if (!holds) return Number.POSITIVE_INFINITY;
-  if (curve?.recommended) return -curve.recommended.worth;
+  if (curve?.recommended) return costServing(side, curve.recommended.worth, goal);
   const met = measurementsOf(side).filter(
     (each) => each.level.value === level && isFeasible(each, trial.candidate, goal),
   );
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));
+}
+
+/** Returns the cost of a side that serves so much, as a logarithm of throughput; of goals by throughput alone, as those with curves are. */
+export function costServing({ trial }: Pick<Side, 'trial'>, served: number, goal: Goal): number {
+  const chosen = chosenOf(trial);
+  return chosen ? costOfServed(served, chosen, trial.candidate, goal) : Number.POSITIVE_INFINITY;
 }
 
 /** Tells whether the search met the goal with the whole interval of the budgeted percentile within the budget. */

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Goal } from '../types.ts';
-import { partsOfName } from './metrics/of-model.ts';
+import { nameOfModel, partsOfName } from './metrics/of-model.ts';
 
 /** Returns the latency budget in milliseconds of each model that the goal has one for; the smallest of several. */
 export function budgetsOfModels({ constraints }: Pick<Goal, 'constraints'>): Readonly<Record<string, number>> {
@@ -23,6 +23,9 @@ export function goalOverModels(goal: Goal, topology: Topology | undefined): Goal
     ...asked,
     metric: metricOver(asked.metric, topology),
   });
+  const { forRate } = goal.cost ?? {};
+  for (const model of typeof forRate === 'object' ? Object.keys(forRate) : [])
+    metricOver(nameOfModel('throughput', model), topology);
   return { ...goal, constraints: goal.constraints.map(over), objectives: goal.objectives.map(over) };
 }
 

@@ -3,7 +3,9 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { relativeHalfWidth } from '../../stats/precision.ts';
 import type { Constraint, Goal, LatencyBudget } from '../types.ts';
+import type { Derivation } from './metrics/metric.ts';
 import { describeMissing, remedyFor } from './metrics/needs.ts';
+import { partsOfName } from './metrics/of-model.ts';
 import { metricsOf } from './metrics/registry.ts';
 
 /** More failed requests than this make a measurement infeasible, unless the goal has a constraint on `error-rate`. */
@@ -55,6 +57,50 @@ export const missedTimes = (measurement: Measurement, candidate: Candidate, goal
     ({ metric, relation }) => relation === '<=' && metricsOf(goal).named(metric).unit === 'ms',
   );
 
+const byLevel = new WeakMap<Goal, Goal>();
+
+/**
+ * Returns the goal that levels of one candidate are held against each other by. An objective that follows from others, such as a cost for a rate,
+ * is as good as those are high: the level with the highest throughput within the constraints is the cheapest at any rate. The goal itself where
+ * no objective does.
+ */
+export function goalOfLevels(goal: Goal): Goal {
+  const known = byLevel.get(goal);
+  if (known) return known;
+  const objectives = goal.objectives.flatMap((objective) => {
+    const { from = [] } = metricsOf(goal).named(objective.metric).follows ?? {};
+    return from.length === 0 ? [objective] : from.map((metric) => ({ metric, weight: objective.weight / from.length }));
+  });
+  const isSame = objectives.every(({ metric }, index) => metric === goal.objectives[index]?.metric);
+  const own = isSame ? goal : { ...goal, objectives };
+  byLevel.set(goal, own);
+  return own;
+}
+
+/** Tells whether throughput alone decides between levels: it is what each objective is, or follows from. */
+export const isByThroughput = (goal: Goal): boolean =>
+  goalOfLevels(goal).objectives.every(({ metric, weight }) => metric === 'throughput' && weight > 0);
+
+/** Tells whether the goal is about nothing but what follows from throughput, such as a cost: of all, or of each of several models. */
+export const followsFromThroughput = (goal: Goal): boolean =>
+  goal !== goalOfLevels(goal) &&
+  goalOfLevels(goal).objectives.every(({ metric }) => partsOfName(metric).base === 'throughput');
+
+/**
+ * Returns the cost, as `Assessment.cost`, of a candidate at a level where it is known to serve so much in place of what a measurement found:
+ * `served` is minus the cost by `goalOfLevels`, so for most goals the logarithm of throughput. `measurement`: any of the candidate.
+ */
+export function costOfServed(served: number, measurement: Measurement, candidate: Candidate, goal: Goal): number {
+  const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
+  const factor = Math.exp(served + assess(measurement, candidate, goalOfLevels(goal)).cost);
+  return goal.objectives.reduce((sum, { metric, weight }) => {
+    const { follows, better } = metricsOf(goal).named(metric);
+    const counted = follows?.counted(measurement)?.map((each) => each * factor);
+    const size = follows && counted ? sizeOf(follows, counted, candidate, measurement) : served;
+    return sum + (weight / total) * (better === 'higher' ? -size : size);
+  }, 0);
+}
+
 /** Compares for sorting, the best first: the feasible by cost, after them the infeasible by violation. */
 export function compareAssessments(a: Assessment, b: Assessment): number {
   if (a.feasible !== b.feasible) return a.feasible ? -1 : 1;
@@ -102,17 +148,41 @@ export function constraintsOf(goal: Goal): readonly Constraint[] {
 function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   return goal.objectives.reduce((sum, { metric, weight }) => {
-    const size = Math.log(Math.max(requiredValue(metric, measurement, candidate, goal), Number.MIN_VALUE));
+    const { follows } = metricsOf(goal).named(metric);
+    const counted = follows?.smooth && follows.counted(measurement);
+    const size =
+      follows && counted
+        ? sizeOf(follows, counted, candidate, measurement)
+        : logOf(requiredValue(metric, measurement, candidate, goal));
     return sum + (weight / total) * (metricsOf(goal).named(metric).better === 'higher' ? -size : size);
   }, 0);
 }
 
+const logOf = (value: number | undefined): number => Math.log(Math.max(value ?? Number.NaN, Number.MIN_VALUE));
+
+/**
+ * The weight of a value without its steps in its cost. A thousandth: costs that differ by a replica of hundreds keep their order, and of equal
+ * ones that with the smaller load on each replica is the lower.
+ */
+const TIE = 1e-3;
+
+/** Returns the logarithm of what follows, with a share for what tells equal values apart. */
+export function sizeOf(
+  follows: Derivation,
+  counted: readonly number[],
+  candidate: Candidate,
+  { device }: Pick<Measurement, 'device'>,
+): number {
+  const value = logOf(follows.of(counted, candidate, device));
+  return follows.smooth ? (1 - TIE) * value + TIE * logOf(follows.smooth(counted, candidate, device)) : value;
+}
+
 /** Returns half the 95 % interval of the cost, from the intervals of the objectives. An objective without one counts as exact. */
-export function costHalfWidth(measurement: Measurement, goal: Goal): number {
+export function costHalfWidth(measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   return Math.hypot(
     ...goal.objectives.map(({ metric, weight }) => {
-      const interval = metricsOf(goal).named(metric).interval?.of(measurement);
+      const interval = metricsOf(goal).named(metric).interval?.of(measurement, candidate);
       return interval && interval.value > 0 ? (weight / total) * relativeHalfWidth(interval) : 0;
     }),
   );

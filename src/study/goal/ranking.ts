@@ -4,7 +4,15 @@ import type { ConstrainedPoint } from '../../stats/crowded-sort.ts';
 import { type Costs, lowerIsBetter, paretoFront } from '../../stats/front.ts';
 import { inFlightOf } from '../level/line.ts';
 import type { Doubted, Goal, Trial } from '../types.ts';
-import { type Assessment, assess, compareAssessments, constraintsOf, isFeasible, missingMetrics } from './goal.ts';
+import {
+  type Assessment,
+  assess,
+  compareAssessments,
+  constraintsOf,
+  goalOfLevels,
+  isFeasible,
+  missingMetrics,
+} from './goal.ts';
 import { chooseLevel } from './levels.ts';
 import { metricsOf } from './metrics/registry.ts';
 
@@ -25,9 +33,10 @@ export interface Standing {
  * Returns where a trial with these measurements stands, by the level search's own rule. Measurements that lack one of the goal's metrics do not
  * count, nor do those that the load generator limited.
  */
-export function standingOf(measurements: readonly Measurement[], candidate: Candidate, goal: Goal): Standing {
+export function standingOf(measurements: readonly Measurement[], candidate: Candidate, asked: Goal): Standing {
+  const goal = goalOfLevels(asked);
   const usable = measurements.filter(
-    (each) => !each.client.bound && missingMetrics(each, candidate, goal).length === 0,
+    (each) => !each.client.bound && missingMetrics(each, candidate, asked).length === 0,
   );
   const outcomes = usable.map((each) => ({ level: inFlightOf(each.level), ...assess(each, candidate, goal) }));
   const index = chooseLevel(outcomes);

@@ -2,7 +2,7 @@ import { clientBatchOf } from '../../perfmodel/client-batch.ts';
 import { largestRequest } from '../../perfmodel/modelled-config.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { assess, constraintsOf, isFeasible } from '../goal/goal.ts';
+import { assess, constraintsOf, goalOfLevels, isByThroughput, isFeasible } from '../goal/goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';
 import type { LevelLine } from './line.ts';
@@ -22,10 +22,11 @@ export interface Levels {
 export function levelsOf(
   readings: readonly Measurement[],
   candidate: Candidate,
-  goal: Goal,
+  asked: Goal,
   range: LevelRange,
   varies: LevelLine['varies'] = 'level',
 ): Levels {
+  const goal = goalOfLevels(asked);
   const isBatch = varies === 'batch';
   const within = isBatch ? { ...range, high: Math.min(range.high, largestRequest(candidate.shape)) } : range;
   const wholeBatch = isBatch ? 1 : wholeBatchOf(readings, candidate);
@@ -37,9 +38,7 @@ export function levelsOf(
 }
 
 /** Tells whether one limit decides the level: throughput and latency both grow with the load. */
-function hasCurve({ objectives, budget }: Goal): boolean {
-  return budget !== null && objectives.every(({ metric, weight }) => metric === 'throughput' && weight > 0);
-}
+const hasCurve = (goal: Goal): boolean => goal.budget !== null && isByThroughput(goal);
 
 /** Returns the requests that fill one batch; 1 without dynamic batching. */
 function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: Candidate): number {

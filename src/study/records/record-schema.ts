@@ -49,6 +49,7 @@ const seen = z.looseObject({
   errorRate: figure,
   server: z.nullable(json),
   composing: z.array(z.looseObject({ model: text, version: text })).optional(),
+  goodput: interval.optional(),
 });
 
 const latencySummary = z.looseObject({
@@ -82,7 +83,15 @@ const engine = z.looseObject({
   preemptionsPerSecond: figure.optional(),
 });
 
-const measurement = seen.extend({
+/** What the requests of one class saw. */
+const requestClass = z.looseObject({
+  ...{ name: text, model: text.optional(), requests: count, failures: count },
+  ...{ throughput: interval, goodput: interval.optional(), latencyMs: latencySummary },
+  budgetLatencyMs: interval.extend({ percentile: z.number() }).optional(),
+});
+
+const measuredOnce = seen.extend({
+  classes: z.array(requestClass).optional(),
   tokens: tokens.optional(),
   engine: engine.optional(),
   windowPercentilesMs: z.looseObject({ low: figure, high: figure }).optional(),
@@ -102,20 +111,34 @@ const measurement = seen.extend({
   client: z.looseObject({ cpuUsPerRequest: figure, eventLoopDelayMs: figure, bound: z.boolean().default(false) }),
 });
 
+const measurement = measuredOnce.extend({
+  workloads: z
+    .array(measuredOnce.extend({ workload: text, weight: z.number().positive() }))
+    .min(1)
+    .optional(),
+});
+
 const ownShape = z.looseObject({
   policy: z.looseObject({
     maxBatchSize: z.number(),
     preferredBatchSizes: z.array(z.number()),
     maxQueueDelayNs: z.number(),
     instances: z.number(),
+    devices: z.number().optional(),
     dynamicBatching: z.boolean(),
     prefetch: z.boolean().optional(),
   }),
   scheduling: z.enum(['batcher', 'sequence', 'ensemble', 'decoupled', 'network', 'continuous', 'unknown']),
-  groups: z.array(z.looseObject({ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text })),
+  groups: z.array(
+    z.looseObject({
+      ...{ device: z.enum(['auto', 'cpu', 'gpu', 'model']), count: z.number(), place: text },
+      gpus: z.array(z.number()).optional(),
+    }),
+  ),
   batching: text,
   rest: text,
   settings: z.record(text, text),
+  parallelGpus: z.number().positive().optional(),
 });
 
 const shape = ownShape.extend({ members: z.record(text, ownShape).optional() });
@@ -155,6 +178,15 @@ const goal = z.looseObject({
   budget: z.nullable(z.looseObject({ percentile: z.number(), latencyMs: z.number() })),
   constraints: z.array(z.looseObject({ metric: text, relation: z.enum(['<=', '>=']), value: z.number() })),
   objectives: z.array(z.looseObject({ metric: text, weight: z.number().positive() })).min(1),
+  cost: z
+    .looseObject({
+      ...{ currency: text, name: text, per: z.enum(['gpu', 'server']), perHour: z.number().positive() },
+      serverGpus: z.number().int().positive().optional(),
+      forRate: z.union([z.number().positive(), z.record(text, z.number().positive())]).optional(),
+      headroom: z.number().min(0).lt(1),
+      chance: z.number().gt(0).lt(1),
+    })
+    .optional(),
 });
 
 const levels = z.discriminatedUnion('kind', [
@@ -190,6 +222,20 @@ const record = z.discriminatedUnion('type', [
       ...{ mode: z.enum(['concurrency', 'request-rate']), low: z.number(), high: z.number() },
       batch: z.looseObject({ low: count, high: count }).optional(),
     }),
+    workloads: z
+      .looseObject({
+        rule: text,
+        holdout: z.number().optional(),
+        of: z
+          .array(
+            z.looseObject({
+              ...{ name: text, file: text, weight: z.number().positive(), perLevel: z.number().positive() },
+              ...{ passSeconds: z.number(), digest: text },
+            }),
+          )
+          .min(1),
+      })
+      .optional(),
     sampler: text,
     seed: z.number(),
     space: json,

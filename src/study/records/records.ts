@@ -61,6 +61,8 @@ export interface StudyStarted extends Stamped {
   readonly topology?: Topology;
   readonly goal: Goal;
   readonly levels: LevelRange;
+  /** What it is tuned for, in place of an even rate. Absent where that is not so. */
+  readonly workloads?: StartedWorkloads;
   readonly sampler: string;
   readonly seed: number;
   /** The search space as it was used, in the file's own vocabulary. */
@@ -74,6 +76,27 @@ export interface StudyStarted extends Stamped {
     readonly ignored: readonly { readonly key: string; readonly reason: string }[];
   };
   readonly trituneVersion: string;
+}
+
+/** The workloads of a study. Measurements have the figures under each where there are several. */
+export interface StartedWorkloads {
+  /** How figures under several become one: `worst`, `mean` or `quantile:SHARE`. */
+  readonly rule: string;
+  /** The share of each trace that only the final sees, in blocks of time. Absent: nothing is held out. */
+  readonly holdout?: number;
+  /** In their order; the level of the study is the mean requests per second of the first. */
+  readonly of: readonly StartedWorkload[];
+}
+
+export interface StartedWorkload {
+  readonly name: string;
+  readonly file: string;
+  readonly weight: number;
+  /** Its mean requests per second over the level of the study. */
+  readonly perLevel: number;
+  readonly passSeconds: number;
+  /** Of the arrivals at the workload's own rate. */
+  readonly digest: string;
 }
 
 export interface ServerIdentity {

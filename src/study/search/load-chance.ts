@@ -1,5 +1,5 @@
 import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
-import type { BatcherPolicy } from '../../queueing/batcher-policy.ts';
+import { type BatcherPolicy, instancesPerDevice } from '../../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
@@ -84,9 +84,9 @@ function chanceAt(
   loaded: readonly BatcherPolicy[],
   refused: readonly BatcherPolicy[],
 ): number | null {
-  const need = ({ instances, maxBatchSize }: BatcherPolicy): number => {
-    const places = Math.max(1, maxBatchSize);
-    return instances * (Number.isFinite(perPlace) ? 1 + perPlace * places : places);
+  const need = (policy: BatcherPolicy): number => {
+    const places = Math.max(1, policy.maxBatchSize);
+    return instancesPerDevice(policy) * (Number.isFinite(perPlace) ? 1 + perPlace * places : places);
   };
   const most = Math.max(0, ...loaded.map(need));
   const least = Math.min(...refused.map(need));
@@ -95,4 +95,4 @@ function chanceAt(
 }
 
 const hasAtLeast = (asked: BatcherPolicy, refused: BatcherPolicy): boolean =>
-  asked.instances >= refused.instances && asked.maxBatchSize >= refused.maxBatchSize;
+  instancesPerDevice(asked) >= instancesPerDevice(refused) && asked.maxBatchSize >= refused.maxBatchSize;

@@ -1,4 +1,5 @@
 import { placesOf, settingsKeyOf } from '../../perfmodel/settings-key.ts';
+import { instancesPerDevice } from '../../queueing/batcher-policy.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { refusedLike } from './blamed-settings.ts';
@@ -57,7 +58,7 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
         hasSuspect(asked, refused, trials, (own, suspect) => sameSettings(own, suspect) && needsAsMuch(own, suspect))
       );
     case 'no-gpu':
-      return placesOf(asked.groups) === placesOf(refused.groups);
+      return placesOf(asked.groups) === placesOf(refused.groups) || namesAllOf(asked, refused);
     case 'build-failed':
     case 'upload-refused':
       return samePreparation(asked, refused) ?? candidate.fingerprint === failed.candidate.fingerprint;
@@ -66,6 +67,13 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
     default:
       return false;
   }
+}
+
+/** Tells whether the candidate names every GPU that the refused one names, of which one is missing. */
+function namesAllOf(asked: CandidateShape, refused: CandidateShape): boolean {
+  const gpusIn = ({ groups }: CandidateShape): readonly number[] => groups.flatMap(({ gpus }) => gpus ?? []);
+  const [own, missing] = [new Set(gpusIn(asked)), gpusIn(refused)];
+  return missing.length > 0 && missing.every((gpu) => own.has(gpu));
 }
 
 /**
@@ -114,7 +122,7 @@ function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: read
 const needsAsMuch: IsLike = (asked, refused) => atLeast(asked, refused) && batchOf(asked) >= batchOf(refused);
 
 const atLeast = (asked: CandidateShape, refused: CandidateShape): boolean =>
-  asked.policy.instances >= refused.policy.instances;
+  instancesPerDevice(asked.policy) >= instancesPerDevice(refused.policy);
 
 const batchOf = ({ policy }: CandidateShape): number => policy.maxBatchSize;
 

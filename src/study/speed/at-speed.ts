@@ -1,5 +1,5 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
+import type { ClassFigures, Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
 import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 
@@ -14,13 +14,15 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
   const factor = own.value / speed;
   if (Math.abs(Math.log(factor)) < ALIKE) return measurement;
   const logHalfWidth = Math.log(own.high / own.low) / 2;
-  const { server, composing, fronts, latencyPercentilesMs, clientTimes, tokens } = measurement;
+  const { server, composing, fronts, latencyPercentilesMs, clientTimes, tokens, classes, workloads } = measurement;
   return {
     ...measurement,
     ...seenAt(measurement, factor, logHalfWidth),
+    ...(classes && { classes: classes.map((each) => classAt(each, measurement.level, factor, logHalfWidth)) }),
     ...(latencyPercentilesMs && { latencyPercentilesMs: mapped(latencyPercentilesMs, factor) }),
     ...(clientTimes && { clientTimes: { ...mapped(clientTimes, factor), requests: clientTimes.requests } }),
     ...(tokens && { tokens: tokensAt(tokens, measurement.level, factor, logHalfWidth) }),
+    ...(workloads && { workloads: workloads.map((each) => ({ ...each, ...atSpeed(each, own, speed) })) }),
     server: server && served(server, factor),
     ...(composing && { composing: composing.map((each) => served(each, factor)) }),
     ...(fronts && {
@@ -34,22 +36,47 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
   };
 }
 
-type Seen = Pick<Measurement, 'level' | 'throughput' | 'latencyMs' | 'budgetLatencyMs'>;
+type Seen = Pick<Measurement, 'level' | 'throughput' | 'goodput' | 'latencyMs' | 'budgetLatencyMs'>;
 
 /** What the clients see; at a rate they get what they ask for. */
-function seenAt({ level, throughput, latencyMs, budgetLatencyMs }: Seen, factor: number, logHalfWidth: number) {
+function seenAt(
+  { level, throughput, goodput, latencyMs, budgetLatencyMs }: Seen,
+  factor: number,
+  logHalfWidth: number,
+) {
+  const rate = rateAt(level, factor, logHalfWidth);
   return {
-    throughput: level.mode === 'concurrency' ? scaled(throughput, 1 / factor, logHalfWidth) : throughput,
+    throughput: rate(throughput),
+    ...(goodput && { goodput: rate(goodput) }),
     latencyMs: mapped(latencyMs, factor),
     budgetLatencyMs: { ...budgetLatencyMs, ...scaled(budgetLatencyMs, factor, logHalfWidth) },
   };
 }
 
-/** What the tokens of a language model would have done; at a rate users get as many as they ask for, though each at another speed. */
-function tokensAt(tokens: TokenFigures, { mode }: LoadLevel, factor: number, logHalfWidth: number): TokenFigures {
-  const { ttftMs, scheduledTtftMs, itlMs, tpotMs, budget, goodput } = tokens;
-  const rate = (interval: Interval): Interval =>
+const rateAt =
+  ({ mode }: LoadLevel, factor: number, logHalfWidth: number) =>
+  (interval: Interval): Interval =>
     mode === 'concurrency' ? scaled(interval, 1 / factor, logHalfWidth) : interval;
+
+/** What a request class would have seen. */
+function classAt(each: ClassFigures, level: LoadLevel, factor: number, logHalfWidth: number): ClassFigures {
+  const { throughput, goodput, latencyMs, budgetLatencyMs } = each;
+  const rate = rateAt(level, factor, logHalfWidth);
+  return {
+    ...each,
+    throughput: rate(throughput),
+    ...(goodput && { goodput: rate(goodput) }),
+    latencyMs: mapped(latencyMs, factor),
+    ...(budgetLatencyMs && {
+      budgetLatencyMs: { ...budgetLatencyMs, ...scaled(budgetLatencyMs, factor, logHalfWidth) },
+    }),
+  };
+}
+
+/** What the tokens of a language model would have done; at a rate users get as many as they ask for, though each at another speed. */
+function tokensAt(tokens: TokenFigures, level: LoadLevel, factor: number, logHalfWidth: number): TokenFigures {
+  const { ttftMs, scheduledTtftMs, itlMs, tpotMs, budget, goodput } = tokens;
+  const rate = rateAt(level, factor, logHalfWidth);
   const time = (interval: Interval): Interval => scaled(interval, factor, logHalfWidth);
   return {
     ...tokens,

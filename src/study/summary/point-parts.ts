@@ -1,8 +1,10 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
+import type { ClassFigures, Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
 import type { TokenFigures } from '../../profiler/token-figures.ts';
+import { goodputOf } from '../../profiler/windows/class-figures.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { CandidateShape } from '../../space/types.ts';
+import type { Interval } from '../../stats/interval.ts';
 import { stageSplits } from '../analysis/stages.ts';
 import { partOf } from '../goal/metrics/of-model.ts';
 
@@ -40,8 +42,25 @@ type Told<T> = T extends number ? Figure : T extends string ? T : { readonly [K 
 /** The times and rates of a language model's tokens, as the measurement has them. */
 export type TokenPoint = Told<TokenFigures>;
 
-/** The parts of a point by model, absent for one model alone, and those of tokens, absent for other than language models. */
+/** What the requests of one class saw, as the measurement has it. */
+export type ClassPoint = Told<ClassFigures>;
+
+/** What was measured under one of several workloads, at its own rate. */
+export interface WorkloadPoint extends FrontPoint {
+  /** Requests per second within all limits; absent without limits. */
+  readonly goodput?: Figure;
+  /** Whether the rule of the study takes its figure: of the budgeted percentile, or of the first objective. */
+  readonly decides: boolean;
+}
+
+/**
+ * The parts of a point by model, absent for one model alone; those of tokens, absent for other than language models; goodput, absent without limits; those
+ * by request class, absent without classes; and those by workload, absent where a study has not several.
+ */
 export interface PointParts {
+  readonly goodput?: Told<Interval>;
+  readonly classes?: readonly ClassPoint[];
+  readonly workloads?: { readonly [workload: string]: WorkloadPoint };
   readonly tokens?: TokenPoint;
   readonly fronts?: { readonly [model: string]: FrontPoint };
   readonly stages?: { readonly [model: string]: StagePoint };
@@ -49,14 +68,26 @@ export interface PointParts {
 
 const figure = (value: number | null): Figure => (value !== null && Number.isFinite(value) ? value : null);
 
-/** Returns what the clients of each of several models saw, and where its time went in each stage. */
+/** Returns what requests saw beside the figures of all, and of several models where their time went in each stage. */
 export function partsOfPoint(
   measurement: Measurement,
   topology: Topology | undefined,
   shape: Pick<CandidateShape, 'members'>,
 ): PointParts {
-  const { tokens } = measurement;
-  if (!topology) return tokens ? { tokens: told(tokens) as TokenPoint } : {};
+  const { tokens, classes } = measurement;
+  const goodput = goodputOf(measurement);
+  return {
+    ...(goodput && { goodput: told(goodput) }),
+    ...(classes && { classes: classes.map(told) }),
+    ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: told(tokens) }),
+  };
+}
+
+function partsByModel(
+  measurement: Measurement,
+  topology: Topology,
+  shape: Pick<CandidateShape, 'members'>,
+): Pick<PointParts, 'fronts' | 'stages'> {
   const fronts = (measurement.fronts ?? []).flatMap(({ model }) => {
     const part = partOf(measurement, model);
     return part ? [[model, frontPoint(part)] as const] : [];
@@ -75,11 +106,28 @@ export function partsOfPoint(
   };
 }
 
-const told = (value: unknown): unknown => {
-  if (typeof value === 'number') return figure(value);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, told(each)]));
-};
+/** Returns what was measured under each of several workloads; `deciding` is the one whose figure the rule takes. */
+export function workloadPoints(
+  { workloads }: Measurement,
+  deciding: WorkloadMeasurement | null,
+): Pick<PointParts, 'workloads'> {
+  if (!workloads) return {};
+  const points = workloads.map((each): [string, WorkloadPoint] => [
+    each.workload,
+    {
+      ...frontPoint(each),
+      ...(each.goodput && { goodput: figure(each.goodput.value) }),
+      decides: each === deciding,
+    },
+  ]);
+  return { workloads: Object.fromEntries(points) };
+}
+
+function told<T>(value: T): Told<T> {
+  if (typeof value === 'number') return figure(value) as Told<T>;
+  if (typeof value !== 'object' || value === null) return value as Told<T>;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, told(each)])) as Told<T>;
+}
 
 function frontPoint({ level, throughput, latencyMs, budgetLatencyMs, errorRate }: Measurement): FrontPoint {
   const { avg, p50, p90, p95, p99 } = latencyMs;

@@ -4,8 +4,9 @@ import type { Step } from '../../queueing/network/types.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
+import type { CostPoint } from './cost-point.ts';
 import type { NoiseFloor } from './noise-floor.ts';
-import type { FrontPoint, StagePoint, TokenPoint } from './point-parts.ts';
+import type { ClassPoint, FrontPoint, StagePoint, TokenPoint, WorkloadPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
@@ -48,15 +49,21 @@ const openLoop = z.strictObject({
   achievedRate: finite,
 });
 
-const frontPoint: z.ZodType<FrontPoint> = z
+const frontFields = {
+  load,
+  throughput: figure.describe('infer/s'),
+  latencyMs: z.strictObject({ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure }),
+  budgetLatencyMs: figure,
+  errorRate: figure,
+};
+const frontPoint: z.ZodType<FrontPoint> = z.strictObject(frontFields).meta({ id: 'front' });
+const workloadPoint: z.ZodType<WorkloadPoint> = z
   .strictObject({
-    load,
-    throughput: figure.describe('infer/s'),
-    latencyMs: z.strictObject({ avg: figure, p50: figure, p90: figure, p95: figure, p99: figure }),
-    budgetLatencyMs: figure,
-    errorRate: figure,
+    ...frontFields,
+    goodput: figure.optional().describe('requests per second within all limits; absent without limits'),
+    decides: z.boolean().describe('whether the rule takes its figure'),
   })
-  .meta({ id: 'front' });
+  .meta({ id: 'workload', description: 'at its own rate' });
 const stagePoint: z.ZodType<StagePoint> = z
   .strictObject({
     timesPerRequest: figure.describe(
@@ -111,6 +118,19 @@ const tokenPoint: z.ZodType<TokenPoint> = z
   })
   .meta({ id: 'tokens', description: 'the times and rates of tokens' });
 
+const classPoint: z.ZodType<ClassPoint> = z
+  .strictObject({
+    name: text,
+    model: text.optional().describe('where the classes of several models were measured together'),
+    requests: figure,
+    failures: figure.describe('those that were due and not sent too'),
+    throughput: tokenInterval.describe('successful requests per second'),
+    goodput: tokenInterval.optional().describe('requests per second within all limits of the class'),
+    latencyMs: tokenTimes.describe('at a request rate from the time due'),
+    budgetLatencyMs: z.strictObject({ percentile: figure, ...intervalFields }).optional(),
+  })
+  .meta({ id: 'requestClass', description: 'what the requests of one class saw' });
+
 const pointFields = {
   trial: count,
   fingerprint: text,
@@ -129,6 +149,10 @@ const pointFields = {
   stable: z.boolean(),
   openLoop: openLoop.optional().describe('at a request rate only'),
   tokens: tokenPoint.optional().describe('of a language model only'),
+  goodput: tokenInterval
+    .optional()
+    .describe('requests per second that keep all limits of their class; absent without limits'),
+  classes: z.array(classPoint).readonly().optional().describe('by request class, where there are several'),
   fronts: z
     .record(text, frontPoint)
     .optional()
@@ -137,8 +161,32 @@ const pointFields = {
     .record(text, stagePoint)
     .optional()
     .describe('of models that are tuned together: where the time went in each'),
+  workloads: z
+    .record(text, workloadPoint)
+    .optional()
+    .describe('what was measured under each, where a study has several workloads'),
 };
 const point: z.ZodType<SummaryPoint> = z.strictObject(pointFields).meta({ id: 'point' });
+
+const amount = z.strictObject(intervalFields).meta({ id: 'amount', description: 'with its 95 % interval' });
+const cost: z.ZodType<CostPoint> = z
+  .strictObject({
+    currency: text,
+    name: text.describe('what is paid for'),
+    per: z.enum(['gpu', 'server']),
+    gpus: figure.describe('different GPUs, or slices, that one server uses'),
+    perHour: amount.describe('of all replicas where a rate is asked for, else of one server'),
+    perMillion: amount.describe('of a million inferences'),
+    perMillionTokens: amount.optional().describe('of a million output tokens; of a language model only'),
+    forRate: z
+      .union([z.number(), z.record(text, z.number())])
+      .optional()
+      .describe('infer/s that were asked for'),
+    replicas: amount.optional(),
+    load: figure.optional().describe('how much of what a replica is counted with the rate takes, 0 to 1'),
+    chance: figure.optional().describe('that the replicas hold the rate with the headroom left, 0 to 1'),
+  })
+  .meta({ id: 'cost' });
 
 const standingFields = {
   ...pointFields,
@@ -156,6 +204,7 @@ const standingFields = {
     id: 'compared',
     description: "the figures at the machine's usual speed; null where they were measured at it",
   }),
+  cost: cost.optional().describe('where the study has prices'),
 };
 const standing: z.ZodType<StandingPoint> = z.strictObject(standingFields).meta({ id: 'standing' });
 
@@ -303,11 +352,29 @@ const topology: z.ZodType<Topology> = z
   })
   .meta({ id: 'topology', description: 'the models that were tuned together' });
 
+const workloads = z
+  .strictObject({
+    rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
+    holdout: z.number().optional().describe('the share of each trace that only the final saw'),
+    of: z.array(
+      z.strictObject({
+        name: text,
+        file: text,
+        weight: z.number(),
+        perLevel: z.number().describe('its mean requests per second over the level'),
+        passSeconds: z.number(),
+        digest: text.describe('of its arrivals'),
+      }),
+    ),
+  })
+  .meta({ id: 'workloads', description: 'the workloads of the study; the level is the mean rate of the first' });
+
 const summary: z.ZodType<Summary> = z
   .strictObject({
     schemaVersion: z.literal(1),
     model: text,
     topology: topology.optional().describe('absent for one model alone'),
+    workloads: workloads.optional().describe('absent where it was not tuned for workloads'),
     server: z.strictObject({ name: text, version: text }),
     emulated: text.nullable().describe("the profile, when the figures are of tritune's emulator"),
     budget: z.strictObject({ percentile: z.number(), latencyMs: z.number() }).nullable(),

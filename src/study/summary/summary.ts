@@ -7,14 +7,16 @@ import type { Assignment, Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
 import { representative } from '../final/final.ts';
+import { decidingWorkload } from '../goal/deciding-workload.ts';
 import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Counts, StudyState } from '../records/state.ts';
 import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Objective, Trial } from '../types.ts';
+import { type CostPoint, costPointOf } from './cost-point.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
-import { type PointParts, partsOfPoint } from './point-parts.ts';
+import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 
 /** A figure of the summary; null where there is no finite one, never a zero in its place. */
@@ -51,6 +53,8 @@ export interface StandingPoint extends SummaryPoint {
     readonly throughput: IntervalFigures;
     readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   } | null;
+  /** What it costs, where the study has prices. */
+  readonly cost?: CostPoint;
 }
 
 interface BestPoint extends StandingPoint {
@@ -67,6 +71,8 @@ export interface Summary {
   readonly model: string;
   /** The models that were tuned together, and the way of requests through them. Absent for one model alone. */
   readonly topology?: Topology;
+  /** What it was tuned for, in place of an even rate. Absent where that is not so. */
+  readonly workloads?: StudyStarted['workloads'];
   readonly server: { readonly name: string; readonly version: string };
   /** The profile when the figures are of the embedded emulator, else null. */
   readonly emulated: string | null;
@@ -111,6 +117,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     schemaVersion: 1,
     model: started.model,
     ...(started.topology && { topology: started.topology }),
+    ...(started.workloads && { workloads: started.workloads }),
     server: { name: state.server.name, version: state.server.version },
     emulated: state.server.emulated,
     budget: goal.budget,
@@ -125,7 +132,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     clientBound: clientBoundOf(state),
     explanation: explainBest(state),
     speed: summarizeSpeed(state.speeds, countedOf(state)),
-    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(started, trial, measurement, feasible)),
+    pareto: state.front.map(({ trial, measurement, feasible }) => pointOf(state, trial, measurement, feasible)),
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
     stopReason: finished?.stopReason ?? 'the run did not end by itself',
@@ -144,18 +151,20 @@ function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   if (!stands) return null;
   const { measurement, feasible } = stands;
   const compared = comparedOf(state.speeds, measurement);
+  const cost = costPointOf(state.goal, measurement, trial.candidate);
   return {
-    ...pointOf(state.started, trial, measurement, feasible),
+    ...pointOf(state, trial, measurement, feasible),
     recommended: recommendationOf(state, trial),
     compared: compared && {
       throughput: intervalFigures(compared.throughput),
       budgetLatencyMs: percentileFigures(compared.budgetLatencyMs),
     },
+    ...(cost && { cost }),
   };
 }
 
 function pointOf(
-  { topology }: StudyStarted,
+  { started: { topology, workloads }, goal }: StudyState,
   { number, candidate }: Trial,
   measurement: Measurement,
   feasible: boolean,
@@ -176,6 +185,7 @@ function pointOf(
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
     ...partsOfPoint(measurement, topology, candidate.shape),
+    ...workloadPoints(measurement, decidingWorkload(measurement, candidate, goal, workloads)),
   };
 }
 

@@ -11,7 +11,7 @@ import { foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 
 /** Metrics that the panel of a trial shows elsewhere: its levels, the tokens by level, the bars of the mean latency, the config. */
 const TOLD_OTHERWISE = [
-  ...['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size'],
+  ...['throughput', 'latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size', 'gpus'],
   ...['ttft', 'itl', 'tpot', 'output-token-throughput', 'output-tokens-per-user'],
 ];
 

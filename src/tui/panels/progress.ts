@@ -44,11 +44,11 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'loading':
       return [`${trialName(activity, study)}: loading`, configText(activity.trial, study)];
     case 'warming':
-      return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}`, ''];
+      return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}${under(activity)}`, ''];
     case 'starved':
       return [`${trialName(activity, study)}: ${describeLevel(activity.level)} once more`, 'others had the CPU'];
     case 'held-up': {
-      const what = `${trialName(activity, study)}: measuring ${describeLevel(activity.level)}, a window once more`;
+      const what = `${trialName(activity, study)}: measuring ${describeLevel(activity.level)}${under(activity)}, a window once more`;
       return [what, 'the load generator was held up'];
     }
     case 'measuring': {
@@ -57,10 +57,16 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       const each = fronts.map((own) => `${own.model} ${formatFigure(own.throughput)}, ${formatMs(own.latencyMs)}`);
       const ofEach = each.length > 1 ? ` (${each.join('; ')})` : '';
       const figures = `${formatRate(throughput)}, p${percentile} ${formatMs(latencyMs)}${ofEach}`;
-      return [`${trialName(activity, study)}: measuring ${describeLevel(level)}, window ${window}`, figures];
+      return [
+        `${trialName(activity, study)}: measuring ${describeLevel(level)}${under(activity)}, window ${window}`,
+        figures,
+      ];
     }
   }
 }
+
+const under = ({ workload }: { readonly workload?: string }): string =>
+  workload === undefined ? '' : ` under ${foreign(workload)}`;
 
 /** The round that the final is in: a side is measured once in each. Empty before and after it. */
 function finalText({ activity }: ViewState, study: StudyState): string {

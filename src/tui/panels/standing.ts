@@ -1,6 +1,7 @@
 import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { changesOf, rangeOf } from '../../study/speed/changes.ts';
+import { costPointOf, describeCost, isInCost, shareText } from '../../study/summary/cost-point.ts';
 import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
@@ -34,6 +35,13 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
       width,
     ),
   ];
+}
+
+/** What the best costs; no row without prices. */
+export function costRows({ study }: ViewState, width: number): readonly Row[] {
+  const measurement = study?.best ? figuresOf(study, study.best) : null;
+  const cost = study?.best && measurement && costPointOf(study.goal, measurement, study.best.candidate);
+  return cost ? [fitted([span('cost      ', 'muted'), span(foreign(describeCost(cost)))], width)] : [];
 }
 
 /** What machine and server were like at rest, where the budget feels it; no row elsewhere, as there is little room. */
@@ -96,10 +104,14 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
   ];
   if (!gain) return figures;
   const known = Number.isFinite(gain.high) && gain.low > 0;
-  const interval = known ? ` (${formatRatio(gain.low)} to ${formatRatio(gain.high)})` : '';
-  const name = gain.isFinal ? '  final gain ' : '  gain ';
+  const isCost = isInCost(study.goal.objectives);
+  const text = isCost ? shareText : formatRatio;
+  const [from, to] = isCost ? [gain.high, gain.low] : [gain.low, gain.high];
+  const interval = known ? ` (${text(from)} to ${text(to)})` : '';
+  const of = isCost ? 'cost ×' : 'gain';
+  const name = gain.isFinal ? `  final ${of} ` : `  ${of} `;
   const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
-  const line = [...figures, span(name, 'muted'), span(formatRatio(gain.value), tone)];
+  const line = [...figures, span(name, 'muted'), span(text(gain.value), tone)];
   return widthOf(line) + interval.length <= width ? [...line, span(interval)] : line;
 }
 

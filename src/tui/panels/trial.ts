@@ -16,6 +16,7 @@ import { batchRows, breakdownRows, levelRows, predictionRows } from './measureme
 import { goalMetricRows, otherMetricSections } from './metric-rows.ts';
 import { frontRows, stageRows } from './stages.ts';
 import { tokenRows } from './token-rows.ts';
+import { workloadSection } from './workloads.ts';
 
 const MOST_DIFFERENCES = 8;
 
@@ -60,6 +61,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
     trial.number === study.best?.number
       ? predictionRows(view.predicted, comparedOf(study.speeds, measurement), width)
       : [],
+    workloadSection(study, trial.candidate, measurement, width),
     levelRows(trial, measurement, width),
     tokenRows(trial, measurement, width),
     goalMetricRows(study.goal, trial.candidate, measurement, width),

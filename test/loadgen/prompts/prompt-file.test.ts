@@ -2,8 +2,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { recordsOf } from '../../../src/base/records.ts';
 import { type PromptFileRule, readPromptFile } from '../../../src/loadgen/prompts/files/prompt-file.ts';
-import { recordsOf } from '../../../src/loadgen/prompts/files/records.ts';
 import { estimate } from '../../../src/loadgen/prompts/tokenizer.ts';
 
 let folder: string;

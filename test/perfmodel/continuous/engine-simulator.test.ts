@@ -1,19 +1,19 @@
 import { median } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { type Random, standardNormal } from '../../../src/base/random.ts';
+import { pick, type Random, randomFor, standardNormal } from '../../../src/base/random.ts';
 import type { Engine, EngineSettings } from '../../../src/benchmark/engines/engine.ts';
 import { engineProblem } from '../../../src/benchmark/engines/engine-problem.ts';
 import { engineCandidate, settingsOf } from '../../../src/benchmark/engines/engine-space.ts';
 import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { measurementOf } from '../../../src/benchmark/measurement-of.ts';
 import type { TestProblem } from '../../../src/benchmark/problem.ts';
-import { pick, randomFor } from '../../../src/benchmark/random-for.ts';
 import { enginePredictorOf } from '../../../src/perfmodel/continuous/engine-predictor.ts';
 import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/continuous/engine-simulator.ts';
+import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
 import type { Measured } from '../../../src/perfmodel/simulator.ts';
-import { readTokenFigure } from '../../../src/perfmodel/token-figures.ts';
+import { readGoodput } from '../../../src/perfmodel/workloads/goodput.ts';
 import type { Measurement } from '../../../src/profiler/measurement.ts';
 import type { StepLaw } from '../../../src/queueing/continuous/step-law.ts';
 import type { Candidate } from '../../../src/space/types.ts';
@@ -124,15 +124,16 @@ describe('an engine whose steps have the form of the law', () => {
       at({ max_num_seqs: 128, max_num_batched_tokens: 1024 }),
     ]) {
       const [exact] = measured(problem, candidate, [32]).measurements as [Measurement];
-      const simulated = simulator.predict(choiceOf(candidate), 32)?.tokens;
+      const predicted = simulator.predict(choiceOf(candidate), 32);
+      const simulated = predicted?.tokens;
       for (const name of ['output-token-throughput', 'tpot-avg', 'itl-p50', 'ttft-p50'] as const) {
         const truth = readTokenFigure(name, exact)?.value ?? Number.NaN;
         const miss = Math.abs(Number(simulated?.[name]) / truth - 1);
         expect(miss, name).toBeLessThan(name === 'ttft-p50' ? 0.1 : 0.05);
       }
       // Requests near a limit are neither good nor bad to the model.
-      const goodput = readTokenFigure('goodput', exact)?.value ?? Number.NaN;
-      expect(Math.abs(Number(simulated?.goodput) / goodput - 1)).toBeLessThan(0.15);
+      const goodput = readGoodput(exact)?.value ?? Number.NaN;
+      expect(Math.abs(Number(predicted?.goodput) / goodput - 1)).toBeLessThan(0.15);
     }
   });
 

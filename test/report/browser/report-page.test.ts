@@ -25,6 +25,7 @@ beforeAll(async () => {
   await write('hostile.html', await hostileStudy());
   await write('joint.html', jointRecords(pipeline, pipelineMeasured));
   await write('unfinished.html', (await studyOfMany()).slice(0, 3));
+  await write('cost.html', (await studyOfMany()).map(withPrices));
 });
 
 afterAll(async () => {
@@ -57,6 +58,18 @@ const isVisible = (selector: string): Promise<boolean> =>
   page.$eval(selector, (element) => element.checkVisibility() && element.getBoundingClientRect().height > 0);
 
 /** Presses Tab until the focus is on what the selector finds. */
+/** The study with prices: the whole server is paid for. */
+const withPrices = (record: StudyRecord): StudyRecord =>
+  record.type === 'study-started'
+    ? {
+        ...record,
+        goal: {
+          ...record.goal,
+          cost: { currency: 'EUR', name: 'box', per: 'server', perHour: 2, forRate: 1000, headroom: 0.1, chance: 0.95 },
+        },
+      }
+    : record;
+
 async function tabTo(selector: string): Promise<void> {
   for (let presses = 0; presses < 400; presses++) {
     await page.keyboard.press('Tab');
@@ -66,7 +79,7 @@ async function tabTo(selector: string): Promise<void> {
 }
 
 describe('the report in a browser', () => {
-  it.each(['report.html', 'unfinished.html', 'hostile.html', 'joint.html'])(
+  it.each(['report.html', 'unfinished.html', 'hostile.html', 'joint.html', 'cost.html'])(
     'loads %s from disk without the network or a complaint, wide and narrow, light, dark and printed',
     async (name) => {
       await open(name);
@@ -94,6 +107,27 @@ describe('the report in a browser', () => {
     )) as string[];
     expect(fills.length).toBeGreaterThan(1);
     expect(new Set(fills)).toEqual(new Set([await page.evaluate('getComputedStyle(document.body).backgroundColor')]));
+  });
+
+  it('shows what configs cost at a rate, and at another one as the slider moves', async () => {
+    await open('cost.html');
+    expect(await textOf('#cost-words')).toMatch(/^1,000 infer\/s cost [\d.]+ EUR an hour at least: \d+ × trial \d+/);
+    const replicas = () =>
+      page.$$eval('#cost-table tbody tr', (rows) =>
+        rows.map((each) => Number(each.children[2]?.textContent?.replace(',', ''))),
+      );
+    const before = await replicas();
+    expect(await page.$$eval('#cost-table tr.here', (rows) => rows.length)).toBe(1);
+    await page.evaluate(`{
+      const input = document.querySelector('#cost-controls input');
+      input.value = input.max;
+      input.dispatchEvent(new Event('input'));
+    }`);
+    expect(Math.min(...(await replicas()))).toBeGreaterThan(Math.max(...before));
+    expect(await textOf('#cost-words')).not.toMatch(/^1,000 /);
+    await page.click('#cost-controls button');
+    expect(await replicas()).toEqual(before);
+    expect(complaints).toEqual([]);
   });
 
   it('runs nothing that a server, a model or a person wrote', async () => {

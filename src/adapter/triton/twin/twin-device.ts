@@ -23,6 +23,7 @@ export function deviceOf(
   return {
     kind: 'gpu',
     name: 'GPU of the twin',
+    count: Math.max(1, ...devices.map(({ gpus: shown = [] }) => shown.length)),
     memory_mib,
     power_w: watts.length > 0 ? power_w : { idle: 0, busy: 1 },
   };

@@ -1,7 +1,6 @@
 import type { EngineProfile } from '../../../adapter/engine/adapter.ts';
 import { shorterWindows } from '../../../adapter/triton/profile.ts';
 import { realClock } from '../../../base/clock.ts';
-import { MS_PER_S } from '../../../base/units.ts';
 import type { RequestHeader } from '../../../loadgen/types.ts';
 import { engineProbe } from '../../../profiler/devices/engine-metrics.ts';
 import type { WindowRule } from '../../../profiler/level-options.ts';
@@ -15,6 +14,7 @@ import { type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts'
 import { type LanguageTraffic, openLanguageTraffic } from '../../traffic/open-language.ts';
 import { promptsOf } from '../../traffic/prompts.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
+import { requestLimitMs } from './request-limit.ts';
 
 /** Where a language model is asked at the moment. */
 export interface LanguageServer {
@@ -26,8 +26,6 @@ export interface LanguageServer {
   readonly metricsUrl?: string | undefined;
 }
 
-/** A reply of thousands of tokens takes minutes. */
-const REQUEST_TIMEOUT_MS = 600 * MS_PER_S;
 const MOST_IN_FLIGHT = 4096;
 
 /** A trial is measured at several levels, and the final measures the best again. */
@@ -37,8 +35,13 @@ const windowsOf = (purpose: MeasurePurpose | undefined): Partial<WindowRule> => 
   maxWindows: purpose === undefined ? 6 : (shorterWindows[purpose].maxWindows ?? 3),
 });
 
+/** Connections are not opened anew for less. */
+const isNear = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
+
 interface Asking {
   readonly address: string;
+  /** How long a request may take. */
+  readonly timeoutMs: number;
   readonly traffic: LanguageTraffic;
 }
 
@@ -47,22 +50,14 @@ interface Asking {
  * had; of its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
  */
 export async function languageProfile(
-  {
-    model,
-    seed,
-    prompts: promptSpec = {},
-    server,
-    goal,
-    levels,
-    measurement,
-    traffic: { clientThreads, maxErrors },
-  }: StudySpec,
+  { model, seed, prompts: promptSpec = {}, server, goal, levels, measurement, traffic: client }: StudySpec,
   serving: () => LanguageServer,
 ): Promise<EngineProfile> {
   const prompts = await promptsOf(promptSpec, { model, seed });
   const asked = server.endpoint ?? 'openai';
   let found: FoundEndpoint | null = null;
   let asking: Asking | null = null;
+  let slowestMs: number | null = null;
 
   async function close(): Promise<void> {
     await asking?.traffic.close();
@@ -70,11 +65,11 @@ export async function languageProfile(
   }
 
   /** What sends to the server that serves now: each start of one has another address. */
-  async function trafficTo({ address, headers, tls }: LanguageServer): Promise<LanguageTraffic> {
-    if (asking?.address === address) return asking.traffic;
+  async function trafficTo({ address, headers, tls }: LanguageServer): Promise<Asking> {
+    const timeoutMs = requestLimitMs(slowestMs);
+    if (asking?.address === address && isNear(asking.timeoutMs, timeoutMs)) return asking;
     await close();
     const where = { address, host: address, basePath: '', headers, tls };
-    const timeoutMs = REQUEST_TIMEOUT_MS;
     found ??= await findEndpoint({
       ...where,
       asked,
@@ -85,25 +80,21 @@ export async function languageProfile(
       extra: undefined,
     });
     const { endpoint } = found;
-    const traffic = await openLanguageTraffic(
-      { ...where, model, endpoint, timeoutMs },
-      prompts.requests,
-      clientThreads,
-    );
-    asking = { address, traffic };
-    return traffic;
+    const traffic = await openLanguageTraffic({ ...where, model, endpoint, timeoutMs }, prompts.requests, client);
+    asking = { address, timeoutMs, traffic };
+    return asking;
   }
 
   return {
     measure: async (applied, level, { signal, onProgress, budgetMs, purpose }) => {
       const now = serving();
-      const traffic = await trafficTo(now);
+      const { traffic, timeoutMs } = await trafficTo(now);
       const devices = devicesOf({ server: { url: now.address, emulated: null } }, model);
       try {
-        return await measureLevel({
+        const measured = await measureLevel({
           ...traffic.threads,
           ...{ alarm: traffic.alarm, requests: prompts.requests, level, stats: null },
-          ...{ clock: realClock, signal, onProgress, maxErrors },
+          ...{ clock: realClock, signal, onProgress, maxErrors: client.maxErrors },
           ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
           ...(budgetMs !== undefined && { budgetMs }),
           limits: goal.goodput,
@@ -111,12 +102,14 @@ export async function languageProfile(
           maxInFlight: MOST_IN_FLIGHT,
           isFresh: applied.change !== 'none',
           // Nothing of one level is left in the server when the next begins.
-          drainMs: REQUEST_TIMEOUT_MS,
+          drainMs: timeoutMs,
           scheduleAt: (perSecond) => rateSchedule({ requestDistribution: levels.requestDistribution, seed }, perSecond),
           deviceProbe: devices.probe,
           ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),
           engineProbe: now.metricsUrl === undefined ? undefined : engineProbe(now.metricsUrl, model, now.tls),
         });
+        if (measured.latencyMs.max > (slowestMs ?? 0)) slowestMs = measured.latencyMs.max;
+        return measured;
       } finally {
         await devices.close();
       }

@@ -19,15 +19,21 @@ export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
   ...spec.together?.requests?.[model],
 });
 
-/** Returns what is sent to the study's own model, and to each further front in their order. Errors: those of `requestsOf`. */
+/**
+ * Returns what is sent to the study's own model, and to each further front in their order; `prepared`: where something says already what that is. Errors:
+ * those of `requestsOf`.
+ */
 export async function inputsOfFronts(
   spec: StudySpec,
   { own, others, asked }: Pick<StudyModels, 'own' | 'others' | 'asked'>,
+  prepared: readonly PreparedInputs[] = [],
 ): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
-  const prepare = async (model: string, original: OriginalModel): Promise<FrontInputs> => ({
+  const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => ({
     config: original.config,
-    inputs: await requestsOf(trafficTo(spec, model), original),
+    inputs: prepared[place] ?? (await requestsOf(trafficTo(spec, model), original)),
   });
-  const more = asked.fronts.slice(1).map(({ model }) => prepare(model, others.get(model) as OriginalModel));
-  return [await prepare(spec.model, own), ...(await Promise.all(more))];
+  const more = asked.fronts
+    .slice(1)
+    .map(({ model }, place) => prepare(model, others.get(model) as OriginalModel, place + 1));
+  return [await prepare(spec.model, own, 0), ...(await Promise.all(more))];
 }

@@ -1,10 +1,10 @@
 import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import { didYouMean } from '../../../base/nearest.ts';
 import { jointFromJson, withinEnsembles } from '../../../space/joint/definition.ts';
 import type { GivenSpaces } from '../../../space/joint/given-spaces.ts';
 import { type JointSpace, joinSpaces, jointOriginal } from '../../../space/joint/joint-space.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
-import { didYouMean } from '../../../space/nearest.ts';
 import { loadSpace } from '../../../space/source/load.ts';
 import { presetFor } from '../../../space/source/presets.ts';
 import type { Limits, SearchSpace } from '../../../space/types.ts';

@@ -3,6 +3,7 @@ import type { ExamineOptions } from '../../../app/doctor/examine.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { inertLine } from '../../../base/format.ts';
 import { exitCodeFor, worstExitCode } from '../../exit-codes.ts';
+import { agentsOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
@@ -19,6 +20,7 @@ const table: OptionTable<ExamineOptions> = {
   ...{ url, protocol, controlUrl, metricsUrl },
   ...tlsOptionTable,
   ...headerOptionTable,
+  ...agentsOptionTable,
 };
 
 /** `tritune doctor`: what is reachable, which features are there, what would go wrong; ends as a run would that met it. */

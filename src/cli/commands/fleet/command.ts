@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
+import { agentCommand } from './agent/command.ts';
 import {
   type AttachFlags,
   attachOptionTable,
@@ -12,11 +13,12 @@ import {
   workerOptionTable,
 } from './options.ts';
 
-/** `tritune fleet`: workers over many servers, and the studies that they do. */
+/** `tritune fleet`: workers over many servers, the studies that they do, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
   const fleet = new Command('fleet').description(
-    'tune over many servers at once, by workers beside them, on Temporal (docs/fleet.md)',
+    'many machines: workers that tune many servers at once, on Temporal (docs/fleet.md), and agents that send load (docs/agents.md)',
   );
+  fleet.addCommand(agentCommand(terminal));
   fleet.addCommand(
     addOptions(
       new Command('worker').description('drive one server for studies of its group, and keep their journals'),

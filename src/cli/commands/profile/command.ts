@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
-import type { PromptSpec } from '../../../spec/prompt-spec.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';

@@ -1,19 +1,13 @@
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
-import { goodputLimits } from '../../options/goodput.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 
-/** The options about how a language model is asked, and which replies are good ones. */
+/** The options about how a language model is asked. */
 export const endpointOptionTable: OptionTable<EndpointSpec> = {
   endpoint: {
     flags: '--endpoint <kind>',
     help: 'language model: measure its tokens. auto or openai finds out how to ask it; openai-chat, openai-completions, triton-generate (HTTP), triton-grpc (decoupled); or the path of an OpenAI call',
     offers: ['auto', 'openai', 'openai-chat', 'openai-completions', 'triton-generate', 'triton-grpc'],
-  },
-  goodput: {
-    flags: '--goodput <limits...>',
-    help: "language model: count the requests per second that keep all of these limits, such as 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s'",
-    parse: goodputLimits,
   },
   extraInputs: {
     flags: '--extra-inputs <name:value...>',

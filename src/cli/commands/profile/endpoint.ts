@@ -1,18 +1,20 @@
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
-import { openEndpointTarget } from '../../../app/profile/endpoint-target.ts';
+import { type EndpointFront, openEndpointTarget } from '../../../app/profile/endpoint-target.ts';
 import { profileHead } from '../../../app/profile/head.ts';
-import { planProfile } from '../../../app/profile/plan.ts';
+import { type ProfilePlan, planProfile } from '../../../app/profile/plan.ts';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { type AskedEndpoint, findEndpoint } from '../../../app/server/find-endpoint.ts';
 import { headersOf } from '../../../app/server/headers.ts';
 import { readTls } from '../../../app/server/read-tls.ts';
 import { wantsTls, warnIfInsecure } from '../../../app/server/tls.ts';
+import { classPromptsOf } from '../../../app/traffic/class-prompts.ts';
 import { promptsOf } from '../../../app/traffic/prompts.ts';
+import { frontsOf as workloadFronts } from '../../../app/traffic/workload.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import { sweep } from '../../../profiler/sweep.ts';
-import type { PromptSpec } from '../../../spec/prompt-spec.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { measureLevels } from './levels.ts';
@@ -46,8 +48,7 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
     extra: options.extraInputs,
   });
   const { endpoint, model } = found;
-  const prompts = await promptsOf(options, { model, seed: options.seed, traceSpeed: options.traceSpeed });
-  const plan = prompts.schedule ? await planProfile(options, false, prompts.schedule) : asFarAsKnown;
+  const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
   const protocol = endpoint.kind === 'triton-grpc' ? 'grpc' : 'http';
   const spec = { ...options, protocol } as const;
   const server = { ...found.server, url: where.address, emulated: null };
@@ -58,7 +59,7 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
     try {
       const asked = {
         options: { ...where, model, endpoint, timeoutMs, extra: options.extraInputs },
-        prompts,
+        fronts,
         maxInFlight,
       };
       const target = await openEndpointTarget(asked, spec, plan, signal);
@@ -69,6 +70,26 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
     }
   });
   return outcome.wasInterrupted ? exitCodes.interrupted : exitCodes.done;
+}
+
+/** What the model is asked; of a workload each of the models that its classes name. A trace says when its requests are due. */
+async function frontsOf(
+  options: EndpointOptions & { readonly model: string },
+  asFarAsKnown: ProfilePlan,
+): Promise<{ readonly fronts: readonly [EndpointFront, ...EndpointFront[]]; readonly plan: ProfilePlan }> {
+  const { model } = options;
+  const setting = { model, seed: options.seed, traceSpeed: options.traceSpeed };
+  const { workload } = asFarAsKnown;
+  if (!workload) {
+    const prompts = await promptsOf(options, setting);
+    const plan = prompts.schedule ? await planProfile(options, false, prompts.schedule) : asFarAsKnown;
+    return { fronts: [{ model, prompts }], plan };
+  }
+  const fronts: EndpointFront[] = [];
+  for (const part of workloadFronts(workload, model)) {
+    fronts.push({ model: part.model, part, prompts: await classPromptsOf(part, options, setting, workload) });
+  }
+  return { fronts: fronts as [EndpointFront, ...EndpointFront[]], plan: asFarAsKnown };
 }
 
 async function serverOf(options: EndpointOptions) {

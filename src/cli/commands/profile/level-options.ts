@@ -56,6 +56,15 @@ export const levelOptionTable: OptionTable<LevelSpec> = {
     help: 'so many requests at once, again after so many milliseconds',
     parse: burstShape,
   },
+  workload: {
+    flags: '--workload <file>',
+    help: 'workload file: phases, request classes and traces, played over and over; at its own mean rate, or at those of --request-rate-range',
+  },
+  timeScale: {
+    flags: '--time-scale <factor>',
+    help: 'durations of --workload times this, with its rates as they are: 0.1 makes an hour six minutes',
+    parse: positiveNumber,
+  },
   binarySearch: {
     flags: '--binary-search',
     help: 'look for the highest level of the range within --latency-threshold by halving it',

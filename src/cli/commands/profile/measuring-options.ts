@@ -1,4 +1,5 @@
-import type { MeasuringSpec } from '../../../app/profile/profile-spec.ts';
+import type { GoodputLimits, MeasuringSpec } from '../../../app/profile/profile-spec.ts';
+import { goodputLimits } from '../../options/goodput.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import {
   durationSeconds,
@@ -9,7 +10,7 @@ import {
 } from '../../options/option-values.ts';
 import { percentileOrNone } from '../../options/sweep-values.ts';
 
-export const measuringOptionTable: OptionTable<MeasuringSpec> = {
+export const measuringOptionTable: OptionTable<MeasuringSpec & GoodputLimits> = {
   stability: {
     flags: '--stability <rule>',
     help: "when a level is done: interval, by its 95 % intervals; perf-analyzer, by the spread of its last three windows (default: interval, unless one of that rule's options is given)",
@@ -55,6 +56,16 @@ export const measuringOptionTable: OptionTable<MeasuringSpec> = {
     flags: '--request-count <n>',
     help: 'measure exactly so many requests, from the first sending to the last reply',
     parse: wholeNumber,
+  },
+  passes: {
+    flags: '--passes <n>',
+    help: 'whole passes of --workload that are counted (default: as many as last five seconds)',
+    parse: positiveWhole,
+  },
+  goodput: {
+    flags: '--goodput <limits...>',
+    help: "count the requests per second that keep all of these limits, such as e2e<=50ms; for a language model also 'ttft<=200ms itl<=20ms tpot<=15ms'. At a request rate from the time due",
+    parse: goodputLimits,
   },
   warmupRequestCount: {
     flags: '--warmup-request-count <n>',

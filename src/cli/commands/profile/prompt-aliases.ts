@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { TrituneError } from '../../../base/errors.ts';
-import type { PromptSpec } from '../../../spec/prompt-spec.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 
 const counted = ['inputTokens', 'outputTokens', 'turns', 'thinkTimeMs'] as const;
 type Counted = (typeof counted)[number];

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
-import type { PromptSpec } from '../../../spec/prompt-spec.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { distribution } from '../../options/distribution.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { positiveWhole } from '../../options/option-values.ts';

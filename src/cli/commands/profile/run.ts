@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
+import { checkLimits, modelsOf } from '../../../app/profile/target.ts';
 import { traced } from '../../../app/profile/traced.ts';
 import { openServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { isTrituneError } from '../../../base/errors.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
@@ -30,13 +31,14 @@ export interface ProfileOutcome {
  */
 export async function runProfile(given: ProfileOptions, terminal: Terminal, alike: boolean): Promise<ProfileOutcome> {
   const options = withoutAliases(given);
-  const { model } = options;
-  if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
   const plan = await planProfile(options, alike);
+  checkLimits(options, plan);
+  const models = modelsOf(options, plan);
+  const [model] = models;
   warnIfInsecure(options, terminal);
   return interruptible(terminal, async (signal, reports) => {
     const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-profile-'));
-    const opened = await openServer(options, { loadModels: [model] }, logs, signal);
+    const opened = await openServer(options, { loadModels: models }, logs, signal);
     try {
       const head = profileHead(options, plan, opened.server, model, process.argv.slice(2));
       const documents = await openProfileDocuments(options, plan, head);

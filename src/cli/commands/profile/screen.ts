@@ -1,5 +1,6 @@
 import { formatFigure, formatMs } from '../../../base/format.ts';
 import { heyLines, summaryOf } from '../../../headless/hey-summary.ts';
+import { classLines } from '../../../headless/perf-analyzer/class-lines.ts';
 import {
   closingLines,
   levelHeading,
@@ -67,6 +68,7 @@ export function createProfileScreen(
       terminal.status(null);
       printAll(levelLines(report, settings, verbose));
       printAll(tokenLines(report));
+      printAll(classLines(report));
       if (!alike) printAll(trustLines(report));
       const replies = summaryOf(report.measurement);
       if (replies) printAll(heyLines(replies));

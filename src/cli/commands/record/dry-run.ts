@@ -23,7 +23,7 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
     const models = await readModels(opened.client, named);
     await leaveAsTheyWere(opened.client, models);
     const sampler = await findSampler(spec);
-    const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
+    const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads: null };
     const planned = planRecording(study, opened.server, models);
     terminal.print(planned.space.describe());
     for (const line of expectation(planned, recordingIn(spec))) terminal.print(line);

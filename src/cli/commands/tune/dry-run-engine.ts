@@ -26,7 +26,7 @@ export async function dryRunOfEngine(spec: StudySpec, terminal: Terminal): Promi
   try {
     const { original } = opened.adapter;
     const { definition: space } = opened.space as AdapterSpace;
-    const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
+    const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads: null };
     const { expected } = planByAdapter(study, opened);
     terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
     const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });

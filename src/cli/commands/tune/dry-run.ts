@@ -11,10 +11,13 @@ import { inputsOfFronts, trafficTo } from '../../../app/study/pipeline/front-inp
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { type AskedSpec, isSeriesSpec } from '../../../app/study/read-spec.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
+import { inputsOfWorkloads } from '../../../app/study/workloads/profiled-workloads.ts';
+import { type StudiedWorkloads, withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
 import { type FirstRequests, lookFirst } from '../../../app/traffic/first-requests.ts';
 import { assumptionsOf } from '../../../app/traffic/requests.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
 import { MS_PER_S } from '../../../base/units.ts';
+import { workloadLines } from '../../../headless/studied-workloads.ts';
 import type { SeriesSpec } from '../../../spec/series-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -61,15 +64,16 @@ const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySp
   }));
 
 /** Prints the plan of a study. Returns what it is expected to take. */
-async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
+async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
+  const { spec, workloads } = await withWorkloads(asked);
   const named = modelsNamedBy({ spec, started: null });
   const tell = (line: string): void => terminal.print(line);
   const models = await readModels(client, named, null, callsFinder({ spec, started: null }, named.given, opened, tell));
-  const asked = tryRequests(spec, opened, models);
-  const { inputs, first, seen } = await asked.finally(() => leaveAsTheyWere(client, models));
+  const tried = tryRequests(spec, workloads, opened, models);
+  const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
-  const study = { spec, sampler, earlier: [], started: null, commandLine: [] };
+  const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
   const { plan, space, expected, usual } = planStudy(study, server, models);
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
@@ -80,6 +84,7 @@ async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal
   const size = batch ? `${batch.low} to ${batch.high}` : inputs.batch;
   terminal.print(`sends ${what}, with ${size} ${size === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
+  if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
   const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
   terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
@@ -95,8 +100,14 @@ async function printPlan(spec: StudySpec, opened: OpenServer, terminal: Terminal
   return expectation;
 }
 
-async function tryRequests(spec: StudySpec, opened: OpenServer, models: StudyModels) {
-  const [{ inputs }] = await inputsOfFronts(spec, models);
+async function tryRequests(
+  spec: StudySpec,
+  workloads: StudiedWorkloads | null,
+  opened: OpenServer,
+  models: StudyModels,
+) {
+  const prepared = workloads ? await inputsOfWorkloads(spec, models, workloads) : [];
+  const [{ inputs }] = await inputsOfFronts(spec, models, prepared[0]);
   return { inputs, ...(await lookFirst(trafficTo(spec, spec.model), opened, models.own, inputs)) };
 }
 

@@ -5,7 +5,9 @@ import type { TuneOptions } from '../../../spec/tune-options.ts';
 import { constraintHelp } from '../../../study/goal/goal-text.ts';
 import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { samplerNames } from '../../../study/search/samplers/registry.ts';
+import { robustRuleOf } from '../../../workload/robust-rule.ts';
 import { clientOptionTable } from '../../options/client.ts';
+import { costOptionTable } from '../../options/cost.ts';
 import { languageOptionTable } from '../../options/language.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
@@ -14,6 +16,7 @@ import {
   durationSeconds,
   percentile,
   positiveNumber,
+  positiveNumbers,
   positiveRange,
   positiveWhole,
   share,
@@ -87,9 +90,10 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   },
   objective: {
     flags: '--objective <name[:weight]>',
-    help: 'what to improve, a metric as in --constraint (default: throughput); repeatable',
+    help: 'what to improve, a metric as in --constraint, or cost: the least for --for-rate, without it for a million inferences or tokens (default: throughput; with --for-rate cost); repeatable',
     parse: collect,
   },
+  ...costOptionTable,
   sampler: {
     flags: '--sampler <name|file>',
     help: `how candidates are chosen: ${samplerNames.join(', ')}, or a module with a sampler of your own (docs/extending.md); queueing, the default, simulates Triton's batcher and stops by itself; tpe is the default with --adapter; manual takes a list`,
@@ -125,6 +129,31 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
     help: 'how the requests of a rate arrive: evenly spaced, or at random (a Poisson process)',
     choices: requestDistributions,
     default: 'constant',
+  },
+  workload: {
+    flags: '--workload <file>',
+    help: 'workload file to tune for, played over and over: the levels are its mean requests per second, from a quarter of it to four times (or --request-rate); repeatable (docs/robust.md)',
+    parse: collect,
+  },
+  workloadWeights: {
+    flags: '--workload-weights <list>',
+    help: 'how much each --workload counts, such as 3,1 (default: all alike)',
+    parse: positiveNumbers,
+  },
+  robust: {
+    flags: '--robust <rule>',
+    help: 'how figures under several workloads become one: worst, mean, or quantile:SHARE, the figure that workloads with that share of the weight have or better (default: worst)',
+    parse: robustRule,
+  },
+  timeScale: {
+    flags: '--time-scale <factor>',
+    help: 'durations of each --workload times this, with its rates as they are (default: passes that are longer become 30 s)',
+    parse: positiveNumber,
+  },
+  workloadHoldout: {
+    flags: '--workload-holdout <share>',
+    help: 'the share of each trace of a --workload that the search does not see, such as 0.3: the final judges the pick by it; what is made up is drawn anew',
+    parse: share,
   },
   atol: {
     flags: '--atol <x>',
@@ -201,6 +230,12 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   },
   verbose: { flags: '--verbose', help: 'stack traces with errors', default: false },
 };
+
+/** Errors: USAGE for what is no rule. */
+function robustRule(text: string): string {
+  robustRuleOf(text);
+  return text;
+}
 
 /** Errors: USAGE for what is no sampler. */
 function samplerName(text: string): string {

@@ -1,11 +1,11 @@
+import { type Distribution, wholeNumbers } from '../../../base/distribution.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { seededRandom } from '../../../base/random.ts';
-import { type Distribution, wholeNumbers } from '../../../stats/distribution.ts';
+import { BadRecord, type FileRecord, invalidAt, recordsOf } from '../../../base/records.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Conversation, PromptSource } from '../prompt-source.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { BadRecord, formOf, isRecord, type JsonRecord, type RecordedTurn, turnsOf } from './recorded.ts';
-import { type FileRecord, invalidAt, recordsOf } from './records.ts';
+import { formOf, isRecord, type JsonRecord, type RecordedTurn, turnsOf } from './recorded.ts';
 import { Reservoir } from './reservoir.ts';
 import { TraceRows, type TraceSlice } from './trace.ts';
 import { type CsvTrace, csvTraceOf, mooncakeRow } from './trace-rows.ts';

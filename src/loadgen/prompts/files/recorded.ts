@@ -1,3 +1,4 @@
+import { BadRecord } from '../../../base/records.ts';
 import type { ChatMessage } from '../prompt.ts';
 
 /** A turn of a conversation as a file has it. */
@@ -13,16 +14,6 @@ export interface RecordedTurn {
 
 /** A JSON object of a file. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
-
-/** What is wrong with a record, for a person. */
-export class BadRecord extends Error {
-  readonly hint: string;
-
-  constructor(message: string, hint: string) {
-    super(message);
-    this.hint = hint;
-  }
-}
 
 /** The names of an answer's length that the files of AIPerf, vLLM, GuideLLM, OpenAI's batches and SGLang have. */
 const OUTPUT_NAMES = [

@@ -1,5 +1,7 @@
+import { BadRecord } from '../../../base/records.ts';
 import { NS_PER_MS, NS_PER_S } from '../../../base/units.ts';
-import { BadRecord, type JsonRecord } from './recorded.ts';
+import { dayTimeNs } from '../../../workload/trace/times.ts';
+import type { JsonRecord } from './recorded.ts';
 
 /** A request of a trace: when it came, and its lengths. */
 export interface TraceRow {
@@ -86,18 +88,3 @@ function numberOf(text: string, name: string): number {
   if (text !== '' && value >= 0 && Number.isFinite(value)) return value;
   throw new BadRecord(`its ${name} is no time`, 'give seconds of 0 or more');
 }
-
-const DAY_TIME = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))?$/;
-
-/** A date and a time with up to nine decimals, in nanoseconds since the first of 2020: as a number that is good to a microsecond. */
-function dayTimeNs(text: string): number {
-  const match = DAY_TIME.exec(text);
-  if (!match) throw new BadRecord(`'${text.slice(0, 40)}' is no time`, 'write 2023-11-16 18:15:46.6805900');
-  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
-  const [fraction = '0', sign = '+', zoneHours = '0', zoneMinutes = '0'] = match.slice(7);
-  const zoneMs = (sign === '-' ? -1 : 1) * (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000;
-  const ms = Date.UTC(year, month - 1, day, hour, minute, second) - zoneMs - EPOCH_MS;
-  return ms * NS_PER_MS + Number(`0.${fraction}`) * NS_PER_S;
-}
-
-const EPOCH_MS = Date.UTC(2020, 0, 1);

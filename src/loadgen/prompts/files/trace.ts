@@ -1,9 +1,9 @@
 import { type Random, seededRandom } from '../../../base/random.ts';
+import { BadRecord } from '../../../base/records.ts';
 import { NS_PER_S } from '../../../base/units.ts';
 import type { PromptSource } from '../prompt-source.ts';
 import { SyntheticText } from '../synthetic-text.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { BadRecord } from './recorded.ts';
 import type { TraceRow } from './trace-rows.ts';
 
 /** Part of a trace, in seconds since its first request. */

@@ -1,5 +1,7 @@
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
 import { representative } from '../../final/final.ts';
+import { decidingWorkload } from '../../goal/deciding-workload.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
@@ -31,20 +33,24 @@ export interface Explanation {
 /** Explains the best. Pure: the same state gives the same explanation. null when nothing was measured. */
 export function explainBest(state: StudyState): Explanation | null {
   const { best, baseline, goal } = state;
-  const after = best && toldOf(state, best);
-  if (!best || !after) return null;
-  const before = baseline && baseline.number !== best.number ? toldOf(state, baseline) : null;
+  const stands = best && representative(state, best)?.measurement;
+  if (!best || !stands) return null;
+  const workload = workloadToTell(state, best, stands);
+  const after = toldOf(state, best, workload);
+  if (!after) return null;
+  const before = baseline && baseline.number !== best.number ? toldOf(state, baseline, workload) : null;
   const { measurement, split } = after;
-  const credit = creditOf(state, best, measurement);
+  const credit = creditOf(state, best, stands);
   const found = limitOf(state, best, measurement, split);
   const limit = { ...found, words: limitSentence(found, measurement, goal) };
-  const stage = bottleneckOfBest(state, best, measurement);
+  const stage = bottleneckOfBest(state, best, stands);
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
   const advice = adviceOf(state, best, measurement, split, limit);
   const sentences = [
     ...standing(state, best),
+    ...(workload === null ? [] : [`These are the figures under the workload ${workload}.`]),
     ...splitSentences(before, after),
-    ...(credit ? creditSentences(credit, measurement, goal) : []),
+    ...(credit ? creditSentences(credit, stands, goal) : []),
     limit.words,
     ...(bottleneck ? [`${capitalised(bottleneck.words)}.`] : []),
     ...adviceSentence(advice),
@@ -66,8 +72,15 @@ export function explainBest(state: StudyState): Explanation | null {
 const capitalised = (words: string): string =>
   words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words;
 
-function toldOf(state: StudyState, trial: Trial): Told | null {
-  const measurement = representative(state, trial)?.measurement;
+/** Returns the workload that figures are told of: the one that decides, of a mean the first; null where a study tells none apart. */
+const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement: Measurement): string | null =>
+  (decidingWorkload(measurement, best.candidate, goal, started.workloads) ?? measurement.workloads?.[0])?.workload ??
+  null;
+
+/** `workload`: under which; null for what a study has of all. */
+function toldOf(state: StudyState, trial: Trial, workload: string | null): Told | null {
+  const whole = representative(state, trial)?.measurement;
+  const measurement = whole?.workloads?.find((each) => each.workload === workload) ?? whole;
   const split = measurement && timeSplitOf(measurement, trial.candidate.shape);
   return split ? { split, measurement } : null;
 }
@@ -85,7 +98,7 @@ function standing(state: StudyState, best: Trial): readonly string[] {
   const instead = rejected
     ? [`Trial ${rejected.trial} seemed better, but ${rejected.reason}, which ended before this one was measured again.`]
     : [];
-  const isComparable = baseline !== null && toldOf(state, baseline) !== null;
+  const isComparable = baseline !== null && toldOf(state, baseline, null) !== null;
   return [
     ...missed,
     ...instead,

@@ -50,7 +50,7 @@ export function importanceOf(state: StudyState): Importance | null {
   const rows = chosen.flatMap(({ trial, measurement }): (Row & { halfWidth: number })[] => {
     if (!measurement) return [];
     const { cost } = assess(measurement, trial.candidate, goal);
-    const halfWidth = costHalfWidth(measurement, goal);
+    const halfWidth = costHalfWidth(measurement, trial.candidate, goal);
     return Number.isFinite(cost) ? [{ settings: settings.of(trial.candidate), size: -cost, halfWidth }] : [];
   });
   if (rows.length < 2) return null;

@@ -28,6 +28,7 @@ export interface WhatIf {
 
 /** One config with its predictions. */
 export interface WhatIfConfig {
+  readonly candidate: Candidate;
   /** The index of the value for each parameter. */
   readonly settings: readonly number[];
   /** The trial that measured this config; null when none did. */
@@ -57,11 +58,19 @@ export interface NoWhatIf {
 
 const MOST_LEVELS = 10;
 
+const known = new WeakMap<StudyState, WhatIf | NoWhatIf>();
+
 /**
- * Predicts the configs around the best. Pure: the same state gives the same figures. The model is fitted to the trials scaled to the
- * machine's usual speed.
+ * Predicts the configs around the best. Pure: the same state gives the same figures, and is computed once. The model is fitted to the trials
+ * scaled to the machine's usual speed.
  */
 export function whatIf(state: StudyState): WhatIf | NoWhatIf {
+  const told = known.get(state) ?? predicted(state);
+  known.set(state, told);
+  return told;
+}
+
+function predicted(state: StudyState): WhatIf | NoWhatIf {
   const { started, best, compared } = state;
   const stands = best && representative(state, best)?.measurement;
   if (!best || !stands) return { reason: 'nothing was measured' };
@@ -143,6 +152,7 @@ function byParameter(
       .map((name, parameter) => ({ name, values: values[parameter] as string[] }))
       .filter((_, i) => moves[i]),
     configs: configs.map(({ candidate, cells }, row) => ({
+      candidate,
       settings: values.map((each, i) => each.indexOf(texts[row]?.[i] as string)).filter((_, i) => moves[i]),
       trial: measuredBy.get(candidate.fingerprint) ?? null,
       cells,

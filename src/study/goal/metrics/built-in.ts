@@ -1,4 +1,6 @@
 import { candidateMetrics } from './candidate-metrics.ts';
+import { gpuAndCostMetrics } from './cost-metrics.ts';
+import { goodput } from './goodput-metric.ts';
 import { errorRate, loadMetrics } from './load-metrics.ts';
 import type { Metric } from './metric.ts';
 import { deviceMetrics, serverMetrics } from './server-metrics.ts';
@@ -12,4 +14,6 @@ export const builtInEntries: readonly Metric[] = [
   errorRate,
   ...candidateMetrics,
   ...tokenMetrics,
+  goodput,
+  ...gpuAndCostMetrics,
 ];

@@ -12,8 +12,14 @@ export function columnsOf(metric: Metric): readonly MetricColumn[] {
     { name: named(own), read: (measurement, candidate) => metric.read(measurement, candidate) },
     ...(interval
       ? [
-          { name: named(`${own}_low`), read: (measurement) => interval.of(measurement).low } satisfies MetricColumn,
-          { name: named(`${own}_high`), read: (measurement) => interval.of(measurement).high } satisfies MetricColumn,
+          {
+            name: named(`${own}_low`),
+            read: (measurement, candidate) => interval.of(measurement, candidate).low,
+          } satisfies MetricColumn,
+          {
+            name: named(`${own}_high`),
+            read: (measurement, candidate) => interval.of(measurement, candidate).high,
+          } satisfies MetricColumn,
         ]
       : []),
   ];

@@ -1,4 +1,4 @@
-import type { Measurement } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics, Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 
@@ -24,6 +24,8 @@ export interface Metric {
   readonly needs: readonly MetricNeed[];
   /** It is measured of the whole server, never of one model. */
   readonly ofServer?: true;
+  /** How it follows from other metrics and the candidate; absent for what is measured by itself. */
+  readonly follows?: Derivation;
   /** The value in `unit`; undefined where the measurement lacks it. */
   read(measurement: Measurement, candidate: Candidate): number | undefined;
   /** The value as people read it, with its unit. Default: three significant digits and `unit`. */
@@ -45,8 +47,16 @@ export type MetricNeed =
   | 'host-metrics'
   /** Streamed replies of a language model. */
   | 'tokens'
+  /** Limits that requests are held to, by which some are good. */
+  | 'limits'
   /** The candidate itself: always there. */
-  | 'candidate';
+  | 'candidate'
+  /** How many GPUs the server has, where the config does not name those that it uses. */
+  | 'gpu-count'
+  /** The prices of the study's goal. */
+  | 'prices'
+  /** A rate that the study's goal asks for. */
+  | 'rate';
 
 /** How a measurement's 95 % interval of a metric comes about. */
 export interface MetricInterval {
@@ -56,7 +66,24 @@ export interface MetricInterval {
    */
   readonly from: 'windows' | 'histogram';
   /** The interval in the metric's unit. */
-  of(measurement: Measurement): Interval;
+  of(measurement: Measurement, candidate: Candidate): Interval;
+}
+
+/**
+ * How a metric follows from others. Samplers predict those and put them in here; a level search of one candidate goes by those alone, since more
+ * of them is never worse.
+ */
+export interface Derivation {
+  /** The metrics that it follows from, of which more is better; none where the candidate alone decides. */
+  readonly from: readonly string[];
+  /** What counts of each of them in a measurement, such as the lower end of its interval; undefined where the measurement lacks it. */
+  counted(measurement: Measurement): readonly number[] | undefined;
+  /** The value for what counts. `device`: of any measurement of the study, to tell the server's GPUs. */
+  of(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;
+  /** The same without steps, where the value has some: what rises and falls with every change. Values that are equal are told apart by it. */
+  smooth?(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;
+  /** What would count at the ends of the measurement's intervals; absent where the value has no interval. */
+  ends?(measurement: Measurement): { readonly least: readonly number[]; readonly most: readonly number[] } | undefined;
 }
 
 /** A column of `results.csv`. */

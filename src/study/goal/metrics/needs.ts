@@ -1,4 +1,5 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
+import { goodputOf } from '../../../profiler/windows/class-figures.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { partsOfName } from './of-model.ts';
 
@@ -16,15 +17,19 @@ export function needsMetBy({
   server,
   device,
   tokens,
-}: Pick<Measurement, 'server' | 'device' | 'tokens'>): ReadonlySet<MetricNeed> {
+  goodput,
+}: Pick<Measurement, 'server' | 'device' | 'tokens' | 'goodput'>): ReadonlySet<MetricNeed> {
   const { gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW, cpuUtilizationPercent } = device;
   const hasGpu = [gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW].some((figure) => figure !== undefined);
   return new Set<MetricNeed>([
     'candidate',
+    // Where the config names its GPUs, nothing else need tell how many there are.
+    'gpu-count',
     ...(server === null ? [] : (['server-statistics'] as const)),
     ...(hasGpu ? (['gpu-metrics'] as const) : []),
     ...(cpuUtilizationPercent === undefined ? [] : (['host-metrics'] as const)),
     ...(tokens === undefined ? [] : (['tokens'] as const)),
+    ...(goodputOf({ ...(tokens && { tokens }), ...(goodput && { goodput }) }) ? (['limits'] as const) : []),
   ]);
 }
 
@@ -41,7 +46,11 @@ const lacks: Readonly<Record<MetricNeed, string>> = {
   'gpu-metrics': "needs GPU metrics, which this server's page lacks",
   'host-metrics': "needs CPU metrics, which this server's page lacks",
   tokens: 'is about the tokens of a language model, and this one is asked with tensors',
+  limits: 'has no limits to be counted by (--goodput)',
   candidate: 'is not told by this config',
+  'gpu-count': 'needs to know how many GPUs the server has, which neither the config nor the metrics tell',
+  prices: 'needs prices (--prices), and which of them count (--gpu or --instance-type)',
+  rate: 'needs the rate that is to be served (--for-rate)',
 };
 
 /** Returns why the metric cannot be read: `gpu-power needs GPU metrics, which this server's page lacks`. */
@@ -50,7 +59,6 @@ export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.
 /** Returns why this measurement has no value of the metric, by the first thing that it needs and the server does not give. */
 export function describeMissing(metric: Metric, measurement: Measurement): string {
   const met = needsMetBy(measurement);
-  if (metric.name === 'goodput' && met.has('tokens')) return 'goodput has no limits to be counted by (--goodput)';
   const need = metric.needs.find((each) => !met.has(each)) ?? metric.needs[0];
   if (need !== undefined) return describeUnmet({ metric, need });
   const { base, model } = partsOfName(metric.name);
@@ -61,6 +69,7 @@ export function describeMissing(metric: Metric, measurement: Measurement): strin
 
 /** Returns what to do about it. */
 export function remedyFor(metrics: readonly Metric[]): string {
+  if (metrics.some(({ needs }) => needs.includes('gpu-count'))) return 'say how many GPUs it has with --server-gpus';
   const isOfPage = metrics.some(({ needs }) => needs.includes('gpu-metrics') || needs.includes('host-metrics'));
   const other = 'ask for another objective or constraint';
   return isOfPage ? `check --metrics-url and that the server runs with metrics on, or ${other}` : other;

@@ -39,7 +39,11 @@ export function metricOfModel(metric: Metric, model: string): Metric {
     name: nameOfModel(metric.name, model),
     label: `${model} ${metric.label}`,
     description: `${metric.description}, of ${model}`,
-    interval: interval && { ...interval, of: (measurement) => interval.of(partOf(measurement, model) ?? measurement) },
+    interval: interval && {
+      ...interval,
+      of: (measurement, candidate) =>
+        interval.of(partOf(measurement, model) ?? measurement, ownCandidate(candidate, model)),
+    },
     read: ownOf((part, own) => metric.read(part, own)),
     ...(columns && {
       columns: columns.map((column) => ({

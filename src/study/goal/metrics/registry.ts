@@ -1,8 +1,10 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
+import type { CostTerms } from '../cost-terms.ts';
 import { builtInEntries } from './built-in.ts';
 import { columnsOf } from './columns.ts';
+import { metricsByPrices } from './cost-metrics.ts';
 import type { Metric } from './metric.ts';
 import { metricOfModel, partsOfName } from './of-model.ts';
 
@@ -73,6 +75,12 @@ export class Metrics {
     return new Metrics([...this.all, ...more]);
   }
 
+  /** Returns a registry that has these entries in place of those of their names. Errors: USAGE, as the constructor. */
+  replacing(entries: readonly Metric[]): Metrics {
+    const byName = new Map(entries.map((entry) => [entry.name, entry]));
+    return new Metrics(this.all.map((entry) => byName.get(entry.name) ?? entry));
+  }
+
   /** Leaves the registry out of JSON. */
   toJSON(): undefined {
     return undefined;
@@ -82,8 +90,22 @@ export class Metrics {
 /** What a study knows where nobody adds to it. */
 export const builtInMetrics = new Metrics(builtInEntries);
 
-/** Returns the registry that says what a goal's names mean. */
-export const metricsOf = ({ metrics = builtInMetrics }: { readonly metrics?: Metrics | undefined }): Metrics => metrics;
+/** Returns the registry that says what a goal's names mean, by its prices where it has some. */
+export function metricsOf({
+  metrics = builtInMetrics,
+  cost,
+}: {
+  readonly metrics?: Metrics | undefined;
+  readonly cost?: CostTerms | undefined;
+}): Metrics {
+  if (!cost) return metrics;
+  const byTerms = priced.get(metrics) ?? new WeakMap<CostTerms, Metrics>();
+  const known = byTerms.get(cost) ?? metrics.replacing(metricsByPrices(cost));
+  priced.set(metrics, byTerms.set(cost, known));
+  return known;
+}
+
+const priced = new WeakMap<Metrics, WeakMap<CostTerms, Metrics>>();
 
 function check({ name, units }: Metric): void {
   const unit = Object.keys(units).find((each) => !UNIT.test(each));

@@ -1,7 +1,7 @@
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Goal } from '../../types.ts';
-import type { Metric } from './metric.ts';
+import type { Metric, MetricNeed } from './metric.ts';
 import { type Metrics, metricsOf } from './registry.ts';
 
 /** A measurement and whose it is. */
@@ -26,8 +26,16 @@ export function measuredMetrics(goal: Goal, placed: readonly string[], among: re
   );
 }
 
-/** Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured. */
+/**
+ * Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured, goodput where
+ * no request was held to limits, and those of cost without prices. Tables of language models have goodput's columns in any case, as those of
+ * earlier versions.
+ */
 export function tableMetrics(metrics: Metrics, among: readonly Measurement[]): readonly Metric[] {
   const hasTokens = among.some(({ tokens }) => tokens !== undefined);
-  return metrics.all.filter(({ needs }) => hasTokens || !needs.includes('tokens'));
+  const hasGoodput = hasTokens || among.some(({ goodput }) => goodput !== undefined);
+  const absent = new Set<MetricNeed>(['prices', 'rate']);
+  if (!hasTokens) absent.add('tokens');
+  if (!hasGoodput) absent.add('limits');
+  return metrics.all.filter(({ needs }) => !needs.some((need) => absent.has(need)));
 }

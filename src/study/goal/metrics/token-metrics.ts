@@ -93,7 +93,6 @@ function metricsOf({ name, label, what, seen, sent }: TokenTime): readonly Metri
 
 const outputRate = intervalOf(({ outputTokensPerSecond }) => outputTokensPerSecond);
 const totalRate = intervalOf(({ totalTokensPerSecond }) => totalTokensPerSecond);
-const goodRate = intervalOf(({ goodput }) => goodput);
 
 /** What a language model's streamed replies tell. */
 export const tokenMetrics: readonly Metric[] = [
@@ -134,18 +133,6 @@ export const tokenMetrics: readonly Metric[] = [
     interval: null,
     read: perGpu,
     columns: [{ name: 'output_tokens_per_s_per_gpu', read: perGpu }],
-  },
-  {
-    name: 'goodput',
-    label: 'goodput',
-    description: 'requests per second that keep all limits of `--goodput`',
-    unit: 'req/s',
-    units: { 'req/s': 1, '/s': 1 },
-    better: 'higher',
-    needs,
-    interval: { from: 'windows', of: goodRate },
-    read: (measurement) => goodRate(measurement).value,
-    columns: columns('goodput_per_s', goodRate),
   },
 ];
 

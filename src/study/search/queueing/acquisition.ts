@@ -3,7 +3,7 @@ import type { Candidate } from '../../../space/types.ts';
 import type { LevelRange } from '../../types.ts';
 import { atCoarseBatches, atFineBatches, coarseLevels, fineLevels } from './candidate-levels.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import type { PosteriorModel, PosteriorPrediction } from './posterior-model.ts';
+import type { PosteriorModel, PosteriorPrediction } from './posterior/posterior-model.ts';
 
 /** A candidate at a load level that could be measured next. */
 export interface AcquisitionPoint {
@@ -177,7 +177,7 @@ function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPo
     if (prediction === null) continue;
     const isBetter =
       before === null ||
-      prediction.cost.mean < before.cost.mean - NO_BETTER ||
+      prediction.smoothCost < before.smoothCost - NO_BETTER ||
       prediction.feasibleChance(1) > before.feasibleChance(1);
     worse = isBetter && prediction.feasibleChance(WIDEST) >= HOPELESS ? 0 : worse + 1;
     before = prediction;

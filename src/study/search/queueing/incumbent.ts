@@ -3,7 +3,7 @@ import type { Measured } from '../../../perfmodel/simulator.ts';
 import { assess, isFeasible } from '../../goal/goal.ts';
 import type { Goal } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import type { PosteriorModel } from './posterior-model.ts';
+import type { PosteriorModel } from './posterior/posterior-model.ts';
 
 /** The cost of the incumbent, as a logarithm; null while nothing is feasible. */
 export interface Incumbent {

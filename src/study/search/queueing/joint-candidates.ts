@@ -1,6 +1,7 @@
 import { seededRandom } from '../../../base/random.ts';
 import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { Simulator } from '../../../perfmodel/simulator.ts';
+import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
 import { chosenOf } from '../../goal/ranking.ts';
@@ -44,6 +45,7 @@ export interface JointOptions {
   readonly goal: Goal;
   readonly levels: LevelRange;
   readonly isOpen: (choice: Choice) => boolean;
+  readonly device?: DeviceMetrics;
 }
 
 /**
@@ -55,10 +57,10 @@ export function jointCandidates(
   trials: readonly Trial[],
   simulator: Simulator,
   neighboursOf: NeighboursOf,
-  { seed, goal, levels, isOpen }: JointOptions,
+  { seed, goal, levels, isOpen, device }: JointOptions,
 ): readonly Choice[] {
   const random = seededRandom(seed + trials.length);
-  const bounded = byBound(sample, simulator, goal.budget, levels);
+  const bounded = byBound(sample, simulator, goal, levels, device);
   const rest = bounded.slice(MOST_BY_BOUND);
   const drawn =
     rest.length === 0
@@ -67,7 +69,7 @@ export function jointCandidates(
   const around = bestOf(trials, goal).flatMap(({ candidate }) => {
     const choice = choiceOf(candidate);
     const next = [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].filter(isOpen);
-    return byBound(next, simulator, goal.budget, levels).slice(0, MOST_NEXT_TO_ONE);
+    return byBound(next, simulator, goal, levels, device).slice(0, MOST_NEXT_TO_ONE);
   });
   const all = [...bounded.slice(0, MOST_BY_BOUND), ...drawn, ...around];
   return [...new Map(all.map((choice) => [choice.key, choice])).values()];

@@ -1,10 +1,11 @@
 import { gpuMemoryNeed } from '../../../perfmodel/memory/gpu-memory-need.ts';
 import { type Choice, choiceOf, partsOf } from '../../../perfmodel/modelled-config.ts';
 import type { Measured } from '../../../perfmodel/simulator.ts';
+import { instancesPerDevice } from '../../../queueing/batcher-policy.ts';
 import type { Trial } from '../../types.ts';
 import { loadChance } from '../load-chance.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import type { PosteriorModel } from './posterior-model.ts';
+import type { PosteriorModel } from './posterior/posterior-model.ts';
 
 /** Returns the model with feasibility and expected improvement multiplied by the chance that the choice loads at all. */
 export function withLoadFeasibility(
@@ -85,7 +86,7 @@ function isBeyondInNetwork(asked: Choice, refused: Choice, loaded: readonly Choi
   const hasAsMuch = (one: Choice, other: Choice): boolean =>
     partsOf(other).every(({ policy }, index) => {
       const own = partsOf(one)[index]?.policy;
-      return own && own.instances >= policy.instances && own.maxBatchSize >= policy.maxBatchSize;
+      return own && instancesPerDevice(own) >= instancesPerDevice(policy) && own.maxBatchSize >= policy.maxBatchSize;
     });
   return hasAsMuch(asked, refused) && !loaded.some((each) => hasAsMuch(each, refused));
 }

@@ -1,5 +1,6 @@
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { Simulator } from '../../../perfmodel/simulator.ts';
+import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 import { type AcquisitionContext, type AcquisitionPoint, climbingValue, pointsAt } from './acquisition.ts';
 import type { NeighboursOf } from './joint-candidates.ts';
@@ -22,6 +23,7 @@ export interface LocalSearch {
   readonly simulator: Simulator;
   readonly goal: Goal;
   readonly levels: LevelRange;
+  readonly device?: DeviceMetrics;
 }
 
 /**
@@ -41,7 +43,10 @@ export function climbed(
     let now = start;
     for (let step = 0; step < MOST_STEPS; step++) {
       const next = search.neighboursOf(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
-      const tried = byBound(next, search.simulator, search.goal.budget, search.levels).slice(0, MOST_NEIGHBOURS);
+      const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(
+        0,
+        MOST_NEIGHBOURS,
+      );
       for (const each of tried) seen.add(each.key);
       const { level } = now;
       const found = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));

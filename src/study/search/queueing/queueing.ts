@@ -2,7 +2,8 @@ import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelle
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
-import { isFeasible } from '../../goal/goal.ts';
+import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../goal/goal.ts';
+import { nextLevel } from '../../goal/levels.ts';
 import { bestTrial, chosenOf } from '../../goal/ranking.ts';
 import { inFlightOf } from '../../level/line.ts';
 import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
@@ -15,7 +16,7 @@ import { neighboursIn } from './joint-candidates.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
-import type { PosteriorModel } from './posterior-model.ts';
+import type { PosteriorModel } from './posterior/posterior-model.ts';
 import { predictedFront } from './predicted-front.ts';
 import {
   fitModels,
@@ -92,7 +93,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     ],
   );
   return {
-    comesBack: true,
+    comesBack: !needsCapacity(options),
     ask({ trials, pending = [] }, { pace }) {
       const state = stateAt(trials, null, pending);
       // When it is enough is judged by what is known, without what is only believed.
@@ -103,7 +104,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const next = lowestAlike(ranked(points, best, without), without);
       const unseen = state.unseen.map(({ label }) => label);
       if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
-      const context = { ...options, pace };
+      const context = { ...options, pace, findsCapacities: needsCapacity(options) };
       const gain = largestImprovementIn(judged);
       const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, context);
       if (
@@ -124,6 +125,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         : { ...proposal, expectedGain: Math.expm1(pointValueOf(next, best, 1).improvement) };
     },
     level({ trials }, running) {
+      if (needsCapacity(options)) return towardsCapacity(running, options);
       const first = firstPoint(choiceOf(running.candidate), options.levels);
       const searched = sinceRest(running, first);
       if (searched.length === 0) return first.batch === undefined ? first.value : first;
@@ -145,6 +147,23 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       );
     },
   };
+}
+
+/**
+ * Tells whether each candidate is to be measured up to its own best level. A cost says nothing of a candidate before its capacity is known, and at a rate
+ * a server that could do more serves no more than it is asked for.
+ */
+const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>
+  levels.mode === 'request-rate' && followsFromThroughput(goal);
+
+/** Returns the next rate on the way to the candidate's highest within the goal; null when that is found. */
+function towardsCapacity({ candidate, measurements }: RunningTrial, { goal, levels }: QueueingOptions): number | null {
+  const outcomes = measurements.map((each) => ({
+    level: each.level.value,
+    ...assess(each, candidate, goalOfLevels(goal)),
+  }));
+  const next = nextLevel(outcomes, { range: levels });
+  return next.kind === 'measure' ? next.level : null;
 }
 
 /** Returns what holds the best trial so far back, at the level that it stands for. */

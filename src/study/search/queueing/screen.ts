@@ -1,6 +1,8 @@
 import { seededRandom } from '../../../base/random.ts';
 import type { Choice } from '../../../perfmodel/modelled-config.ts';
 import type { BoundLimits, Simulator } from '../../../perfmodel/simulator.ts';
+import type { DeviceMetrics } from '../../../profiler/measurement.ts';
+import { metricsOf } from '../../goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 
 /** Candidates that are simulated for one proposal: the best by a bound on their throughput, and some at random. */
@@ -11,30 +13,44 @@ const MOST_AT_RANDOM = 30;
 export function screened(
   choices: readonly Choice[],
   simulator: Simulator,
-  { budget }: Goal,
-  { seed, levels }: { readonly seed: number; readonly levels: LevelRange },
+  goal: Goal,
+  { seed, levels, device }: { readonly seed: number; readonly levels: LevelRange; readonly device?: DeviceMetrics },
 ): readonly Choice[] {
   if (choices.length <= MOST_BY_BOUND + MOST_AT_RANDOM) return choices;
-  const bounded = byBound(choices, simulator, budget, levels);
+  const bounded = byBound(choices, simulator, goal, levels, device);
   const random = seededRandom(seed);
   const rest = bounded.slice(MOST_BY_BOUND);
   const drawn = Array.from({ length: MOST_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
   return [...bounded.slice(0, MOST_BY_BOUND), ...new Set(drawn)];
 }
 
-/** Sorts choices by the bound on their throughput within the budget, the highest first. */
+/**
+ * Sorts choices by the bound on their throughput within the budget, the highest first; where the goal is a cost that follows from throughput, by the
+ * bound on that, the lowest first.
+ */
 export function byBound(
   choices: readonly Choice[],
   simulator: Simulator,
-  budget: Goal['budget'],
+  goal: Goal,
   { batch, high }: LevelRange,
+  device: DeviceMetrics = {},
 ): Choice[] {
+  const { budget } = goal;
   const limits: BoundLimits = {
     limitNs: budget ? budget.latencyMs * 1e6 : Number.POSITIVE_INFINITY,
     requests: batch ? { largest: batch.high, inFlight: high } : null,
   };
   return choices
-    .map((choice) => ({ choice, bound: simulator.bound(choice, limits) }))
+    .map((choice) => ({ choice, bound: worthOf(goal, choice, simulator.bound(choice, limits), device) }))
     .sort((a, b) => b.bound - a.bound)
     .map(({ choice }) => choice);
+}
+
+/** Returns what a choice is sorted by: the throughput, or what it gives for a unit of the cost that follows from it. */
+function worthOf(goal: Goal, { candidate }: Choice, throughput: number, device: DeviceMetrics): number {
+  const [only, ...others] = goal.objectives;
+  const follows = only && others.length === 0 ? metricsOf(goal).named(only.metric).follows : undefined;
+  if (follows?.from.join() !== 'throughput') return throughput;
+  const cost = (follows.smooth ?? follows.of)([throughput], candidate, device);
+  return cost === undefined ? 0 : 1 / cost;
 }

@@ -3,8 +3,10 @@ import type { PendingPoint } from '../../../perfmodel/correction.ts';
 import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
+import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import type { Topology } from '../../../space/topology.ts';
 import type { Candidate } from '../../../space/types.ts';
+import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import { isFeasible } from '../../goal/goal.ts';
 import { metricsOf } from '../../goal/metrics/registry.ts';
 import { inFlightOf } from '../../level/line.ts';
@@ -27,7 +29,8 @@ import { jointCandidates, type NeighboursOf } from './joint-candidates.ts';
 import { withLoadFeasibility } from './load-feasibility.ts';
 import { climbed } from './local-search.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
-import { type PosteriorModel, posteriorModelOf } from './posterior-model.ts';
+import { deviceIn } from './posterior/followed.ts';
+import { type PosteriorModel, posteriorModelOf } from './posterior/posterior-model.ts';
 import { levelsWithinReach, withinReach } from './reach.ts';
 import { screened } from './screen.ts';
 import { trainingSubset } from './training-subset.ts';
@@ -45,6 +48,8 @@ export interface QueueingOptions {
   readonly leastGain?: number | undefined;
   /** What models that are tuned together are to each other; absent for one model alone. */
   readonly topology?: Topology | undefined;
+  /** What arrives at each level, where that is no even rate. */
+  readonly workloads?: StudyWorkloads | undefined;
   /** Mechanisms to leave out, to see what they are worth. */
   readonly without?: Without | undefined;
 }
@@ -85,13 +90,14 @@ export interface FittedModels {
 export function fitModels(
   all: readonly Choice[],
   measured: readonly Measured[],
-  { goal, levels, seed, topology, without }: QueueingOptions,
+  { goal, levels, seed, topology, workloads, without }: QueueingOptions,
   expectedTime: ExpectedTime,
 ): FittedModels {
-  const options = { mode: levels.mode, percentile: goal.budget?.percentile ?? 99, seed, without, expectedTime };
+  const percentile = goal.budget?.percentile ?? 99;
+  const options = { mode: levels.mode, percentile, limits: goal.goodput, seed, workloads, without, expectedTime };
   const simulator = topology
     ? networkSimulatorOf(measured, topology, options)
-    : (engineSimulatorOf(measured, { ...options, all, limits: goal.goodput }) ?? simulatorOf(measured, options));
+    : (engineSimulatorOf(measured, { ...options, all }) ?? simulatorOf(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
   const posteriorBeside = (pending: readonly PendingPoint[]): PosteriorModel =>
     posteriorModelOf(simulator, measured, goal, longestDelayUs, without, pending);
@@ -119,6 +125,7 @@ export function searchStateOf(
   const { simulator, posterior: known, posteriorBeside } = fitTo(training);
   const awaited = awaitedPoints(pending, known);
   const posterior = awaited.length === 0 ? known : posteriorBeside(awaited);
+  const device = deviceIn(measured);
   const trialCost = trialCostOf(trials);
   const served = started.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
@@ -141,8 +148,8 @@ export function searchStateOf(
   const again = running || without.has('returning') ? [] : worthReturning(all, trials, pending);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const points = topology
-    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best }, { goal, levels, seed })
-    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels }), context, best);
+    ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best, device }, { goal, levels, seed })
+    : acquisitionPointsOf(screened(distinct, simulator, goal, { seed, levels, device }), context, best);
   return {
     simulator,
     posterior,
@@ -174,6 +181,7 @@ interface JointState {
   readonly neighboursOf: NeighboursOf;
   readonly context: AcquisitionContext;
   readonly best: number | null;
+  readonly device: DeviceMetrics;
 }
 
 /** Joint choices whose fine levels are simulated too. */
@@ -181,7 +189,7 @@ const JOINT_LOOKED_AT_CLOSELY = 5;
 
 /** Returns the points of a joint space: of candidates that its sample and the best trials suggest, and of those that climbs from the best lead to. */
 function jointPoints(
-  { distinct, trials, tried, simulator, neighboursOf, context, best }: JointState,
+  { distinct, trials, tried, simulator, neighboursOf, context, best, device }: JointState,
   { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
 ): readonly AcquisitionPoint[] {
   const gone = new Set(tried.map(({ candidate }) => candidate.fingerprint));
@@ -191,9 +199,9 @@ function jointPoints(
     (!gone.has(choice.candidate.fingerprint) && pruneReason(choice.candidate, trials) === null);
   const { without } = context;
   const around = without.has('coordinate-moves') ? NO_NEIGHBOURS : neighboursOf;
-  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen });
+  const candidates = jointCandidates(distinct, trials, simulator, around, { seed, goal, levels, isOpen, device });
   const coarse = coarsePoints(candidates, context);
-  const search = { neighboursOf, isOpen, simulator, goal, levels };
+  const search = { neighboursOf, isOpen, simulator, goal, levels, device };
   const all = without.has('local-search') ? coarse : climbed(coarse, context, best, search);
   return [...all, ...finePoints(all, context, best, JOINT_LOOKED_AT_CLOSELY)];
 }
@@ -245,14 +253,24 @@ function tooLow(
   best: number | null,
 ): AcquisitionContext['isTooLow'] {
   const [only, ...others] = goal.objectives;
-  if (!only || !RATES.has(only.metric) || others.length > 0 || best === null) return () => false;
+  if (!only || others.length > 0 || best === null) return () => false;
+  const { follows } = metricsOf(goal).named(only.metric);
+  const [rate, ...more] = follows?.from ?? [only.metric];
+  if (rate === undefined || !RATES.has(rate) || more.length > 0) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
+  const device = deviceIn(measured);
+  // What a rate is worth: itself, or one over the cost that follows from it.
+  const worthOf = (value: number, candidate: Candidate): number => {
+    if (!follows) return value;
+    const cost = follows.of([value], candidate, device);
+    return cost === undefined ? 0 : 1 / cost;
+  };
   const seen = measured.flatMap(({ choice, measurements }) =>
     measurements.map((each) => {
-      const rate = metricsOf(goal).read(only.metric, each, choice.candidate) ?? 0;
+      const seenRate = metricsOf(goal).read(rate, each, choice.candidate) ?? 0;
       return {
-        ofOne: rate / inFlightOf(each.level),
-        perInference: rate / Math.max(Number.MIN_VALUE, each.throughput.value),
+        ofOne: seenRate / inFlightOf(each.level),
+        perInference: seenRate / Math.max(Number.MIN_VALUE, each.throughput.value),
       };
     }),
   );
@@ -260,7 +278,7 @@ function tooLow(
   const perInference = Math.max(0, ...seen.map((each) => each.perInference));
   return (choice, level) => {
     const predicted = perInference * simulator.mostThroughput(choice, level);
-    return Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })) < least;
+    return worthOf(Math.max(predicted, mostOfOne * samplesInFlight({ choice, level })), choice.candidate) < least;
   };
 }
 

@@ -18,7 +18,11 @@ const HALVED_AFTER = 2;
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 
 /** What the stopping rule depends on. */
-type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> & Pick<Remaining, 'pace'>;
+type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> &
+  Pick<Remaining, 'pace'> & {
+    /** True where each trial goes on to the candidate's own best level: few of them say much, and the next must promise half as much. */
+    readonly findsCapacities?: boolean;
+  };
 
 /** Tells whether the expected gain, halved for every two trials in a row without one, is below the threshold. */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
@@ -35,7 +39,7 @@ const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology
 /** Returns the gain that a trial must promise, as a logarithm. */
 function requiredGain({ length }: readonly Trial[], context: StoppingContext): number {
   const { leastGain, pace } = context;
-  const worthDoubling = WORTH_DOUBLING / modelsOf(context);
+  const worthDoubling = WORTH_DOUBLING / (modelsOf(context) * (context.findsCapacities ? 2 : 1));
   const forItsTime =
     pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, worthDoubling / Math.max(1, length));
   return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
@@ -61,7 +65,7 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
     if (trial.failure !== null && trial.measurements.length === 0) continue;
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
-    const uncertainty = measurement ? costHalfWidth(measurement, goal) : 0;
+    const uncertainty = measurement ? costHalfWidth(measurement, trial.candidate, goal) : 0;
     count = cost < best - Math.max(Math.log1p(LEAST_GAIN), uncertainty) ? 0 : count + 1;
     best = Math.min(best, cost);
   }

@@ -1,0 +1,26 @@
+import { formatMs } from '../../base/format.ts';
+import { nsToMs } from '../../base/units.ts';
+import { lookAtAgent } from '../../loadgen/agents/look-at-agent.ts';
+import type { AgentsSpec } from '../../spec/traffic-spec.ts';
+import { agentAccess } from '../traffic/client-threads.ts';
+import { type Finding, failed, ok } from './finding.ts';
+
+/** Says of each agent whether it is there, its version, its cores, and how well its clock is known. Nothing is sent by it. Never throws. */
+export async function* examineAgents(spec: AgentsSpec): AsyncGenerator<Finding> {
+  const { agents = [] } = spec;
+  if (agents.length === 0) return;
+  try {
+    const access = await agentAccess(spec);
+    for (const address of agents) {
+      try {
+        const { version, cores, offsetNs, uncertaintyNs } = await lookAtAgent(address, access);
+        const clock = `clock ${formatMs(nsToMs(offsetNs))} ± ${formatMs(nsToMs(uncertaintyNs))} ahead`;
+        yield ok('agent', `${address}: tritune ${version}, ${cores} cores, ${clock}`);
+      } catch (error) {
+        yield failed('agent', error);
+      }
+    }
+  } catch (error) {
+    yield failed('agents', error);
+  }
+}

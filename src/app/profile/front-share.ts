@@ -1,0 +1,60 @@
+import { watchTogether } from '../../loadgen/client/cost.ts';
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { LevelOptions } from '../../profiler/level-options.ts';
+import { measureLevel } from '../../profiler/measure-level.ts';
+import { measureMix } from '../../profiler/measure-mix.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { hasClasses, limitsOf, type WorkloadFront } from '../traffic/workload.ts';
+import type { ProfilePlan } from './plan.ts';
+import type { GoodputLimits } from './profile-spec.ts';
+
+/** What is measured at all fronts alike. */
+type Common = Omit<LevelOptions, keyof OfFront>;
+
+/** What sends to one model. */
+type OfFront = Pick<LevelOptions, 'transport' | 'requests' | 'stats'>;
+
+/** One model, what is sent to it, and its part of a workload where there is one. */
+type MeasuredFront = OfFront &
+  Partial<Omit<LevelOptions, keyof OfFront>> &
+  Required<Pick<LevelOptions, 'watchClient'>> & { readonly part?: WorkloadFront | undefined };
+
+/** Measures one model at a level, or several at the same time, each at its part of the plan's workload. Errors: as `measureLevel`. */
+export function measureFronts(
+  common: Common,
+  fronts: readonly MeasuredFront[],
+  { workload }: Pick<ProfilePlan, 'workload'>,
+): Promise<Measurement> {
+  const sent = fronts.flatMap(({ part, ...front }) => {
+    const share = shareAt(part, common.level, workload);
+    return share === null ? [] : [{ ...common, ...front, ...share }];
+  });
+  const [only] = sent as [LevelOptions];
+  if (sent.length === 1) return measureLevel({ ...only, level: common.level });
+  const watches = fronts.map(({ watchClient }) => watchClient);
+  return measureMix({ ...common, watchClient: () => watchTogether(watches.map((watch) => watch())) }, sent);
+}
+
+/** What a front plays of a level; null where none of its requests is due at so low a rate. */
+function shareAt(
+  part: WorkloadFront | undefined,
+  level: LoadLevel,
+  workload: ProfilePlan['workload'],
+): Pick<LevelOptions, 'level' | 'scheduleAt'> | null {
+  if (!part || !workload) return { level };
+  const own = part.partAt(level.value);
+  const requests = own.arrivalsNs.length;
+  if (requests === 0) return null;
+  const share = requests / workload.planAt(level.value).arrivalsNs.length;
+  return { level: { ...level, value: level.value * share }, scheduleAt: () => ({ kind: 'arrivals', plan: own }) };
+}
+
+/** Returns what requests are held to where their class says nothing. */
+export function limitsOfAll(
+  { goodput }: GoodputLimits,
+  { workload }: Pick<ProfilePlan, 'workload'>,
+): Pick<LevelOptions, 'limits'> {
+  const [only] = workload && !hasClasses(workload.workload) ? workload.workload.classes : [];
+  const limits = (only && limitsOf(only)) ?? goodput;
+  return limits ? { limits } : {};
+}

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { didYouMean } from '../../../base/nearest.ts';
+import { readYaml } from '../../../base/yaml.ts';
+import { type PriceList, priceList } from '../../../spec/price-spec.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { CostTerms } from '../../../study/goal/cost-terms.ts';
+
+/** Returns the prices in a YAML or JSON file. Errors: INPUT_INVALID with the place of the fault. */
+export function readPrices(file: string): PriceList {
+  const outcome = priceList.safeParse(contentOf(file));
+  if (outcome.success) return outcome.data;
+  const [issue] = outcome.error.issues;
+  const place = issue?.path.join('.') ?? '';
+  throw invalid(`${file} has no prices: ${place === '' ? '' : `${place}: `}${issue?.message ?? 'it is empty'}`);
+}
+
+function contentOf(file: string): unknown {
+  try {
+    return readYaml(readFileSync(file, 'utf8')).value;
+  } catch (error) {
+    throw invalid(`cannot read ${file}: ${messageOf(error)}`);
+  }
+}
+
+const invalid = (what: string): TrituneError =>
+  new TrituneError(
+    'INPUT_INVALID',
+    what,
+    'docs/prices.schema.json says what may stand there, examples/prices.yaml is one',
+  );
+
+/** Returns the spec with what stands in its file of prices in place of the file's name. Errors: INPUT_INVALID. */
+export const withPrices = (spec: StudySpec): StudySpec =>
+  typeof spec.prices === 'string' ? { ...spec, prices: readPrices(spec.prices) } : spec;
+
+/**
+ * Returns what a study counts costs by; undefined without prices. Errors: INPUT_INVALID for a wrong file, USAGE where it is not said which of
+ * its prices count, for a name that they lack, and for a rate without prices.
+ */
+export function costTermsOf(spec: Pick<StudySpec, 'prices' | 'cost'>): CostTerms | undefined {
+  const { cost = { headroomPercent: 10, holdPercent: 95 } } = spec;
+  if (spec.prices === undefined) {
+    if (spec.cost === undefined) return undefined;
+    throw usage('there are no prices to count costs by', 'give them with --prices (docs/cost.md)');
+  }
+  const prices = typeof spec.prices === 'string' ? readPrices(spec.prices) : spec.prices;
+  return {
+    currency: prices.currency,
+    ...paidFor(prices, cost),
+    ...(cost.forRate !== undefined && { forRate: cost.forRate }),
+    headroom: cost.headroomPercent / 100,
+    chance: cost.holdPercent / 100,
+  };
+}
+
+type PaidFor = Pick<CostTerms, 'name' | 'per' | 'perHour' | 'serverGpus'>;
+
+function paidFor(
+  prices: PriceList,
+  { gpu, instanceType, serverGpus }: Partial<NonNullable<StudySpec['cost']>>,
+): PaidFor {
+  if (gpu !== undefined && instanceType !== undefined)
+    throw usage('either GPUs are paid for or whole servers', 'give --gpu or --instance-type, not both');
+  if (instanceType !== undefined) {
+    const { perHour, gpus } = named(prices.instanceTypes, instanceType, 'instance type');
+    const many = serverGpus ?? gpus;
+    return { name: instanceType, per: 'server', perHour, ...(many > 0 && { serverGpus: many }) };
+  }
+  const name = gpu ?? onlyGpu(prices);
+  return { name, per: 'gpu', perHour: gpuPrice(prices, name), ...(serverGpus !== undefined && { serverGpus }) };
+}
+
+function onlyGpu({ gpus, instanceTypes }: PriceList): string {
+  const [only, ...others] = Object.keys(gpus);
+  if (only !== undefined && others.length === 0) return only;
+  const all = [
+    ...Object.keys(gpus).map((name) => `--gpu ${name}`),
+    ...Object.keys(instanceTypes).map((name) => `--instance-type ${name}`),
+  ];
+  throw usage('there are several prices, and nothing says which of them counts', `give ${all.join(', ')}`);
+}
+
+/** The name of a GPU may hold a slash; what follows the last one is its slice where there is no such GPU. */
+function gpuPrice({ gpus }: PriceList, name: string): number {
+  const at = name.lastIndexOf('/');
+  const isSlice = !Object.hasOwn(gpus, name) && at > 0;
+  const gpu = named(gpus, isSlice ? name.slice(0, at) : name, 'GPU');
+  const whole = typeof gpu === 'number' ? { perHour: gpu } : gpu;
+  if (!isSlice) return whole.perHour;
+  const slices = 'slices' in whole ? (whole.slices ?? {}) : {};
+  const slice = named(slices, name.slice(at + 1), 'slice');
+  return 'perHour' in slice ? slice.perHour : slice.share * whole.perHour;
+}
+
+function named<T>(all: Readonly<Record<string, T>>, name: string, what: string): T {
+  const found = Object.hasOwn(all, name) ? all[name] : undefined;
+  if (found !== undefined) return found;
+  const names = Object.keys(all);
+  throw usage(
+    `the prices have no ${what} '${name}'${didYouMean(name, names)}`,
+    names.length > 0 ? `they have ${names.join(', ')}` : 'add it to the file',
+  );
+}
+
+const usage = (what: string, hint: string): TrituneError => new TrituneError('USAGE', what, hint);

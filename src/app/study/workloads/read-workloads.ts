@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { TrituneError } from '../../../base/errors.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { StartedWorkloads } from '../../../study/records/records.ts';
+import { meanRateOf } from '../../../workload/plan/plan-of.ts';
+import { readWorkload } from '../../../workload/read-workload.ts';
+import { robustRuleOf } from '../../../workload/robust-rule.ts';
+import { type SplitWorkload, splitWorkload } from '../../../workload/split.ts';
+import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
+import type { Workload } from '../../../workload/workload.ts';
+import { durationOf } from '../../../workload/workload.ts';
+import { limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
+
+/** A pass that is longer is shortened to this by the time scale, where the spec gives none: trials have a pass for each level and workload. */
+const MOST_SECONDS = 30;
+/** Levels from the mean rate of the first workload divided by this to as many times that. */
+const LEVELS_AROUND = 4;
+
+/** A measurement plays passes for at least so long, … */
+const LEAST_SECONDS = 5;
+/** … and this share of one before, which is not counted. */
+const LEAD_IN = 0.05;
+
+/** A workload of a study as it is played. */
+export interface StudiedWorkload {
+  readonly name: string;
+  readonly weight: number;
+  /** Its mean requests per second over the level of the study. */
+  readonly perLevel: number;
+  readonly played: PlayedWorkload;
+}
+
+/** The workloads of a study. */
+export interface StudiedWorkloads {
+  readonly rule: StudyWorkloads['rule'];
+  /** What candidates are searched under, and what the final plays: the same, unless something is held out. */
+  readonly search: readonly [StudiedWorkload, ...StudiedWorkload[]];
+  readonly final: readonly [StudiedWorkload, ...StudiedWorkload[]];
+  /** What the journal keeps of them. */
+  readonly record: StartedWorkloads;
+}
+
+/** Reads the workloads of a study; null for a study without. Errors: INPUT_INVALID, USAGE for two of one name. */
+export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads | null> {
+  const asked = spec.workloads;
+  if (!asked) return null;
+  const whole = await Promise.all(asked.files.map((file) => readWorkload(file)));
+  checkNames(whole, asked.files);
+  const { holdout, timeScale, robust } = asked;
+  const levelRate = meanRateOf(whole[0] as Workload);
+  const as = (workload: Workload, place: number, seed: number): StudiedWorkload => ({
+    name: workload.name,
+    weight: asked.weights?.[place] ?? 1,
+    perLevel: meanRateOf(workload) / levelRate,
+    played: played(workload, { seed, timeScale: timeScale ?? Math.min(1, MOST_SECONDS / durationOf(workload)) }),
+  });
+  const parts = whole.map((workload, place) => {
+    const search = (part: Workload): StudiedWorkload => as(part, place, seedOf(spec, place));
+    if (holdout === undefined) return { search: search(workload), final: search(workload) };
+    const { train, holdout: rest } = splitOf(workload, holdout, spec.seed);
+    // Other draws of what is made up.
+    return { search: search(train), final: as(rest, place, seedOf(spec, place + whole.length)) };
+  });
+  const all = parts.map(({ search }) => search) as [StudiedWorkload, ...StudiedWorkload[]];
+  return {
+    rule: robustRuleOf(robust),
+    search: all,
+    final: holdout === undefined ? all : (parts.map(({ final }) => final) as typeof all),
+    record: {
+      rule: robust,
+      ...(holdout !== undefined && { holdout }),
+      of: all.map((each, place) => ({
+        name: each.name,
+        file: asked.files[place] as string,
+        weight: each.weight,
+        perLevel: each.perLevel,
+        passSeconds: each.played.passS,
+        digest: digestOf(each.played),
+      })),
+    },
+  };
+}
+
+/** Parts of one name. What has no trace is whole in both: the final draws it anew. */
+function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitWorkload {
+  const hasTrace = workload.phases.some(({ arrivals }) => arrivals.process === 'trace');
+  if (!hasTrace) return { train: workload, holdout: workload };
+  const { train, holdout } = splitWorkload(workload, { holdoutShare, seed });
+  const { name } = workload;
+  return { train: { ...train, name }, holdout: { ...holdout, name } };
+}
+
+/** Workloads of one seed would have their bursts at the same moments. */
+const seedOf = ({ seed }: StudySpec, place: number): number => seed + place;
+
+function checkNames(workloads: readonly Workload[], files: readonly string[]): void {
+  const names = workloads.map(({ name }) => name);
+  const place = names.findIndex((name, index) => names.indexOf(name) < index);
+  if (place < 0) return;
+  const first = files[names.indexOf(names[place] as string)];
+  throw new TrituneError(
+    'USAGE',
+    `${first} and ${files[place]} are both named '${names[place]}'`,
+    'give each workload a name of its own',
+  );
+}
+
+/** What tells whether a file, or a trace that it names, still holds the same arrivals. */
+function digestOf({ planAt, perSecond }: PlayedWorkload): string {
+  const { arrivalsNs, classOf, classes, durationNs } = planAt(perSecond);
+  const bytes = ({ buffer, byteOffset, byteLength }: Float64Array | Uint16Array): Uint8Array =>
+    new Uint8Array(buffer, byteOffset, byteLength);
+  return createHash('sha256')
+    .update(JSON.stringify([classes, durationNs]))
+    .update(bytes(arrivalsNs))
+    .update(bytes(classOf))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** Errors: INPUT_INVALID where a study goes on with other arrivals than it began with. */
+export function checkSameWorkloads(kept: StartedWorkloads | undefined, read: StudiedWorkloads | null): void {
+  const changed = read?.record.of.find(({ digest }, place) => kept?.of[place]?.digest !== digest);
+  if (!changed) return;
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `the study began with other arrivals than ${changed.file} has now`,
+    'put the file and its traces back as they were, or start a new study',
+  );
+}
+
+/** Reads the workloads of a new study. The spec then has the range of levels that they suggest, where it says none. Errors: as `readWorkloads`. */
+export async function withWorkloads(
+  spec: StudySpec,
+): Promise<{ readonly spec: StudySpec; readonly workloads: StudiedWorkloads | null }> {
+  const workloads = await readWorkloads(spec);
+  return { spec: workloads ? withLevels(spec, workloads) : spec, workloads };
+}
+
+function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: StudiedWorkloads): StudySpec {
+  if (spec.levels.requestRate) return spec;
+  const rate = first.perSecond / perLevel;
+  const rounded = (value: number): number => Number(value.toPrecision(3));
+  const requestRate = { low: rounded(rate / LEVELS_AROUND), high: rounded(rate * LEVELS_AROUND) };
+  return { ...spec, levels: { ...spec.levels, requestRate } };
+}
+
+/** Returns the seconds of what a level plays: of each workload as many whole passes as last five seconds, and a part of one that is not counted. */
+export const passesSeconds = ({ search }: StudiedWorkloads): number =>
+  search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(LEAST_SECONDS / passS) * (1 + LEAD_IN), 0);
+
+/** The workloads as the performance model simulates them. `goodput`: what requests keep where their class says nothing. */
+export function simulatedWorkloads(
+  { rule, search }: StudiedWorkloads,
+  { goal: { goodput } }: Pick<StudySpec, 'goal'>,
+): StudyWorkloads {
+  const [first, ...others] = search.map(({ name, weight, perLevel, played: { workload, planAt } }) => {
+    const limits = workload.classes.flatMap((each): [string, number][] => {
+      const { e2eNs } = limitsOf(each) ?? goodput ?? {};
+      return e2eNs === undefined ? [] : [[each.name, e2eNs]];
+    });
+    const models = workload.classes.flatMap((each): [string, string][] =>
+      each.model === undefined ? [] : [[each.name, each.model]],
+    );
+    return {
+      ...{ name, weight, perLevel, planAt },
+      ...(limits.length > 0 && { limitsNs: new Map(limits) }),
+      ...(models.length > 0 && { models: new Map(models) }),
+    };
+  });
+  return { rule, workloads: [first as StudyWorkloads['workloads'][0], ...others] };
+}

@@ -1,0 +1,44 @@
+import { TrituneError } from '../../base/errors.ts';
+import { type ClassRequests, classedSet } from '../../loadgen/classed-set.ts';
+import type { PromptSpec } from '../../workload/prompt-spec.ts';
+import { type PromptSetting, type PromptTraffic, promptsOf } from './prompts.ts';
+import { classShares, hasClasses, limitsOf, type PlayedWorkload, type WorkloadFront } from './workload.ts';
+
+/** What a language model is sent of a workload: `requests` with classes, or without where the workload has one only. */
+export type ClassPrompts = Pick<PromptTraffic, 'requests' | 'notes'>;
+
+/**
+ * Returns the prompts of a front's classes. What a class does not say is as the options say. Errors: as `promptsOf`; UNSUPPORTED for classes that are asked
+ * in another way than the command says, and for conversations among several classes.
+ */
+export async function classPromptsOf(
+  front: WorkloadFront,
+  options: PromptSpec & { readonly endpoint?: string | undefined },
+  setting: PromptSetting,
+  { workload, perSecond }: Pick<PlayedWorkload, 'workload' | 'perSecond'>,
+): Promise<ClassPrompts> {
+  const shares = classShares(front, perSecond);
+  const told: PromptTraffic[] = [];
+  for (const { name, prompts, endpoint, requests } of front.classes) {
+    if (endpoint !== undefined && endpoint !== options.endpoint) {
+      throw unsupported(
+        `class '${name}' is asked by ${endpoint}`,
+        `give it with --endpoint ${endpoint} for all classes`,
+      );
+    }
+    if (requests) throw unsupported(`class '${name}' has requests of tensors`, 'give a language model `prompts`');
+    told.push(await promptsOf({ ...options, ...prompts }, { ...setting, model: front.model }));
+  }
+  const [only] = told;
+  if (only && !hasClasses(workload)) return only;
+  const classes = told.map(({ requests }, index): ClassRequests => {
+    const each = front.classes[index] as WorkloadFront['classes'][number];
+    return { name: each.name, limits: limitsOf(each), set: requests, share: shares[index] as number };
+  });
+  return {
+    requests: classedSet(classes as [ClassRequests, ...ClassRequests[]]),
+    notes: told.flatMap(({ notes }, index) => notes.map((note) => `${front.classes[index]?.name}: ${note}`)),
+  };
+}
+
+const unsupported = (what: string, hint: string): TrituneError => new TrituneError('UNSUPPORTED', what, hint);

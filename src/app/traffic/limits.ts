@@ -1,0 +1,15 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+
+const names = { ttftNs: 'ttft', itlNs: 'itl', tpotNs: 'tpot' } as const;
+
+/** Errors: USAGE for limits on tokens, of which a model that is asked with tensors has none. `whose`: as the message names them. */
+export function checkEndOnly(limits: RequestLimits | undefined, whose: string): void {
+  const other = (Object.keys(names) as (keyof typeof names)[]).find((key) => limits?.[key] !== undefined);
+  if (other === undefined) return;
+  throw new TrituneError(
+    'USAGE',
+    `${whose} limits ${names[other]}, and the model is asked with tensors`,
+    "limit the whole request, such as 'e2e<=50ms', or add --endpoint for a language model",
+  );
+}

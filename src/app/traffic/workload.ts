@@ -1,0 +1,123 @@
+import { TrituneError } from '../../base/errors.ts';
+import { type ClassRequests, classedSet } from '../../loadgen/classed-set.ts';
+import type { PreparedInputs } from '../../loadgen/inputs.ts';
+import type { RequestSet } from '../../loadgen/types.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { classCounts, partOfPlan } from '../../workload/plan/part-of-plan.ts';
+import { meanRateOf, planOf } from '../../workload/plan/plan-of.ts';
+import { durationOf, type RequestClass, type Workload } from '../../workload/workload.ts';
+import type { OriginalModel } from '../server/open-server.ts';
+import { requestsOf, type SeededRequests } from './requests.ts';
+
+/** A workload, and its arrivals at any rate. */
+export interface PlayedWorkload {
+  readonly workload: Workload;
+  /** Requests per second, as the workload is written. */
+  readonly perSecond: number;
+  /** Seconds of one pass. */
+  readonly passS: number;
+  planAt(perSecond: number): ArrivalPlan;
+}
+
+/** Requests to one model. */
+export interface WorkloadFront {
+  readonly model: string;
+  readonly classes: readonly RequestClass[];
+  /** The arrivals of its classes at a rate of the whole workload. */
+  partAt(perSecond: number): ArrivalPlan;
+}
+
+/** Prepares to play a workload, `timeScale` times as long as it is written. The seed makes its arrivals the same every time. */
+export function played(
+  workload: Workload,
+  { seed, timeScale = 1 }: { readonly seed: number; readonly timeScale?: number | undefined },
+): PlayedWorkload {
+  return {
+    workload,
+    perSecond: meanRateOf(workload),
+    passS: durationOf(workload) * timeScale,
+    planAt: rememberingOne((perSecond) => planOf(workload, { seed, timeScale, meanPerSecond: perSecond })),
+  };
+}
+
+/** A plan may have millions of arrivals: only the latest is kept. */
+function rememberingOne(make: (perSecond: number) => ArrivalPlan): (perSecond: number) => ArrivalPlan {
+  let last: { readonly perSecond: number; readonly plan: ArrivalPlan } | null = null;
+  return (perSecond) => {
+    if (last?.perSecond !== perSecond) last = { perSecond, plan: make(perSecond) };
+    return last.plan;
+  };
+}
+
+/**
+ * Returns a front for each model that the workload's classes ask, in the order in which they come; classes without a model ask `model`. Errors: USAGE
+ * where there is none.
+ */
+export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | undefined): readonly WorkloadFront[] {
+  const indexes = workload.classes.map((_, index) => index);
+  const byModel = Map.groupBy(indexes, (index) => {
+    const own = workload.classes[index]?.model ?? model;
+    if (own !== undefined) return own;
+    const { name } = workload.classes[index] as RequestClass;
+    throw new TrituneError('USAGE', `class '${name}' names no model to send to`, 'give it with -m, or in the workload');
+  });
+  return [...byModel].map(([name, own]) => {
+    return {
+      model: name,
+      classes: own.map((index) => workload.classes[index] as RequestClass),
+      partAt: rememberingOne((perSecond) => partOfPlan(planAt(perSecond), own)),
+    };
+  });
+}
+
+/** Returns how many requests of each of its classes a front gets in a pass, at a rate of the whole workload. */
+export const classShares = (front: WorkloadFront, perSecond: number): readonly number[] =>
+  classCounts(front.partAt(perSecond));
+
+/** Returns a class's limits; undefined where it has none, so that those of the command count. */
+export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimits | undefined =>
+  Object.keys(limits).length > 0 ? limits : undefined;
+
+/**
+ * Tells whether the requests are counted by class: where the workload has one only, whose figures are those of all, they are not, and its limits
+ * are `limitsOf` it.
+ */
+export const hasClasses = ({ classes }: Pick<Workload, 'classes'>): boolean => classes.length > 1;
+
+/**
+ * Returns what a front's classes send to its model, as one set with classes, or without where the workload has one only. What a class does not say is
+ * as the options say. `perSecond`: the rate by whose mix of classes the mean samples of a request are told. Errors: as `requestsOf`.
+ */
+export async function classInputsOf(
+  front: WorkloadFront,
+  options: SeededRequests,
+  original: Pick<OriginalModel, 'metadata' | 'config'>,
+  { perSecond, workload }: Pick<PlayedWorkload, 'perSecond' | 'workload'>,
+): Promise<PreparedInputs> {
+  const inputs: PreparedInputs[] = [];
+  for (const { requests } of front.classes) inputs.push(await requestsOf({ ...options, ...requests }, original));
+  const [only] = inputs;
+  if (only && !hasClasses(workload)) return only;
+  const shares = classShares(front, perSecond);
+  const known: { readonly sets: readonly RequestSet[]; readonly joint: RequestSet }[] = [];
+  const jointOf = (sets: readonly RequestSet[]): RequestSet => {
+    const before = known.find((each) => each.sets.every((set, index) => set === sets[index]));
+    if (before) return before.joint;
+    const joint = classedSet(
+      sets.map((set, index): ClassRequests => {
+        const each = front.classes[index] as RequestClass;
+        return { name: each.name, limits: limitsOf(each), set, share: shares[index] as number };
+      }) as [ClassRequests, ...ClassRequests[]],
+    );
+    known.push({ sets, joint });
+    return joint;
+  };
+  const forConfig: PreparedInputs['forConfig'] = (config, batch) =>
+    jointOf(inputs.map((each, index) => each.forConfig(config, front.classes[index]?.requests?.batch ?? batch)));
+  return {
+    ...forConfig(original.config),
+    assumed: inputs.flatMap(({ assumed }) => assumed),
+    forConfig,
+  };
+}

@@ -1,0 +1,82 @@
+import { readFile, stat } from 'node:fs/promises';
+import { z } from 'zod';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import { parsePrometheus } from '../../profiler/devices/prometheus.ts';
+import type { CounterSeries } from '../../workload/log/counters.ts';
+
+/** Triton's counters of requests: an arrival is one that was served or one that failed. */
+const COUNTERS: ReadonlySet<string> = new Set(['nv_inference_request_success', 'nv_inference_request_failure']);
+
+const rangeAnswer = z.object({
+  data: z.object({
+    resultType: z.literal('matrix'),
+    result: z.array(
+      z.object({
+        metric: z.record(z.string(), z.string()),
+        values: z.array(z.tuple([z.number(), z.string()])),
+      }),
+    ),
+  }),
+});
+
+/** The counters in answers of Prometheus' `/api/v1/query_range`, by model. Errors: INPUT_INVALID. */
+export async function rangeCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
+  const series = await Promise.all(paths.map(async (path) => seriesIn(path, await textOf(path))));
+  return series.flat();
+}
+
+function seriesIn(path: string, text: string): readonly CounterSeries[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw invalid(path, messageOf(error), RANGE_HINT);
+  }
+  const checked = rangeAnswer.safeParse(value);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    throw invalid(path, `${issue?.path.join('.')}: ${issue?.message}`, RANGE_HINT);
+  }
+  return checked.data.data.result
+    .filter(({ metric: { __name__: name } }) => name === undefined || COUNTERS.has(name))
+    .map(({ metric, values }) => ({
+      name: nameOf(metric),
+      readings: values.map(([second, count]) => ({ second, count: Number(count) })),
+    }));
+}
+
+const RANGE_HINT = 'give the answer of /api/v1/query_range to the query nv_inference_request_success';
+
+/**
+ * The counters on pages that were scraped one after the other, by model and version. Each page is of the time in its samples, else of when
+ * its file was last written. Errors: INPUT_INVALID.
+ */
+export async function scrapedCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
+  const series = new Map<string, { readonly name: string; readonly readings: Map<number, number> }>();
+  for (const path of paths) {
+    const writtenMs = (await stat(path)).mtimeMs;
+    for (const { name, labels, value, atMs = writtenMs } of parsePrometheus(await textOf(path))) {
+      if (!COUNTERS.has(name)) continue;
+      const key = `${name} ${JSON.stringify(Object.entries(labels).sort())}`;
+      const own = series.get(key) ?? { name: nameOf(labels), readings: new Map<number, number>() };
+      own.readings.set(atMs / MS_PER_S, value);
+      series.set(key, own);
+    }
+  }
+  return [...series.values()].map(({ name, readings }) => ({
+    name,
+    readings: [...readings].sort(([one], [other]) => one - other).map(([second, count]) => ({ second, count })),
+  }));
+}
+
+const nameOf = (labels: Readonly<Record<string, string>>): string => labels.model ?? 'default';
+
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw invalid(path, messageOf(error), 'give the path of a file');
+  });
+}
+
+const invalid = (path: string, why: string, hint: string): TrituneError =>
+  new TrituneError('INPUT_INVALID', `cannot read ${path}: ${why}`, hint);

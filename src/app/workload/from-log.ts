@@ -1,0 +1,56 @@
+import { createReadStream } from 'node:fs';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { NS_PER_US } from '../../base/units.ts';
+import { type CounterSeries, workloadOfCounters } from '../../workload/log/counters.ts';
+import { type LogRule, LogTally, type RecordedWorkload } from '../../workload/log/log-tally.ts';
+import { readLog } from '../../workload/log/read-log.ts';
+import { readTraceFiles } from '../study/read-traces.ts';
+import { rangeCounters, scrapedCounters } from './counter-files.ts';
+
+/** Bytes by which the form of a file is known. */
+const SNIFFED_BYTES = 2 ** 16;
+
+/**
+ * Makes the parts of a workload of a recording, whose form is found by its content: Triton's trace files, Prometheus' counters of requests
+ * as an answer to a range query or as scrapes, or a log of requests. Errors: INPUT_INVALID; UNSUPPORTED for traces of another form.
+ */
+export async function recordedWorkload(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
+  const start = await startOf(paths[0] as string);
+  if (/^\s*\{/.test(start) && /"resultType"\s*:/.test(start)) return ofCounters(await rangeCounters(paths), rule);
+  if (/^(?:# (?:HELP|TYPE) )?nv_inference_request_success[\s{]/m.test(start)) {
+    return ofCounters(await scrapedCounters(paths), rule);
+  }
+  if (/^\s*\[/.test(start) && /"(?:timestamps|model_version|parent_id)"\s*:/.test(start)) return ofTraces(paths, rule);
+  return readLog(paths, rule);
+}
+
+function ofCounters(series: readonly CounterSeries[], { match }: LogRule): RecordedWorkload {
+  const matching = series.filter(({ name }) => match?.test(name) ?? true);
+  if (matching.length > 0) return workloadOfCounters(matching);
+  throw new TrituneError(
+    'INPUT_INVALID',
+    'there is no counter of requests in it',
+    'give nv_inference_request_success of one or more models, or another --match',
+  );
+}
+
+/** Requests of clients; what an ensemble asked of its models comes of itself when it is asked again. */
+async function ofTraces(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
+  const { requests } = await readTraceFiles(paths);
+  const tally = new LogTally(rule, 'trace of Triton');
+  for (const { parentId, startUs, models } of requests) {
+    if (parentId !== null) continue;
+    tally.add({ timeNs: startUs * NS_PER_US, model: models[0] as string, target: null });
+  }
+  return tally.workload(paths[0] as string);
+}
+
+async function startOf(path: string): Promise<string> {
+  let start = '';
+  try {
+    for await (const piece of createReadStream(path, { encoding: 'utf8', end: SNIFFED_BYTES - 1 })) start += piece;
+  } catch (error) {
+    throw new TrituneError('INPUT_INVALID', `cannot read ${path}: ${messageOf(error)}`, 'give the path of a file');
+  }
+  return start;
+}

@@ -1,0 +1,58 @@
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, extname, join, relative, resolve } from 'node:path';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { printWorkload, traceText } from '../../workload/file/print.ts';
+import type { Workload } from '../../workload/workload.ts';
+
+export interface SaveRule {
+  /** Where the file goes; its traces go beside it. */
+  readonly path: string;
+  /** What the file says of itself, in one or more lines. */
+  readonly comment: string;
+  /** Writes over files that are there. */
+  readonly force: boolean;
+}
+
+/**
+ * Writes a workload and its traces; every file is whole before it takes its name. Returns their paths, the workload's first. Errors:
+ * OUTPUT_EXISTS for a file that is there already, OUTPUT_UNWRITABLE.
+ */
+export async function saveWorkload(workload: Workload, { path, comment, force }: SaveRule): Promise<readonly string[]> {
+  const folder = dirname(resolve(path));
+  const stem = basename(path, extname(path));
+  const ofTraces = workload.phases.filter(({ arrivals }) => arrivals.process === 'trace').length;
+  const traceName = (phase: number): string => `${stem}${ofTraces > 1 ? `-${phase}` : ''}.csv`;
+  const { yaml, traces } = printWorkload(workload, comment, traceName, (file) => relative(folder, file));
+  const files = [
+    ...traces.map(({ name, arrivals }) => ({ path: join(folder, name), text: traceText(arrivals, workload.classes) })),
+    { path: resolve(path), text: [yaml] },
+  ];
+  if (!force) for (const file of files) await refuseExisting(file.path);
+  await writing(path, mkdir(folder, { recursive: true }));
+  for (const file of files) await writing(file.path, write(file.path, file.text));
+  return files.map((file) => file.path).reverse();
+}
+
+async function refuseExisting(path: string): Promise<void> {
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new TrituneError('OUTPUT_EXISTS', `${path} is there already`, 'add --force to write over it');
+}
+
+async function write(path: string, pieces: Iterable<string>): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    await writeFile(part, pieces);
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+const writing = <T>(path: string, work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another --output');
+  });

@@ -1,0 +1,23 @@
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { figuresOf, type PlanFigures } from '../../workload/figures.ts';
+import { meanRateOf, type PlanOptions, planOf } from '../../workload/plan/plan-of.ts';
+import { durationOf, type Workload } from '../../workload/workload.ts';
+
+/** A workload as it is looked at. */
+export interface ShownWorkload {
+  readonly workload: Workload;
+  readonly plan: ArrivalPlan;
+  readonly figures: PlanFigures;
+  /** Seconds of the workload as it is written; the plan may be shorter. */
+  readonly naturalS: number;
+}
+
+/** Longer plans say no more on a screen, and take more time. */
+const MOST_SHOWN = 5_000_000;
+
+/** Compiles a workload to be looked at; one with very many requests is shortened, with its rates as they are. Errors: INPUT_INVALID. */
+export function shownWorkload(workload: Workload, options: PlanOptions): ShownWorkload {
+  const mostSeconds = MOST_SHOWN / (options.meanPerSecond ?? meanRateOf(workload));
+  const plan = planOf(workload, { ...options, mostSeconds: Math.min(options.mostSeconds ?? mostSeconds, mostSeconds) });
+  return { workload, plan, figures: figuresOf(plan), naturalS: durationOf(workload) };
+}

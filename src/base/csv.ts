@@ -1,0 +1,42 @@
+/** The rows of a CSV text (RFC 4180) by the names of its first line; empty lines are left out. */
+export function csvRows(text: string): Record<string, string>[] {
+  const [header = [], ...rows] = cellsOf(text).filter((cells) => cells.some((cell) => cell !== ''));
+  return rows.map((cells) =>
+    Object.fromEntries(header.map((name, index) => [name.trim(), (cells[index] ?? '').trim()])),
+  );
+}
+
+/** The cells of one line, without the blanks around them. */
+export function csvCells(line: string): readonly string[] {
+  const cells = line.includes('"') ? (cellsOf(line)[0] as string[]) : line.split(',');
+  return cells.map((cell) => cell.trim());
+}
+
+/** From one delimiter to the next: every character is looked at once, whatever is quoted or left open. */
+function cellsOf(text: string): string[][] {
+  const rows: string[][] = [[]];
+  const delimiter = /,|\r?\n|$/g;
+  for (let at = 0; ; at = delimiter.lastIndex) {
+    const { cell, end } = cellAt(text, at);
+    delimiter.lastIndex = end;
+    const [found] = delimiter.exec(text) as RegExpExecArray;
+    // Behind the closing quote nothing belongs to the cell.
+    rows.at(-1)?.push(cell ?? text.slice(at, delimiter.lastIndex - found.length));
+    if (found === '') return rows;
+    if (found !== ',') rows.push([]);
+  }
+}
+
+/** A quoted cell, and where it ends; no cell for a plain one, which ends at the next delimiter. */
+function cellAt(text: string, from: number): { readonly cell?: string; readonly end: number } {
+  if (text[from] !== '"') return { end: from };
+  const parts: string[] = [];
+  let at = from + 1;
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return { cell: [...parts, text.slice(at)].join('"'), end: text.length };
+    parts.push(text.slice(at, quote));
+    if (text[quote + 1] !== '"') return { cell: parts.join('"'), end: quote + 1 };
+    at = quote + 2;
+  }
+}

@@ -1,0 +1,168 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { messageOf, TrituneError } from './errors.ts';
+
+/** A record of a file: a line, or an element of a JSON array. */
+export interface FileRecord {
+  readonly text: string;
+  /** Of its beginning, from 1. */
+  readonly line: number;
+}
+
+/** What is wrong with a record, for a person. */
+export class BadRecord extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** A prompt of millions of tokens, and a line of any log, is far below it. */
+const MOST_RECORD_BYTES = 64 * 2 ** 20;
+const CHUNK_BYTES = 2 ** 20;
+
+const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [0x0a, 0x22, 0x5c, 0x2c];
+const [OPEN_LIST, OPEN_MAP, CLOSE_LIST, CLOSE_MAP] = [0x5b, 0x7b, 0x5d, 0x7d];
+
+/** What a reader's fault says: the line, what is wrong, and what to do. */
+export const invalidAt = (path: string, line: number, what: string, hint: string): TrituneError =>
+  new TrituneError('INPUT_INVALID', `${path}, line ${line}: ${what}`, hint);
+
+/**
+ * Reads the records of a file one after the other, however long it is: the elements of a JSON array, or the lines of any other file that
+ * are not empty, of a file compressed by gzip too. Errors: INPUT_INVALID.
+ */
+export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void, void> {
+  for await (const records of recordBatchesOf(path)) yield* records;
+}
+
+/** The same, as many at once as a piece of the file holds: for millions of short ones. */
+export async function* recordBatchesOf(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
+  let cutter: Cutter | null = null;
+  try {
+    for await (const chunk of bytesOf(path)) {
+      const bytes = chunk as Buffer;
+      cutter ??= firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
+      yield [...cutter.cut(bytes)];
+    }
+  } catch (error) {
+    if (error instanceof TrituneError) throw error;
+    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
+  }
+  if (cutter) yield [...cutter.end()];
+}
+
+/** The bytes of a file; those that it was before it was compressed where its name ends in `.gz`. */
+function bytesOf(path: string): Readable {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  if (!path.endsWith('.gz')) return file;
+  const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
+  file.on('error', (error) => inflated.destroy(error));
+  return file.pipe(inflated);
+}
+
+/** The first byte that is no white space and no byte order mark. */
+const firstSign = (bytes: Buffer): number | undefined => bytes.find((byte) => byte > 0x20 && byte < 0x80);
+
+/** Cuts a stream of bytes into records. */
+abstract class Cutter {
+  protected readonly path: string;
+  protected line = 1;
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  abstract cut(bytes: Buffer): Generator<FileRecord>;
+  /** What is left at the end of the file. */
+  abstract end(): Iterable<FileRecord>;
+
+  protected keep(part: Buffer): void {
+    this.#bytes += part.length;
+    if (this.#bytes > MOST_RECORD_BYTES) {
+      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record a line');
+    }
+    this.#parts.push(part);
+  }
+
+  /** Returns what was kept, as text, and forgets it. */
+  protected take(): string {
+    const text = Buffer.concat(this.#parts.splice(0)).toString('utf8');
+    this.#bytes = 0;
+    return text;
+  }
+}
+
+class LineCutter extends Cutter {
+  *cut(bytes: Buffer): Generator<FileRecord> {
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+      this.keep(bytes.subarray(start, end));
+      yield* this.end();
+      this.line++;
+      start = end + 1;
+    }
+    this.keep(bytes.subarray(start));
+  }
+
+  *end(): Generator<FileRecord> {
+    const text = this.take()
+      .replace(/^\ufeff/, '')
+      .trim();
+    if (text !== '') yield { text, line: this.line };
+  }
+}
+
+/** Knows of JSON only where texts, maps and lists begin and end; what is in an element is parsed by whoever reads it. */
+class ElementCutter extends Cutter {
+  #depth = 0;
+  #isInText = false;
+  #isEscaped = false;
+  #line = 1;
+
+  *cut(bytes: Buffer): Generator<FileRecord> {
+    let start = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] as number;
+      if (byte === NEWLINE) this.#line++;
+      if (this.#isInText) this.#readText(byte);
+      else if (byte === QUOTE) this.#isInText = true;
+      else if (byte === OPEN_LIST || byte === OPEN_MAP) {
+        this.#depth++;
+        if (this.#depth === 1) start = at + 1;
+      } else if (byte === CLOSE_LIST || byte === CLOSE_MAP || byte === COMMA) {
+        if (byte !== COMMA) this.#depth--;
+        const isOver = byte === COMMA ? this.#depth === 1 : byte === CLOSE_LIST && this.#depth === 0;
+        if (!isOver) continue;
+        this.keep(bytes.subarray(start, at));
+        yield* this.#taken();
+        start = at + 1;
+      }
+    }
+    if (this.#depth > 0) this.keep(bytes.subarray(start));
+  }
+
+  end(): readonly FileRecord[] {
+    if (this.#depth === 0) return [];
+    throw invalidAt(this.path, this.#line, 'the list does not end', 'see whether the file is whole');
+  }
+
+  #readText(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === BACKSLASH) this.#isEscaped = true;
+    else if (byte === QUOTE) this.#isInText = false;
+  }
+
+  *#taken(): Generator<FileRecord> {
+    const kept = this.take();
+    const text = kept.trim();
+    const blank = kept.slice(0, kept.length - kept.trimStart().length);
+    if (text !== '') yield { text, line: this.line + (blank.match(/\n/g)?.length ?? 0) };
+    this.line = this.#line;
+  }
+}

@@ -1,0 +1,153 @@
+import { Decoder, Encoder, ExtensionCodec } from '@msgpack/msgpack';
+import { internalError, messageOf, TrituneError } from '../../base/errors.ts';
+
+/** A message has fewer levels of arrays and maps in each other. */
+const MOST_LEVELS = 24;
+
+/** Types of what MessagePack has no form of its own for. */
+const MAP = 1;
+/** Rows of numbers by their kind, little-endian. */
+const rows = [
+  { type: 2, of: Uint16Array, put: 'setUint16', get: 'getUint16' },
+  { type: 3, of: Uint32Array, put: 'setUint32', get: 'getUint32' },
+  { type: 4, of: Float64Array, put: 'setFloat64', get: 'getFloat64' },
+] as const;
+
+const extensionCodec = new ExtensionCodec();
+const codec = { extensionCodec, ignoreUndefined: true };
+const decoder = new Decoder({ extensionCodec });
+
+for (const row of rows) {
+  extensionCodec.register({
+    type: row.type,
+    encode: (value) => (value instanceof row.of ? littleEndian(value, row) : null),
+    decode: (bytes) => rowOf(bytes, row),
+  });
+}
+extensionCodec.register({
+  type: MAP,
+  encode: (value) => {
+    // The library would send any other view as mere bytes.
+    if (ArrayBuffer.isView(value) && !(value instanceof Uint8Array) && !rows.some(({ of }) => value instanceof of))
+      throw internalError(`rows of ${value.constructor.name} have no form here`);
+    return value instanceof Map ? encodeMessage([...value]) : null;
+  },
+  decode: (bytes) => mapOf(bytes),
+});
+
+/**
+ * Returns the bytes of plain data: numbers, texts, arrays, objects, bytes, rows of numbers and `Map` (MessagePack, with extension types for the
+ * last two). Fields that are undefined are left out.
+ */
+export const encodeMessage = (value: unknown): Uint8Array => new Encoder(codec).encode(value);
+
+/**
+ * Returns the data of bytes that nobody vouches for; binary values are views of them. Never takes more memory than in proportion to them.
+ * Errors: AGENT_FAILED.
+ */
+export function decodeMessage(bytes: Uint8Array): unknown {
+  checkShape(bytes);
+  try {
+    return decoder.decode(bytes);
+  } catch (error) {
+    throw malformed(messageOf(error));
+  }
+}
+
+/**
+ * Checks that containers are as long as they say and not too deep in each other. The decoder takes memory for what the head of an array
+ * promises, so a row of heads in each other would cost far more than its bytes.
+ */
+function checkShape(bytes: Uint8Array): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** Values that are still to come, of each container that is open. */
+  const open = [1];
+  let at = 0;
+  while (open.length > 0) {
+    const left = (open.at(-1) as number) - 1;
+    if (left < 0) {
+      open.pop();
+      continue;
+    }
+    open[open.length - 1] = left;
+    if (at >= bytes.length) throw malformed('it ends too early');
+    const { headBytes, bodyBytes, values } = headAt(view, at);
+    at += headBytes + bodyBytes;
+    if (at + values > bytes.length) throw malformed('it ends too early');
+    if (values > 0) open.push(values);
+    if (open.length > MOST_LEVELS) throw malformed('its parts are too deep in each other');
+  }
+  if (at !== bytes.length) throw malformed('more comes after its end');
+}
+
+interface Head {
+  readonly headBytes: number;
+  /** Bytes of the value that follow its head. */
+  readonly bodyBytes: number;
+  /** Values that follow, for arrays and maps. */
+  readonly values: number;
+}
+
+const scalar = (bodyBytes: number): Head => ({ headBytes: 1, bodyBytes, values: 0 });
+
+/** Bytes after the heads 0xc0 to 0xdf of fixed sizes; null for those with a length. https://github.com/msgpack/msgpack/blob/master/spec.md */
+const sizes: readonly (number | null)[] = [
+  ...[0, null, 0, 0, null, null, null, null, null, null, 4, 8],
+  ...[1, 2, 4, 8, 1, 2, 4, 8],
+  ...[2, 3, 5, 9, 17],
+  ...[null, null, null, null, null, null, null],
+];
+
+function headAt(view: DataView, at: number): Head {
+  const type = view.getUint8(at);
+  if (type < 0x80 || type >= 0xe0) return scalar(0);
+  if (type < 0x90) return { headBytes: 1, bodyBytes: 0, values: 2 * (type & 0x0f) };
+  if (type < 0xa0) return { headBytes: 1, bodyBytes: 0, values: type & 0x0f };
+  if (type < 0xc0) return scalar(type & 0x1f);
+  const size = sizes[type - 0xc0] ?? null;
+  if (size !== null) return scalar(size);
+  const lengthBytes = lengthBytesOf(type);
+  if (at + 1 + lengthBytes > view.byteLength) throw malformed('it ends too early');
+  const length =
+    lengthBytes === 1 ? view.getUint8(at + 1) : lengthBytes === 2 ? view.getUint16(at + 1) : view.getUint32(at + 1);
+  const headBytes = 1 + lengthBytes;
+  if (type >= 0xde) return { headBytes, bodyBytes: 0, values: 2 * length };
+  if (type >= 0xdc) return { headBytes, bodyBytes: 0, values: length };
+  // Extensions have a byte more, with their type.
+  return { headBytes, bodyBytes: length + (type >= 0xc7 && type <= 0xc9 ? 1 : 0), values: 0 };
+}
+
+function lengthBytesOf(type: number): 1 | 2 | 4 {
+  if (type === 0xc4 || type === 0xc7 || type === 0xd9) return 1;
+  if (type === 0xc5 || type === 0xc8 || type === 0xda || type === 0xdc || type === 0xde) return 2;
+  if (type === 0xc6 || type === 0xc9 || type === 0xdb || type === 0xdd || type === 0xdf) return 4;
+  throw malformed('it has a type that there is none of');
+}
+
+type Row = (typeof rows)[number];
+
+function littleEndian(values: Uint16Array | Uint32Array | Float64Array, { of, put }: Row): Uint8Array {
+  const view = new DataView(new ArrayBuffer(values.byteLength));
+  for (let index = 0; index < values.length; index++)
+    view[put](of.BYTES_PER_ELEMENT * index, values[index] as number, true);
+  return new Uint8Array(view.buffer);
+}
+
+function rowOf(bytes: Uint8Array, { of, get }: Row): InstanceType<Row['of']> {
+  if (bytes.length % of.BYTES_PER_ELEMENT !== 0) throw malformed('a row of numbers has bytes left over');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const values = new of(bytes.length / of.BYTES_PER_ELEMENT);
+  for (let index = 0; index < values.length; index++) values[index] = view[get](of.BYTES_PER_ELEMENT * index, true);
+  return values;
+}
+
+function mapOf(bytes: Uint8Array): Map<unknown, unknown> {
+  checkShape(bytes);
+  const entries = new Decoder().decode(bytes);
+  if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry) && entry.length === 2))
+    throw malformed('a map is no row of pairs');
+  return new Map(entries as [unknown, unknown][]);
+}
+
+const malformed = (why: string): TrituneError =>
+  new TrituneError('AGENT_FAILED', `a message cannot be read: ${why}`, 'see that a tritune agent is at this address');

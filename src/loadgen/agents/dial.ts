@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { WebSocket } from 'ws';
+import { realClock } from '../../base/clock.ts';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { nsToMs } from '../../base/units.ts';
+import { secureOptions, type TlsOptions, tlsTroubleOf } from '../../triton/wire/tls.ts';
+import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, MOST_MESSAGE_BYTES, PROTOCOL_HEADER } from './protocol.ts';
+
+/** How agents are reached. */
+export interface AgentAccess {
+  readonly token: string;
+  /** Without it everything goes in plaintext. */
+  readonly tls?: TlsOptions | undefined;
+  /** The uncertainty of an agent's clock from which on it cannot be used. */
+  readonly clockLimitNs: number;
+}
+
+/** An agent lets one controller in at a time, and knows all connections of this process by its name. */
+const controller = randomUUID();
+const HANDSHAKE_LIMIT_MS = 5000;
+const RETRY_EVERY_MS = 250;
+
+/**
+ * Connects to the agent at HOST:PORT, again and again for `patienceMs` while it is not there or has another controller. `onOpen` gets the
+ * connection before anything can have come on it. Errors: AGENT_FAILED.
+ */
+export async function dial(
+  address: string,
+  access: AgentAccess,
+  { patienceMs, isWanted }: { readonly patienceMs: number; readonly isWanted: () => boolean },
+  onOpen: (socket: WebSocket) => void,
+): Promise<void> {
+  const startNs = realClock.nowNs();
+  for (;;) {
+    try {
+      return await dialOnce(address, access, onOpen);
+    } catch (error) {
+      const isLate = nsToMs(realClock.nowNs() - startNs) >= patienceMs;
+      if (!(error instanceof NotNow) || isLate || !isWanted()) throw faultOf(address, error);
+      await realClock.sleep(RETRY_EVERY_MS);
+    }
+  }
+}
+
+/** What may be otherwise in a moment. */
+class NotNow extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+function dialOnce(address: string, { token, tls }: AgentAccess, onOpen: (socket: WebSocket) => void): Promise<void> {
+  const socket = new WebSocket(`${tls ? 'wss' : 'ws'}://${address}${AGENT_PATH}`, {
+    ...(tls && secureOptions(tls, ['http/1.1'])),
+    handshakeTimeout: HANDSHAKE_LIMIT_MS,
+    maxPayload: MOST_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    followRedirects: false,
+    headers: {
+      authorization: `Bearer ${token}`,
+      [PROTOCOL_HEADER]: String(AGENT_PROTOCOL),
+      [CONTROLLER_HEADER]: controller,
+    },
+  });
+  return new Promise((resolve, reject) => {
+    socket.once('open', () => {
+      onOpen(socket);
+      resolve();
+    });
+    socket.once('unexpected-response', (request, { statusCode = 0 }) => {
+      request.destroy();
+      reject(refusalOf(statusCode));
+    });
+    socket.on('error', (error) => reject(troubleOf(error)));
+  });
+}
+
+const WHERE = 'see whether `tritune fleet agent` runs there, and that its port is open to this machine';
+
+function refusalOf(status: number): Error {
+  if (status === 409)
+    return new NotNow('another controller uses it', 'wait until that run has ended, or use other agents');
+  if (status === 401)
+    return fault('it does not know the token', 'give the token that it was started with (--agent-token-file)');
+  if (status === 426)
+    return fault('it speaks another form of the protocol', 'install the same version of tritune on both machines');
+  return fault(`it answered with status ${status}`, 'see that a tritune agent is at this address, and no proxy');
+}
+
+function troubleOf(error: Error): Error {
+  const trouble = tlsTroubleOf(error);
+  if (trouble) {
+    const about = trouble.message.replaceAll("the server's", "the agent's").replace('the server', 'the agent');
+    return fault(about, trouble.hint.replaceAll('--tls', '--agent-tls'));
+  }
+  // With a socket that hangs up in the middle: perhaps one that speaks TLS.
+  return new NotNow(messageOf(error) || 'it cannot be reached', WHERE);
+}
+
+const fault = (message: string, hint: string): TrituneError => new TrituneError('AGENT_FAILED', message, hint);
+
+function faultOf(address: string, error: unknown): TrituneError {
+  if (error instanceof TrituneError || error instanceof NotNow)
+    return fault(`agent ${address}: ${error.message}`, error.hint);
+  return fault(`agent ${address}: ${messageOf(error)}`, WHERE);
+}

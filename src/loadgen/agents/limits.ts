@@ -1,0 +1,121 @@
+import { TrituneError } from '../../base/errors.ts';
+import { NS_PER_S } from '../../base/units.ts';
+import { addressOf } from '../transports/address.ts';
+import type { Answers, WorkerTransport } from '../workers/messages.ts';
+
+/** What an agent lets its controller do. */
+export interface AgentLimits {
+  /** Servers that it may send to; null for any. */
+  readonly targets: readonly AllowedTarget[] | null;
+  readonly threads: number;
+  readonly requestsPerSecond: number;
+  /** Of requests, with a copy for each thread. */
+  readonly memoryBytes: number;
+}
+
+/** A host, with any port or one. */
+export interface AllowedTarget {
+  readonly host: string;
+  readonly port: number | null;
+}
+
+/** No agent keeps more requests in flight: each takes memory. */
+const MOST_IN_FLIGHT = 100_000;
+/** A rate is told by what was sent in a time at least so long, … */
+const RATE_WINDOW_NS = NS_PER_S;
+/** … and random arrivals are a little uneven. */
+const RATE_SLACK = 1.2;
+
+/** Reads HOST or HOST:PORT; `*` allows any server, which null stands for. Errors: USAGE. */
+export function allowedTargets(texts: readonly string[]): readonly AllowedTarget[] | null {
+  if (texts.includes('*')) return null;
+  return texts.map((text) => {
+    const hasPort = /:\d+$/.test(text) && !/^[^[]*:[^[]*:/.test(text);
+    const { host, port } = addressOf(
+      hasPort ? text : `${text.includes(':') && !text.startsWith('[') ? `[${text}]` : text}:0`,
+    );
+    return { host: host.toLowerCase(), port: hasPort ? port : null };
+  });
+}
+
+/** HOST:PORT of where the threads would send. */
+export const targetOf = ({ options }: WorkerTransport): string => ('url' in options ? options.url : options.address);
+
+/** Errors: USAGE for a server that is not among the targets. */
+export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits): void {
+  const target = targetOf(transport);
+  const { host, port } = addressOf(target);
+  const isAllowed =
+    targets === null || targets.some((each) => each.host === host.toLowerCase() && (each.port ?? port) === port);
+  if (!isAllowed) {
+    throw refused(`it may not send to ${target}`, `start it with --allow-target ${target} if it is to`);
+  }
+}
+
+/** Errors: USAGE for more threads than there may be. */
+export function checkThreads(threads: number, { threads: most }: AgentLimits): void {
+  if (threads > most) {
+    throw refused(
+      `it has ${most} threads at most, and not ${threads}`,
+      'lower --client-threads, or raise --max-threads of the agent',
+    );
+  }
+}
+
+/** Errors: USAGE for requests that take more memory than there may be, in all. */
+export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
+  if (bytes <= memoryBytes) return;
+  throw refused(
+    `requests may take ${megabytes(memoryBytes)} of its memory, and these take ${megabytes(bytes)} with a copy for each thread`,
+    'send fewer or smaller ones, or raise --max-memory of the agent',
+  );
+}
+
+/** Returns the requests per second of a thread's part, 0 where that is not known before. Errors: USAGE for too many in flight. */
+export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'part'>): number {
+  const { mode, value } = order.level;
+  if (mode === 'request-rate') return value / part.of;
+  if (value / part.of > MOST_IN_FLIGHT) {
+    throw refused(
+      `a thread keeps ${MOST_IN_FLIGHT} requests in flight at most`,
+      'lower the concurrency, or use more agents',
+    );
+  }
+  return 0;
+}
+
+/** Errors: USAGE for more requests per second than there may be. */
+export function checkRate(perSecond: number, { requestsPerSecond: most }: AgentLimits): void {
+  if (perSecond <= most) return;
+  throw refused(
+    `it sends ${most} requests per second at most, and not ${Math.round(perSecond)}`,
+    'lower the load, use more agents, or raise --max-rate of the agent',
+  );
+}
+
+/** Counts what is sent, and looks once a second whether that was too much. */
+export class RateMeter {
+  readonly #limits: AgentLimits;
+  #startNs: number;
+  #sent = 0;
+
+  constructor(limits: AgentLimits, nowNs: number) {
+    this.#limits = limits;
+    this.#startNs = nowNs;
+  }
+
+  /** Errors: USAGE for a rate over the limit. */
+  add(sent: number, nowNs: number): void {
+    this.#sent += sent;
+    const tookNs = nowNs - this.#startNs;
+    if (tookNs < RATE_WINDOW_NS) return;
+    const perSecond = (this.#sent / tookNs) * NS_PER_S;
+    this.#startNs = nowNs;
+    this.#sent = 0;
+    if (perSecond > RATE_SLACK * this.#limits.requestsPerSecond) checkRate(perSecond, this.#limits);
+  }
+}
+
+const megabytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+
+const refused = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,82 @@
+import type { WebSocket } from 'ws';
+import { realClock, realClockZeroNs } from '../../base/clock.ts';
+import { asTrituneError, type TrituneError } from '../../base/errors.ts';
+import { trituneVersion } from '../../base/version.ts';
+import { encodeMessage } from './codec.ts';
+import { AGENT_PROTOCOL, readToAgent, SILENCE_LIMIT_MS, type ToController } from './protocol.ts';
+import { ServedSession } from './served-session.ts';
+import { SilenceWatch } from './silence-watch.ts';
+import type { AgentUsage } from './usage.ts';
+
+/** A controller that sends nothing may be busy with something else for a while. */
+const IDLE_LIMIT_MS = 120_000;
+/** What was said last is to arrive before the connection ends. */
+const GOODBYE_MS = 1000;
+
+/** One connection of the controller, from the agent's side: nothing is sent for it when it has ended, or fallen silent. */
+export class ServedConnection {
+  readonly #socket: WebSocket;
+  readonly #session: ServedSession;
+  readonly #silence: SilenceWatch;
+  readonly #onEnd: (why: string) => void;
+  #isEnded = false;
+
+  /** `onEnd` is told once why it ended. */
+  constructor(socket: WebSocket, usage: AgentUsage, cores: number, onEnd: (why: string) => void) {
+    this.#socket = socket;
+    this.#onEnd = onEnd;
+    this.#session = new ServedSession(
+      (message) => this.#say(message),
+      (error) => this.#fail(asTrituneError(error)),
+      realClock,
+      usage,
+    );
+    this.#silence = new SilenceWatch(
+      realClock,
+      () => (this.#session.isSending ? SILENCE_LIMIT_MS : IDLE_LIMIT_MS),
+      (limitMs) => this.#end(`it said nothing for ${limitMs / 1000} s`),
+    );
+    socket.on('message', (data) => this.#take(data as Buffer));
+    socket.on('close', () => this.#end('it hung up'));
+    socket.on('error', (error) => this.#end(error.message));
+    this.#say({
+      ...{ type: 'hello', protocol: AGENT_PROTOCOL, version: trituneVersion, cores },
+      wallZeroNs: realClockZeroNs,
+    });
+  }
+
+  async close(why: string): Promise<void> {
+    this.#say({ type: 'failed', code: 'AGENT_FAILED', message: why, hint: 'start it again' });
+    await this.#end(why);
+  }
+
+  #take(data: Buffer): void {
+    if (this.#isEnded) return;
+    this.#silence.heard();
+    try {
+      this.#session.take(readToAgent(data));
+    } catch (error) {
+      this.#fail(asTrituneError(error));
+    }
+  }
+
+  #say(message: ToController): void {
+    if (!this.#isEnded) this.#socket.send(encodeMessage(message), () => undefined);
+  }
+
+  #fail({ code, message, hint }: TrituneError): void {
+    this.#say({ type: 'failed', code, message, hint });
+    void this.#end(message);
+  }
+
+  async #end(why: string): Promise<void> {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#silence.stop();
+    // The threads first: whatever becomes of the connection, nothing more is sent.
+    await this.#session.close();
+    this.#socket.close();
+    setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
+    this.#onEnd(why);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../../base/clock.ts';
+import { nsToMs } from '../../base/units.ts';
+
+const LOOK_EVERY_MS = 250;
+/** A look that is so late says that this process stood still, and what it was sent meanwhile has not been read. */
+const STOOD_STILL_MS = 1000;
+
+/** Watches that the other side says something in time. */
+export class SilenceWatch {
+  readonly #clock: Clock;
+  readonly #timer: NodeJS.Timeout;
+  #heardNs: number;
+  #lookedNs: number;
+
+  /** `onSilence` is told when nothing was heard for `limitMs`, at every look from then on. */
+  constructor(clock: Clock, limitMs: () => number, onSilence: (limitMs: number) => void) {
+    this.#clock = clock;
+    this.#heardNs = clock.nowNs();
+    this.#lookedNs = this.#heardNs;
+    this.#timer = setInterval(() => {
+      const nowNs = clock.nowNs();
+      if (nsToMs(nowNs - this.#lookedNs) > STOOD_STILL_MS) this.#heardNs = nowNs;
+      this.#lookedNs = nowNs;
+      const limit = limitMs();
+      if (nsToMs(nowNs - this.#heardNs) > limit) onSilence(limit);
+    }, LOOK_EVERY_MS);
+  }
+
+  heard(): void {
+    this.#heardNs = this.#clock.nowNs();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,42 @@
+import { TrituneError } from '../base/errors.ts';
+import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
+import type { RequestSet } from './types.ts';
+
+/** The requests of one class, and its part of all. */
+export interface ClassRequests {
+  readonly name: string;
+  readonly limits?: RequestLimits | undefined;
+  readonly set: RequestSet;
+  /** In relation to the others', such as its requests in a pass of a plan. */
+  readonly share: number;
+}
+
+/** Returns the requests of all classes as one set; the classes must be of one model. Errors: UNSUPPORTED for conversations among them. */
+export function classedSet(classes: readonly [ClassRequests, ...ClassRequests[]]): RequestSet {
+  const [{ set: first }] = classes;
+  const talking = classes.find(({ set }) => set.holdsConversations);
+  if (talking) {
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `the requests of class '${talking.name}' are turns of conversations, whose order is not the plan's`,
+      'give each class single prompts, or one workload without classes',
+    );
+  }
+  const shares = classes.reduce((sum, { share }) => sum + share, 0);
+  const mean = (of: (set: RequestSet) => number): number =>
+    shares > 0
+      ? classes.reduce((sum, { set, share }) => sum + share * of(set), 0) / shares
+      : classes.reduce((sum, { set }) => sum + of(set), 0) / classes.length;
+  const isAlike = classes.every(({ set }) => set.batch === first.batch);
+  return {
+    model: first.model,
+    version: first.version,
+    batch: isAlike ? first.batch : mean(({ batch }) => batch),
+    requests: classes.flatMap(({ set }) => set.requests),
+    classes: classes.map(({ name, limits, set }) => ({
+      name,
+      requests: set.requests.length,
+      ...(limits && { limits }),
+    })),
+  };
+}

@@ -1,0 +1,84 @@
+import { TrituneError } from '../base/errors.ts';
+import type { ArrivalPlan } from '../workload/arrival-plan.ts';
+import { type Part, whole } from './pacing/part.ts';
+import { requestCycle } from './request-cycle.ts';
+import type { PreparedRequest, RequestClass, RequestSet, Transport } from './types.ts';
+
+/** Which request goes when. Turns count from 0; a turn whose request is dropped has passed. */
+export interface RequestTurns<P> {
+  readonly nextRequest: (turn: number) => P;
+  /** The class of the request of a turn, as an index of the set's; absent for sets without classes. */
+  readonly classOf?: ((turn: number) => number) | undefined;
+}
+
+/**
+ * Gives the requests of a set in their turn, each encoded once. With a plan and classes a turn takes the next request of the class that the
+ * plan has at that arrival, else the next of all. A part gives every `of`-th turn of that endless row, from number `index` on, so that all
+ * parts together send what the whole would. Errors: INPUT_INVALID for a plan of other classes.
+ */
+export function requestTurns<P extends PreparedRequest>(
+  transport: Transport<P>,
+  set: RequestSet,
+  part: Part = whole,
+  plan?: ArrivalPlan,
+): RequestTurns<P> {
+  const { classes } = set;
+  if (classes === undefined) return { nextRequest: requestCycle(transport, set, part) };
+  return plan
+    ? turnsOfPlan(transport, { ...set, classes }, part, plan)
+    : turnsInOrder(transport, { ...set, classes }, part);
+}
+
+type ClassedSet = RequestSet & { readonly classes: readonly RequestClass[] };
+
+function turnsInOrder<P extends PreparedRequest>(
+  transport: Transport<P>,
+  { requests, classes }: ClassedSet,
+  { index, of }: Part,
+): RequestTurns<P> {
+  const prepared = requests.map((request) => transport.prepare(request));
+  const classOf = Uint16Array.from(classes.flatMap((each, at) => Array.from({ length: each.requests }, () => at)));
+  const placeOf = (turn: number): number => (index + turn * of) % prepared.length;
+  return {
+    nextRequest: (turn) => prepared[placeOf(turn)] as P,
+    classOf: (turn) => classOf[placeOf(turn)] as number,
+  };
+}
+
+function turnsOfPlan<P extends PreparedRequest>(
+  transport: Transport<P>,
+  { requests, classes }: ClassedSet,
+  { index, of }: Part,
+  plan: ArrivalPlan,
+): RequestTurns<P> {
+  checkClasses(classes, plan);
+  const prepared = requests.map((request) => transport.prepare(request));
+  const firsts = classes.map((_, at) => classes.slice(0, at).reduce((sum, each) => sum + each.requests, 0));
+  const { classOf } = plan;
+  const perPass = classOf.length;
+  const ofClass = classes.map(() => 0);
+  // How many of the same class are due before each in a pass: the turn of a class needs no count of what other threads send.
+  const ranks = Uint32Array.from(classOf, (each) => (ofClass[each] as number)++);
+  const arrivalOf = (turn: number): number => (index + turn * of) % perPass;
+  return {
+    nextRequest: (turn) => {
+      const arrival = arrivalOf(turn);
+      const pass = Math.floor((index + turn * of) / perPass);
+      const own = classOf[arrival] as number;
+      const turnOfClass = pass * (ofClass[own] as number) + (ranks[arrival] as number);
+      const { requests: count } = classes[own] as RequestClass;
+      return prepared[(firsts[own] as number) + (turnOfClass % count)] as P;
+    },
+    classOf: (turn) => classOf[arrivalOf(turn)] as number,
+  };
+}
+
+function checkClasses(classes: readonly RequestClass[], plan: ArrivalPlan): void {
+  const names = classes.map(({ name }) => name);
+  if (names.length === plan.classes.length && names.every((name, at) => name === plan.classes[at])) return;
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `the plan of arrivals has the classes ${plan.classes.join(', ')}, the requests those of ${names.join(', ')}`,
+    'give requests for each class of the plan, in its order',
+  );
+}

@@ -1,0 +1,62 @@
+import type { LatencySummary, Measurement } from '../../profiler/measurement.ts';
+import type { Interval } from '../../stats/interval.ts';
+
+const times = ['ttft', 'itl', 'tpot'] as const;
+const statistics = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;
+const rates = ['output-token-throughput', 'total-token-throughput', 'output-tokens-per-user'] as const;
+
+type TokenTime = (typeof times)[number];
+type Statistic = (typeof statistics)[number];
+export type TokenRate = (typeof rates)[number];
+
+/** Figures of a language model by the names of the study's metrics; a time alone is that of the budget's percentile. Milliseconds and rates per second. */
+export type TokenFigureName = TokenTime | `${TokenTime}-${Statistic}` | TokenRate;
+
+export const tokenFigureNames: readonly TokenFigureName[] = [
+  ...times,
+  ...times.flatMap((time) => statistics.map((statistic) => `${time}-${statistic}` as const)),
+  ...rates,
+];
+
+const rateNames: ReadonlySet<string> = new Set(rates);
+
+/** Tells whether more of the figure is better: it falls where steps take longer. */
+export const isTokenRate = (name: string): name is TokenRate => rateNames.has(name);
+
+/** Of a figure that is about a time: which, and which statistic of it; null for the budget's percentile. */
+export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
+  readonly time: TokenTime;
+  readonly statistic: Statistic | null;
+} {
+  const [time, statistic] = name.split('-') as [TokenTime, Statistic | undefined];
+  return { time, statistic: statistic ?? null };
+}
+
+/** What figures are read from. */
+export type TokensRead = Pick<Measurement, 'tokens'>;
+
+/** Returns a measured figure with its 95 % interval; without one where the measurement has none of it. undefined where it lacks the figure. */
+export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): Interval | undefined {
+  if (!tokens) return undefined;
+  switch (name) {
+    case 'output-token-throughput':
+      return tokens.outputTokensPerSecond;
+    case 'total-token-throughput':
+      return tokens.totalTokensPerSecond;
+    case 'output-tokens-per-user':
+      return exactly(tokens.outputTokensPerSecondPerUser);
+  }
+  const { time, statistic } = timeOf(name);
+  if (statistic === null) return tokens.budget[budgets[time]];
+  return exactly(summaryOf(tokens, time)[statistic]);
+}
+
+const budgets = { ttft: 'ttftMs', itl: 'itlMs', tpot: 'tpotMs' } as const;
+
+/** Returns the latencies of a time; TTFT as users see it, in an open loop from the time due. */
+function summaryOf(tokens: NonNullable<Measurement['tokens']>, time: TokenTime): LatencySummary {
+  if (time === 'ttft') return tokens.scheduledTtftMs ?? tokens.ttftMs;
+  return time === 'itl' ? tokens.itlMs : tokens.tpotMs;
+}
+
+const exactly = (value: number): Interval => ({ value, low: value, high: value });

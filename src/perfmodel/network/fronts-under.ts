@@ -1,0 +1,53 @@
+import type { Front } from '../../queueing/network/types.ts';
+import type { Topology } from '../../space/topology.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import { partOfPlan } from '../../workload/plan/part-of-plan.ts';
+import type { StudyWorkloads } from '../../workload/study-workloads.ts';
+import { loadsAt, type OfferedLoad, trafficUnder } from '../workloads/offered-load.ts';
+
+/** The fronts under one workload, with what arrives at each. */
+export interface FrontsUnder {
+  readonly fronts: readonly Front[];
+  readonly loads: readonly OfferedLoad[];
+}
+
+/** How the fronts' requests are simulated. */
+interface Lengths {
+  /** By front. */
+  readonly roundTripNs: ReadonlyMap<string, number>;
+  readonly samplesOf: (front: string) => number;
+  /** Of a long pass there is an excerpt of about so many, of all fronts together. */
+  readonly requests: number;
+}
+
+/** Returns the fronts under each workload at a level of the study. Each gets the classes that are for its model, and the first all that name none. */
+export const frontsUnder = (
+  studied: StudyWorkloads,
+  { fronts }: Topology,
+  level: number,
+  { roundTripNs, samplesOf, requests }: Lengths,
+): FrontsUnder[] =>
+  loadsAt(studied, level, requests).map((load) => {
+    const loads = fronts.map(({ model }, place) => partFor(load, model, place === 0));
+    return {
+      loads,
+      fronts: fronts.map(({ model, steps }, place): Front => {
+        const kind = { roundTripNs: roundTripNs.get(model) ?? 0, samplesPerRequest: samplesOf(model) };
+        return { name: model, steps, traffic: trafficUnder(loads[place] as OfferedLoad, kind) };
+      }),
+    };
+  });
+
+function partFor({ workload, plan }: OfferedLoad, model: string, isFirst: boolean): OfferedLoad {
+  const own = [...plan.classes.keys()].filter((index) => {
+    const asked = workload.models?.get(plan.classes[index] as string);
+    return asked === undefined ? isFirst : asked === model;
+  });
+  return { workload, plan: withRequest(partOfPlan(plan, own)) };
+}
+
+/** A simulation needs a request of every front: one that an excerpt has none of gets one at its start. */
+const withRequest = (plan: ArrivalPlan): ArrivalPlan =>
+  plan.arrivalsNs.length > 0
+    ? plan
+    : { ...plan, arrivalsNs: new Float64Array(1), classOf: new Uint16Array(1), classes: ['', ...plan.classes] };

@@ -1,0 +1,28 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import type { StudyWorkloads } from '../../workload/study-workloads.ts';
+import { excerptAt } from './offered-load.ts';
+
+/** Arrivals of an observation that are simulated again. */
+const MOST_ARRIVALS = 600;
+
+/** What was measured under one workload, whose name is absent where a study has only one. */
+export interface UnderOne extends Measurement {
+  readonly workload?: string;
+}
+
+/** Returns what a measurement says of each workload: itself where it does not tell them apart. */
+export const underEach = (measurement: Measurement): readonly UnderOne[] => measurement.workloads ?? [measurement];
+
+/** Returns what arrived during a measurement under one workload, or an excerpt; undefined without workloads. */
+export function arrivalsIn(studied: StudyWorkloads | undefined, measurement: UnderOne): ArrivalPlan | undefined {
+  const { mode, value } = measurement.level;
+  const under = studied && mode === 'request-rate' ? studyOf(studied, measurement) : undefined;
+  return under && excerptAt(under.workloads[0], value, MOST_ARRIVALS);
+}
+
+/** Returns a study of the one workload that a measurement was under, whose level is that workload's own rate; undefined for an unknown one. */
+export function studyOf({ rule, workloads }: StudyWorkloads, { workload: name }: UnderOne): StudyWorkloads | undefined {
+  const own = name === undefined ? workloads[0] : workloads.find((each) => each.name === name);
+  return own && { rule, workloads: [{ ...own, perLevel: 1 }] };
+}

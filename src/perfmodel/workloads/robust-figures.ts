@@ -1,0 +1,108 @@
+import { NS_PER_S } from '../../base/units.ts';
+import type { ClientFigures } from '../../queueing/tally.ts';
+import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
+import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
+import {
+  type FigureOptions,
+  figuresOf,
+  type Simulated,
+  type SimulatedFigures,
+  type SimulatedRun,
+} from '../simulated.ts';
+import { leastGoodput } from './goodput.ts';
+import type { OfferedLoad } from './offered-load.ts';
+
+/**
+ * Returns the figures of a pass of the load. A pass lasts as long as its plan says, and longer where requests are still answered after its end: rates are
+ * over that time.
+ */
+export function figuresUnder(
+  { workload: { limitsNs }, plan: { durationNs } }: OfferedLoad,
+  found: ClientFigures,
+  samplesPerRequest: number,
+  options: FigureOptions,
+): SimulatedFigures {
+  const figures = figuresOf(found, samplesPerRequest, options);
+  const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
+  return {
+    ...figures,
+    throughput: (found.requests * samplesPerRequest) / spanS,
+    ...(figures.goodput !== undefined && {
+      goodput: (figures.goodput * found.requests) / found.requestsPerSecond / spanS,
+    }),
+    ...(limitsNs && { goodput: Math.max(leastGoodput(found.requests / spanS), found.goodRequests / spanS) }),
+  };
+}
+
+/** Returns one run for all workloads: figures by the rule, batches and uncertainty in the mean over the workloads' weights. */
+export function robustRun(studied: StudyWorkloads, runs: readonly SimulatedRun[]): SimulatedRun {
+  const { rule, workloads } = studied;
+  const parts = runs.map((run, index) => ({ ...(workloads[index] as StudyWorkload), figures: run.predicted }));
+  return {
+    predicted: robustFigures(rule, parts),
+    meanBatch: meanOver(studied, runs, ({ meanBatch }) => meanBatch),
+    largestBatch: Math.max(...runs.map(({ largestBatch }) => largestBatch)),
+    uncertainty: meanOver(studied, runs, ({ uncertainty }) => uncertainty),
+  };
+}
+
+/** Returns the mean of a figure of one run for each workload, by the workloads' weights. */
+export const meanOver = <R>({ workloads }: StudyWorkloads, runs: readonly R[], of: (run: R) => number): number =>
+  robustFigure(
+    { kind: 'mean' },
+    'lower',
+    runs.map((run, index) => ({ value: of(run), weight: (workloads[index] as StudyWorkload).weight })),
+  );
+
+/** Figures under one workload. */
+interface FiguresUnder {
+  readonly weight: number;
+  /** Its requests per second over the level of the study. */
+  readonly perLevel: number;
+  readonly figures: Simulated;
+}
+
+/** Returns one figure of each name for all workloads. Rates are in relation to what each workload asks for, as those of measurements are. */
+function robustFigures(rule: RobustRule, parts: readonly FiguresUnder[]): Simulated {
+  const fronts = parts[0]?.figures.fronts;
+  return {
+    ...robustOf(rule, parts),
+    ...(fronts && {
+      fronts: new Map(
+        [...fronts.keys()].map((front) => [
+          front,
+          robustOf(
+            rule,
+            parts.map((part) => ({ ...part, figures: part.figures.fronts?.get(front) as SimulatedFigures })),
+          ),
+        ]),
+      ),
+    }),
+  };
+}
+
+function robustOf(rule: RobustRule, parts: readonly FiguresUnder[]): SimulatedFigures {
+  const time = (of: (figures: SimulatedFigures) => number): number =>
+    robustFigure(
+      rule,
+      'lower',
+      parts.map(({ figures, weight }) => ({ value: of(figures), weight })),
+    );
+  const rate = (of: (figures: SimulatedFigures) => number): number =>
+    robustFigure(
+      rule,
+      'higher',
+      parts.map(({ figures, weight, perLevel }) => ({ value: of(figures) / perLevel, weight })),
+    );
+  const hasGoodput = parts.every(({ figures }) => figures.goodput !== undefined);
+  return {
+    throughput: rate(({ throughput }) => throughput),
+    ...(hasGoodput && { goodput: rate(({ goodput = 0 }) => goodput) }),
+    latency: time(({ latency }) => latency),
+    'latency-avg': time((figures) => figures['latency-avg']),
+    'latency-p50': time((figures) => figures['latency-p50']),
+    'latency-p90': time((figures) => figures['latency-p90']),
+    'latency-p95': time((figures) => figures['latency-p95']),
+    'latency-p99': time((figures) => figures['latency-p99']),
+  };
+}

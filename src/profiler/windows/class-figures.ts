@@ -1,0 +1,56 @@
+import { allClasses, type ClassTally } from '../../loadgen/class-tally.ts';
+import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { quantileInterval } from '../../stats/quantile-interval.ts';
+import { latencySummary } from '../latency-summary.ts';
+import type { LevelOptions } from '../level-options.ts';
+import type { ClassFigures, Measurement } from '../measurement.ts';
+import { inMs, partRateOf } from './figures.ts';
+import type { WindowsOutcome } from './outcome.ts';
+
+type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
+type Counted = Pick<WindowsOutcome, 'batches'>;
+
+/** Returns the requests per second that met all limits of their class; undefined where there are no limits. */
+export function goodRateOf({ batches }: Counted, options: ClassesAsked): Interval | undefined {
+  if (batches.every(({ good }) => good === undefined)) return undefined;
+  return partRateOf(batches, ({ good = 0 }) => good, options);
+}
+
+/**
+ * Returns the figures of each request class; undefined where there are no classes. Dropped requests count as failed. The rates of the classes add
+ * up to that of all requests, since each is a part of what was due.
+ */
+export function classFiguresOf(
+  { batches }: Counted,
+  options: ClassesAsked,
+  tally: Pick<SendTally, 'droppedOf'> | null,
+): readonly ClassFigures[] | undefined {
+  const all = allClasses(batches);
+  const { classes } = options.requests;
+  if (all === undefined || classes === undefined) return undefined;
+  return all.map(({ failed, latencies }, index) => {
+    const ofBatch = (batch: (typeof batches)[number]): ClassTally | undefined => batch.classes?.[index];
+    const { name, limits = options.limits } = classes[index] as (typeof classes)[number];
+    const histograms = batches.flatMap((batch) => ofBatch(batch)?.latencies ?? []);
+    const dropped = tally?.droppedOf[index] ?? 0;
+    return {
+      name,
+      requests: latencies.count + failed,
+      failures: failed + dropped,
+      throughput: partRateOf(batches, (batch) => ofBatch(batch)?.latencies.count ?? 0, options),
+      ...(limits && { goodput: partRateOf(batches, (batch) => ofBatch(batch)?.good ?? 0, options) }),
+      latencyMs: latencySummary(latencies),
+      ...(latencies.count > 0 && {
+        budgetLatencyMs: {
+          percentile: options.percentile,
+          ...inMs(quantileInterval(histograms, latencies, options.percentile / 100)),
+        },
+      }),
+    };
+  });
+}
+
+/** Returns a measurement's goodput, wherever it is: earlier versions had it among the tokens alone. */
+export const goodputOf = ({ goodput, tokens }: Pick<Measurement, 'goodput' | 'tokens'>): Interval | undefined =>
+  goodput ?? tokens?.goodput;

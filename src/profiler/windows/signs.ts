@@ -1,0 +1,48 @@
+import { isPrecise } from '../../stats/precision.ts';
+import { defaultPrecision, type LevelOptions } from '../level-options.ts';
+import type { WindowProgress } from '../measurement.ts';
+import type { WindowedFigures } from './figures.ts';
+import type { WindowLog } from './log.ts';
+
+/** A budget that is missed by this factor at the least is so at the first look. */
+const FAR_MISS = 1.25;
+
+export const progressOf = (
+  log: WindowLog,
+  figures: WindowedFigures,
+  { requests, percentile }: LevelOptions,
+): WindowProgress => ({
+  phase: 'window',
+  window: figures.windows,
+  throughput: figures.rate.value * requests.batch,
+  latencyMs: figures.percentileMs.value,
+  own: log.own(percentile),
+});
+
+export const noSigns: Signs = { isStable: false, isMet: false, isMissed: false };
+
+/** The verdict of the figures so far. */
+export interface Signs {
+  /** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
+  readonly isStable: boolean;
+  readonly isMet: boolean;
+  readonly isMissed: boolean;
+}
+
+export function signsOf(
+  { rate, percentileMs }: WindowedFigures,
+  { precision = defaultPrecision, budgetMs }: LevelOptions,
+): Signs {
+  const isRatePrecise = isPrecise(rate, precision);
+  return {
+    isStable: isRatePrecise && (budgetMs === undefined || isPrecise(percentileMs, precision)),
+    isMet: isRatePrecise && budgetMs !== undefined && percentileMs.high < budgetMs * (1 - precision),
+    isMissed: budgetMs !== undefined && percentileMs.low > budgetMs * (1 + precision),
+  };
+}
+
+/** Tells whether the budget is missed by far. */
+export const isFarAbove = (
+  { percentileMs }: Pick<WindowedFigures, 'percentileMs'>,
+  { budgetMs }: Pick<LevelOptions, 'budgetMs'>,
+): boolean => budgetMs !== undefined && percentileMs.low > FAR_MISS * budgetMs;

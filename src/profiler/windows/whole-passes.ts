@@ -1,0 +1,120 @@
+import { msToNs } from '../../base/units.ts';
+import type { Batch } from '../../loadgen/recorder.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import type { LevelOptions, WindowRule } from '../level-options.ts';
+import type { Traffic } from '../traffic.ts';
+import type { Warmth } from '../warm-up.ts';
+import { WindowLog } from './log.ts';
+import type { OnWindow, WindowsOutcome } from './outcome.ts';
+import { isFarAbove, progressOf } from './signs.ts';
+import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
+
+/** Where nobody says how many passes are counted: as many as last so long. Three windows of the rule of intervals are no longer. */
+const LEAST_MS = 5000;
+/** Batches in all, at least; their spread gives the confidence intervals. */
+const LEAST_BATCHES = 20;
+/** After a load a server gets faster for up to so long (`settled.ts`). */
+const SETTLING_MS = 2500;
+/** A stalled server has the last word when it has been silent for so long at the end of the passes. */
+const PATIENCE_MS = 10_000;
+
+/** The ends of batches that several threads made together are exact to a share of a slice. */
+const ROUNDING = 0.01;
+
+/** A plan, and what its passes are counted by. */
+export interface PassesAsked {
+  readonly plan: ArrivalPlan;
+  /** Absent: as many as last at least five seconds. */
+  readonly passes: number | undefined;
+  readonly warmth: Warmth;
+  readonly rule: WindowRule;
+}
+
+/** How passes are divided into batches. */
+export interface PassDivision {
+  readonly passes: number;
+  /** Equal slices of one pass, each of which is a batch. */
+  readonly slices: number;
+}
+
+/** Returns how a plan is divided: into 20 batches at the least, none of which is longer than `mostNs`. */
+export function passDivision(durationNs: number, mostNs: number, asked?: number): PassDivision {
+  const passes = asked ?? Math.max(1, Math.ceil(msToNs(LEAST_MS) / durationNs));
+  return { passes, slices: Math.max(Math.ceil(LEAST_BATCHES / passes), Math.ceil(durationNs / mostNs)) };
+}
+
+/**
+ * Counts whole passes of the plan that the traffic plays, each of them a window. Counting begins anywhere in a pass and ends there in a later one:
+ * every arrival of the plan is then counted equally often. A first slice is played without being counted, after a load for as long as the server
+ * may still get faster, and once again where a batch size was executed for the first time in a pass. Ends early when nothing succeeds in a pass,
+ * too much fails, or the budget is missed by far. Passes that the load generator's own pauses have bent are played again, as often as passes are
+ * counted at most.
+ */
+export async function measurePasses(
+  traffic: Traffic,
+  options: LevelOptions,
+  { plan: { durationNs }, passes: asked, warmth, rule }: PassesAsked,
+  onWindow: OnWindow,
+): Promise<WindowsOutcome> {
+  const { clock, isFresh = false } = options;
+  const { passes, slices } = passDivision(durationNs, msToNs(rule.maxWindowMs), asked);
+  const sliceNs = durationNs / slices;
+  const originNs = clock.nowNs();
+  const leadIn = Math.max(1, Math.ceil((isFresh ? msToNs(SETTLING_MS) : 0) / sliceNs));
+  // The end of the next window, in slices after the origin; the first is wherever requests complete after the lead-in.
+  let ends = leadIn;
+  let isLeadIn = true;
+  const isWhole = (batches: readonly Batch[]): boolean => {
+    const passed = ((batches.at(-1)?.endNs ?? 0) - originNs) / sliceNs + ROUNDING;
+    if (passed < ends) return false;
+    ends = (isLeadIn ? Math.floor(passed) : ends) + slices;
+    isLeadIn = false;
+    return true;
+  };
+  const watchEveryNs = watchPeriodNs(warmth.meanGapNs ?? warmth.meanLatencyNs);
+  const batchRule = { lengthNs: sliceNs, minRequests: 1, inStepWithNs: originNs, watchEveryNs };
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole });
+  const until = (windows: number): Promise<void> => {
+    const endNs = originNs + (ends + (windows - log.windows - 1) * slices) * sliceNs;
+    return traffic.waitUntil(() => log.windows >= windows, Math.max(0, endNs + msToNs(PATIENCE_MS) - clock.nowNs()));
+  };
+  await until(1);
+  log.discard();
+  let [coldWindows, voidWindows, counted] = [0, 0, 0];
+  const most = Math.min(passes, rule.maxVoidWindows);
+  for (;;) {
+    await until(counted + 1);
+    const isFull = log.windows > counted;
+    if (!isFull) log.closeWindow();
+    if (isFull && coldWindows === 0 && (await log.isColdSince(counted))) {
+      coldWindows = log.discard();
+      counted = 0;
+      continue;
+    }
+    counted = log.windows;
+    const figures = log.figures();
+    onWindow(progressOf(log, figures, options));
+    const isMissed = isFull && isFarAbove(figures, options);
+    const isCut = !isFull || traffic.tooManyErrors || figures.succeeded === 0 || isMissed;
+    if (!isCut && counted < passes) continue;
+    const dropped =
+      !isCut && hangsOnPauses(figures, options) ? log.drop(most - voidWindows, (pass) => isVoid(pass, options)) : 0;
+    if (dropped > 0) {
+      voidWindows += dropped;
+      counted = log.windows;
+      onWindow({ phase: 'void', voidWindows });
+      continue;
+    }
+    log.markEnd();
+    traffic.stopRecording();
+    const isStable = isFull && counted >= passes;
+    return {
+      ...log.figures(),
+      // What there was to play was played.
+      stable: (isStable || isMissed) && figures.succeeded > 0,
+      budgetVerdict: isMissed ? 'missed' : null,
+      coldWindows,
+      voidWindows,
+    };
+  }
+}

@@ -1,0 +1,80 @@
+import type { ClientFigures, DeviceMetrics, GpuMetrics, Measurement } from '../measurement.ts';
+
+/** Returns what was watched beside the traffic of all workloads: means, of memory the most, and of the client what was worst. */
+export function mergedSurroundings(
+  parts: readonly Pick<Measurement, 'device' | 'client' | 'hostWorkUs' | 'requests'>[],
+): Pick<Measurement, 'device' | 'client' | 'hostWorkUs'> {
+  const hostWorkUs = meanOf(parts.map((part) => part.hostWorkUs));
+  return {
+    device: mergedDevice(parts.map(({ device }) => device)),
+    client: mergedClient(parts),
+    ...(hostWorkUs !== undefined && { hostWorkUs }),
+  };
+}
+
+function mergedDevice(devices: readonly DeviceMetrics[]): DeviceMetrics {
+  const gpus = Map.groupBy(
+    devices.flatMap((device) => device.gpus ?? []),
+    ({ uuid }) => uuid,
+  );
+  return {
+    ...means(devices, ['gpuUtilizationPercent', 'gpuPowerW', 'cpuUtilizationPercent']),
+    ...most(devices, ['gpuMemoryMiB']),
+    ...(gpus.size > 0 && {
+      gpus: [...gpus].map(
+        ([uuid, same]): GpuMetrics => ({
+          uuid,
+          ...means(same, ['utilizationPercent', 'powerW', 'clockMhz']),
+          ...most(same, ['memoryBytes', 'memoryTotalBytes']),
+        }),
+      ),
+    }),
+  };
+}
+
+function mergedClient(parts: readonly Pick<Measurement, 'client' | 'requests'>[]): ClientFigures {
+  const clients = parts.map(({ client }) => client);
+  const requests = parts.reduce((sum, part) => sum + part.requests, 0);
+  const cpuUs = parts.reduce((sum, part) => sum + part.client.cpuUsPerRequest * part.requests, 0);
+  const gc = clients.flatMap(({ gcMs }) => gcMs ?? []);
+  const bound = clients.filter((client) => client.bound);
+  const [first] = bound;
+  return {
+    cpuUsPerRequest: requests > 0 ? cpuUs / requests : 0,
+    eventLoopDelayMs: Math.max(...clients.map(({ eventLoopDelayMs }) => eventLoopDelayMs)),
+    ...(gc.length > 0 && { gcMs: gc.reduce((sum, ms) => sum + ms, 0) }),
+    ...most(clients, ['besideCpuShare', 'tailShiftMs', 'itlShiftMs']),
+    bound: bound.length > 0,
+    ...(first?.reason !== undefined && { reason: first.reason }),
+    // What does not pass under one workload does not pass.
+    ...(first && bound.every(({ starved }) => starved) && { starved: true }),
+  };
+}
+
+type Figures<K extends string> = { readonly [F in K]?: number };
+
+/** Returns the largest of each figure; without those that no part has. */
+function most<K extends string>(parts: readonly Figures<K>[], names: readonly K[]): Figures<K> {
+  return picked(names, (name) => {
+    const known = parts.flatMap((part) => part[name] ?? []);
+    return known.length > 0 ? Math.max(...known) : undefined;
+  });
+}
+
+/** Returns the mean of each figure; without those that no part has. */
+const means = <K extends string>(parts: readonly Figures<K>[], names: readonly K[]): Figures<K> =>
+  picked(names, (name) => meanOf(parts.map((part) => part[name])));
+
+function picked<K extends string>(names: readonly K[], of: (name: K) => number | undefined): Figures<K> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = of(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  ) as Figures<K>;
+}
+
+function meanOf(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : undefined;
+}

@@ -1,0 +1,48 @@
+import type { Interval } from '../../stats/interval.ts';
+import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
+
+/** A part with its weight. */
+interface Weighted<T> {
+  readonly weight: number;
+  readonly of: T;
+}
+
+/**
+ * Returns one estimate for all workloads. By a rule of order each end of the interval is what the rule makes of those ends; by the mean, what the ends
+ * are away from their values adds in quadrature, as of independent estimates. Figures that do not exist do not count.
+ */
+export function robustInterval(
+  rule: RobustRule,
+  better: 'higher' | 'lower',
+  all: readonly Weighted<Interval>[],
+): Interval {
+  const parts = all.filter(({ of }) => Number.isFinite(of.value));
+  if (parts.length === 0) return { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+  const robust = (end: (interval: Interval) => number): number =>
+    robustFigure(
+      rule,
+      better,
+      parts.map(({ weight, of }) => ({ weight, value: end(of) })),
+    );
+  const value = robust((interval) => interval.value);
+  if (rule.kind !== 'mean') return { value, low: robust(({ low }) => low), high: robust(({ high }) => high) };
+  const total = parts.reduce((sum, { weight }) => sum + weight, 0);
+  const spread = (width: (interval: Interval) => number): number =>
+    Math.hypot(...parts.map(({ weight, of }) => (weight / total) * width(of)));
+  return {
+    value,
+    low: Math.max(0, value - spread((interval) => interval.value - interval.low)),
+    high: value + spread((interval) => interval.high - interval.value),
+  };
+}
+
+/** Returns one figure for all workloads, of which fewer are better; NaN where none exists. */
+export function robustTime(rule: RobustRule, all: readonly Weighted<number>[]): number {
+  const parts = all.filter(({ of }) => Number.isFinite(of));
+  if (parts.length === 0) return Number.NaN;
+  return robustFigure(
+    rule,
+    'lower',
+    parts.map(({ weight, of }) => ({ weight, value: of })),
+  );
+}

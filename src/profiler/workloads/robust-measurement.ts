@@ -1,0 +1,81 @@
+import type { LoadLevel } from '../../loadgen/types.ts';
+import type { RobustRule } from '../../workload/robust-rule.ts';
+import type { FrontMeasurement, Measurement, WorkloadMeasurement } from '../measurement.ts';
+import { mergedSurroundings } from './merged-surroundings.ts';
+import { robustInterval, robustTime } from './robust-interval.ts';
+import { countOf, robustSeen, type SeenUnder } from './robust-seen.ts';
+
+/**
+ * Returns one measurement for all workloads of a study at one of its levels. Each figure is what the rule makes of that figure under each workload, by
+ * itself: latencies and the error rate as figures of which less is better, throughput and goodput as the share of what the workload asks for, times the
+ * level. What the server counted is added up; nothing counts as served where it was not under every workload. Needs one part at least.
+ */
+export function robustMeasurement(
+  rule: RobustRule,
+  level: LoadLevel,
+  parts: readonly WorkloadMeasurement[],
+): Measurement {
+  const under = parts.map(
+    (part): SeenUnder => ({ weight: part.weight, perLevel: part.level.value / level.value, seen: part }),
+  );
+  const windowPercentilesMs = windowRange(rule, parts);
+  const fronts = robustFronts(rule, parts);
+  return {
+    ...robustSeen(rule, level, under),
+    ...percentilesOf(rule, parts),
+    ...(windowPercentilesMs && { windowPercentilesMs }),
+    windows: Math.min(...parts.map(({ windows }) => windows)),
+    ...(parts.some(({ tooManyErrors }) => tooManyErrors) && { tooManyErrors: true as const }),
+    ...countOf(parts, 'responses'),
+    ...countOf(parts, 'sequences'),
+    ...countOf(parts, 'coldWindows'),
+    ...countOf(parts, 'voidWindows'),
+    ...foreignModels(parts),
+    ...(fronts && { fronts }),
+    ...mergedSurroundings(parts),
+    workloads: parts,
+  };
+}
+
+function percentilesOf(
+  rule: RobustRule,
+  parts: readonly WorkloadMeasurement[],
+): Pick<Measurement, 'latencyPercentilesMs'> {
+  const asked = parts[0]?.latencyPercentilesMs;
+  if (!asked) return {};
+  const figure = (name: string): number =>
+    robustTime(
+      rule,
+      parts.map(({ weight, latencyPercentilesMs }) => ({ weight, of: latencyPercentilesMs?.[name] ?? Number.NaN })),
+    );
+  return { latencyPercentilesMs: Object.fromEntries(Object.keys(asked).map((name) => [name, figure(name)])) };
+}
+
+function windowRange(rule: RobustRule, parts: readonly WorkloadMeasurement[]): Measurement['windowPercentilesMs'] {
+  const ranges = parts.flatMap(({ weight, windowPercentilesMs: range }) =>
+    range ? [{ weight, of: { value: range.high, ...range } }] : [],
+  );
+  if (ranges.length < parts.length) return undefined;
+  const { low, high } = robustInterval(rule, 'lower', ranges);
+  return { low, high };
+}
+
+function foreignModels(parts: readonly WorkloadMeasurement[]): Pick<Measurement, 'foreignByModel'> {
+  const counts = new Map<string, number>();
+  for (const { foreignByModel = {} } of parts)
+    for (const [model, count] of Object.entries(foreignByModel)) counts.set(model, (counts.get(model) ?? 0) + count);
+  return counts.size > 0 ? { foreignByModel: Object.fromEntries(counts) } : {};
+}
+
+/** Each front has its part of the level under every workload. */
+const robustFronts = (
+  rule: RobustRule,
+  [first, ...others]: readonly WorkloadMeasurement[],
+): readonly FrontMeasurement[] | undefined =>
+  first?.fronts?.map(({ model, level }) => {
+    const under = [first, ...others].flatMap(({ weight, fronts = [] }): SeenUnder[] => {
+      const seen = fronts.find((front) => front.model === model);
+      return seen ? [{ weight, perLevel: seen.level.value / level.value, seen }] : [];
+    });
+    return { model, ...robustSeen(rule, level, under) };
+  });

@@ -1,0 +1,129 @@
+import type { LoadLevel } from '../../loadgen/types.ts';
+import { type Interval, timesInterval } from '../../stats/interval.ts';
+import type { RobustRule } from '../../workload/robust-rule.ts';
+import type { FrontMeasurement, LatencySummary, OpenLoopFigures, WorkloadMeasurement } from '../measurement.ts';
+import { mergedServer } from './merged-server.ts';
+import { robustInterval, robustTime } from './robust-interval.ts';
+
+/** What is told of all requests, and of those of each front. */
+type SeenFigures = Omit<FrontMeasurement, 'model'> & Pick<WorkloadMeasurement, 'goodput'>;
+
+/** What was seen under one workload; `perLevel`: its rate over the level of the study. */
+export interface SeenUnder extends Pick<WorkloadMeasurement, 'weight'> {
+  readonly perLevel: number;
+  readonly seen: SeenFigures;
+}
+
+const NOTHING: Interval = { value: 0, low: 0, high: 0 };
+
+/** Returns what was seen under all workloads, by the rule; see `robustMeasurement`. */
+export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly SeenUnder[]): SeenFigures {
+  const times = (of: (seen: SeenFigures) => number): number =>
+    robustTime(
+      rule,
+      parts.map(({ weight, seen }) => ({ weight, of: of(seen) })),
+    );
+  const seen = parts.map((part) => part.seen);
+  const [first] = seen as [SeenFigures];
+  const servesAll = seen.every(({ throughput }) => throughput.value > 0);
+  const hasGoodput = seen.every(({ goodput }) => goodput !== undefined);
+  const durationMs = sumOf(seen, (each) => each.durationMs);
+  const openLoop = robustOpenLoop(rule, parts, durationMs);
+  return {
+    level,
+    throughput: servesAll ? robustRate(rule, parts, ({ throughput }) => throughput) : NOTHING,
+    ...(hasGoodput && { goodput: servesAll ? robustRate(rule, parts, ({ goodput = NOTHING }) => goodput) : NOTHING }),
+    latencyMs: robustSummary(rule, parts, ({ latencyMs }) => latencyMs),
+    budgetLatencyMs: {
+      percentile: first.budgetLatencyMs.percentile,
+      ...robustInterval(
+        rule,
+        'lower',
+        parts.map(({ weight, seen: { budgetLatencyMs } }) => ({ weight, of: budgetLatencyMs })),
+      ),
+    },
+    stable: seen.every(({ stable }) => stable),
+    durationMs,
+    requests: sumOf(seen, ({ requests }) => requests),
+    sendRate: overTime(seen, durationMs, ({ sendRate }) => sendRate),
+    failures: mergedFailures(seen),
+    errorRate: times(({ errorRate }) => errorRate),
+    ...mergedServer(rule, parts),
+    ...countOf(seen, 'foreignRequests'),
+    ...(openLoop && { openLoop }),
+  };
+}
+
+/** Returns a rate in relation to what each workload asks for, times the level of the study: shares are compared, not rates. */
+const robustRate = (rule: RobustRule, parts: readonly SeenUnder[], of: (seen: SeenFigures) => Interval): Interval =>
+  robustInterval(
+    rule,
+    'higher',
+    parts.map(({ weight, perLevel, seen }) => ({ weight, of: timesInterval(of(seen), 1 / perLevel) })),
+  );
+
+function robustSummary(
+  rule: RobustRule,
+  parts: readonly SeenUnder[],
+  of: (seen: SeenFigures) => LatencySummary,
+): LatencySummary {
+  const figure = (name: keyof LatencySummary): number =>
+    robustTime(
+      rule,
+      parts.map(({ weight, seen }) => ({ weight, of: of(seen)[name] })),
+    );
+  return {
+    avg: figure('avg'),
+    p50: figure('p50'),
+    p90: figure('p90'),
+    p95: figure('p95'),
+    p99: figure('p99'),
+    max: figure('max'),
+    min: figure('min'),
+    std: figure('std'),
+  };
+}
+
+function robustOpenLoop(
+  rule: RobustRule,
+  parts: readonly SeenUnder[],
+  durationMs: number,
+): OpenLoopFigures | undefined {
+  const paced = parts.flatMap(({ seen: { openLoop } }) => openLoop ?? []);
+  if (paced.length < parts.length) return undefined;
+  const seen = parts.map((part) => part.seen);
+  return {
+    scheduledLatencyMs: robustSummary(rule, parts, ({ openLoop }) => (openLoop as OpenLoopFigures).scheduledLatencyMs),
+    lateSends: sumOf(paced, ({ lateSends }) => lateSends),
+    droppedSends: sumOf(paced, ({ droppedSends }) => droppedSends),
+    sendLatenessP50Us: Math.max(...paced.map(({ sendLatenessP50Us }) => sendLatenessP50Us)),
+    achievedRate: overTime(seen, durationMs, ({ openLoop }) => openLoop?.achievedRate ?? 0),
+  };
+}
+
+function mergedFailures(seen: readonly SeenFigures[]): SeenFigures['failures'] {
+  const byKind = Map.groupBy(
+    seen.flatMap(({ failures }) => failures),
+    ({ kind }) => kind,
+  );
+  return [...byKind.values()].map((same) => ({
+    ...(same[0] as (typeof same)[number]),
+    count: sumOf(same, ({ count }) => count),
+  }));
+}
+
+/** The mean over all of the time that was counted. */
+const overTime = (seen: readonly SeenFigures[], durationMs: number, of: (each: SeenFigures) => number): number =>
+  durationMs > 0 ? sumOf(seen, (each) => of(each) * each.durationMs) / durationMs : 0;
+
+const sumOf = <T>(all: readonly T[], of: (each: T) => number): number =>
+  all.reduce((total, each) => total + of(each), 0);
+
+/** Returns the sum of a count; absent where no part has it. */
+export function countOf<K extends string>(
+  parts: readonly { readonly [F in K]?: number | undefined }[],
+  field: K,
+): { readonly [F in K]?: number } {
+  const known = parts.flatMap((each) => each[field] ?? []);
+  return known.length === 0 ? {} : ({ [field]: sumOf(known, (count) => count) } as { readonly [F in K]?: number });
+}

@@ -1,0 +1,68 @@
+import { formatFigure } from '../../base/format.ts';
+import { replicasFor } from '../../stats/replicas.ts';
+import { type CostRow, costRowsOf } from '../../study/analysis/cost-table.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeAmount } from '../../study/summary/cost-point.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
+import { type Html, html, jsonBlock, none } from '../html.ts';
+
+/**
+ * What each config costs at a rate: replicas, and the price of an hour, the cheapest marked. Without a script for the study's own rate; with one
+ * a slider moves the rate. Nothing without prices.
+ */
+export function costSection(state: StudyState): Html {
+  const { cost } = state.goal;
+  const rows = costRowsOf(state);
+  if (!cost || rows.length === 0) return none;
+  const rate = typeof cost.forRate === 'number' ? cost.forRate : Math.max(...rows.map(({ usable }) => usable));
+  const table = rows
+    .map((row) => ({ row, ...atRate(row, rate) }))
+    .toSorted((a, b) => a.cost - b.cost || a.load - b.load);
+  const block = jsonBlock('cost-rows', {
+    rate,
+    currency: cost.currency,
+    rows: rows.map(({ trial, predicted, usable, perHour }) => ({
+      ...{ trial: trial?.number ?? null, isPredicted: predicted !== null, name: nameOf({ trial, predicted }) },
+      ...{ usable: fourDigits(usable), perHour },
+    })),
+  });
+  const paid = cost.per === 'gpu' ? `each ${cost.name} that a server uses` : `each server as a whole, ${cost.name}`;
+  return html`<h2 id="cost">Cost at a rate</h2>
+<p>The servers that a rate takes, each with what it serves within the goal at most, less ${Math.round(100 * cost.headroom)} % of headroom, and sure to ${Math.round(100 * cost.chance)} % by its interval. Paid for is ${paid}, at ${describeAmount(cost.perHour, cost.currency)} an hour.</p>
+${block}
+<div id="cost-controls" class="controls" hidden></div>
+<p id="cost-words" class="words" aria-live="polite">${cheapestWords(table[0], rate, cost.currency)}</p>
+<div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>one serves, infer/s</th><th>replicas</th><th>load of each</th><th>an hour, ${cost.currency}</th><th>a million, ${cost.currency}</th></tr></thead>
+<tbody>${table.map(
+    ({ row, replicas, load, cost: hourly }, index) =>
+      html`<tr${index === 0 ? html` class="here"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure((hourly / (rate * 3600)) * 1e6)}</td></tr>\n`,
+  )}</tbody></table></div>
+<p class="soft">A million inferences at this rate, headroom and idle replicas included. Predicted configs were not measured: the queueing model expects that of them at the levels of <a href="#what-if">What if</a>, and their intervals are not counted.</p>`;
+}
+
+interface AtRate {
+  readonly replicas: number;
+  /** What the rate takes of a replica, 0 to 1. */
+  readonly load: number;
+  readonly cost: number;
+}
+
+function atRate({ usable, perHour }: CostRow, rate: number): AtRate {
+  const replicas = replicasFor(rate, usable);
+  return { replicas, load: rate / (replicas * usable), cost: replicas * perHour };
+}
+
+function cheapestWords(
+  cheapest: (AtRate & { readonly row: CostRow }) | undefined,
+  rate: number,
+  currency: string,
+): string {
+  if (!cheapest) return '';
+  const { row, replicas, cost } = cheapest;
+  return `${formatFigure(rate)} infer/s cost ${describeAmount(cost, currency)} an hour at least: ${formatFigure(replicas)} × ${nameOf(row)}.`;
+}
+
+const nameOf = ({ trial, predicted }: Pick<CostRow, 'trial' | 'predicted'>): string =>
+  trial ? `trial ${trial.number}: ${describeAssignment(trial.candidate.assignment)}` : `predicted: ${predicted ?? ''}`;
+
+const fourDigits = (value: number): number => Number(value.toPrecision(4));

@@ -1,0 +1,40 @@
+import type { Json } from '../../base/json.ts';
+import { FieldFault } from './config-fields.ts';
+
+/** The CPU in the place of a GPU's number. */
+const CPU = 'cpu';
+
+/** Returns the first so many GPUs, for `gpu_count`. Throws a FieldFault for what is no number of GPUs. */
+export function firstGpus(value: Json): Json {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
+    throw new FieldFault(`gpu_count takes whole numbers of 1 or more, not ${JSON.stringify(value)}`);
+  return Array.from({ length: value }, (_, gpu) => gpu);
+}
+
+/**
+ * Returns the instance groups for `placement`: the instances on each GPU by its number, `cpu` for those on the CPU. GPUs with as many instances are
+ * one group. Throws a FieldFault for what is no such map.
+ */
+export function instanceGroups(value: Json): Json {
+  const told = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  if (told.length === 0)
+    throw new FieldFault(`placement takes instances by GPU, such as {0: 2, 1: 2}, not ${JSON.stringify(value)}`);
+  const placed = told.map(([where, count]) => {
+    if (where !== CPU && !/^\d+$/.test(where))
+      throw new FieldFault(`placement knows GPUs by their numbers, and cpu, not '${where}'`);
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 1)
+      throw new FieldFault(`placement takes 1 instance or more on ${where}, not ${JSON.stringify(count)}`);
+    return { where, count };
+  });
+  const onGpus = Map.groupBy(
+    placed.filter(({ where }) => where !== CPU),
+    ({ count }) => count,
+  );
+  return [
+    ...[...onGpus].map(([count, own]) => ({
+      ...{ kind: 'KIND_GPU', count },
+      gpus: own.map(({ where }) => Number(where)).sort((a, b) => a - b),
+    })),
+    ...placed.filter(({ where }) => where === CPU).map(({ count }) => ({ kind: 'KIND_CPU', count })),
+  ];
+}

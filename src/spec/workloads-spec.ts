@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { isTrituneError } from '../base/errors.ts';
+import { robustRuleOf } from '../workload/robust-rule.ts';
+
+const text = z.string().min(1);
+const positive = z.number().positive();
+
+/** The workloads that a study is for, in place of an even rate. */
+export const workloadsSpec = z
+  .strictObject({
+    files: z
+      .array(text)
+      .min(1)
+      .describe('Workload files; the level of the study is the mean requests per second of the first'),
+    weights: z
+      .array(positive)
+      .optional()
+      .describe('How much each file counts among the others, in their order; all alike if not given'),
+    robust: text
+      .default('worst')
+      .check((context) => {
+        const fault = faultIn(context.value);
+        if (fault !== null) context.issues.push({ code: 'custom', message: fault, input: context.value });
+      })
+      .describe('How figures under several become one: worst, mean, or quantile:SHARE'),
+    timeScale: positive
+      .optional()
+      .describe('Durations times this, with rates as they are; if not given, passes that are longer become 30 s'),
+    holdout: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .optional()
+      .describe('The share of each trace that the search does not see: the final judges the pick by it'),
+  })
+  .refine(
+    ({ files, weights }) => weights === undefined || weights.length === files.length,
+    'there must be as many weights as files',
+  );
+
+function faultIn(text: string): string | null {
+  try {
+    robustRuleOf(text);
+    return null;
+  } catch (error) {
+    if (isTrituneError(error, 'USAGE')) return error.message;
+    throw error;
+  }
+}

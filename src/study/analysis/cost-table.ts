@@ -1,0 +1,98 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { usableRate } from '../../stats/replicas.ts';
+import type { CostTerms } from '../goal/cost-terms.ts';
+import { isFeasible } from '../goal/goal.ts';
+import { metricsOf } from '../goal/metrics/registry.ts';
+import type { StudyState } from '../records/state.ts';
+import type { Goal, Trial } from '../types.ts';
+import { type WhatIf, whatIf } from './what-if/what-if.ts';
+
+/** A config with what one server of it serves within the goal, and what such a server costs. */
+export interface CostRow {
+  readonly trial: Trial | null;
+  /** As a person reads the config's settings; of a config that no trial measured. */
+  readonly predicted: string | null;
+  /** infer/s with which a server is counted: at the chance and with the headroom of the terms. */
+  readonly usable: number;
+  /** infer/s that were measured, or are predicted. */
+  readonly throughput: number;
+  /** The price of an hour of one server. */
+  readonly perHour: number;
+  readonly gpus: number | null;
+}
+
+/**
+ * Returns what each config serves at the most within the goal, by the measurement with the highest throughput, and configs that no trial measured
+ * by the performance model, as many as are cheapest for each inference. Empty without prices, and where rates are by model.
+ */
+export function costRowsOf(state: StudyState): readonly CostRow[] {
+  const { goal, trials, finals } = state;
+  const { cost } = goal;
+  if (!cost || typeof cost.forRate === 'object') return [];
+  const ofOne: Goal = { ...goal, cost: { ...cost, forRate: undefined } as CostTerms };
+  const metrics = metricsOf(ofOne);
+  const byConfig = [...Map.groupBy(trials, ({ candidate }) => candidate.fingerprint).values()];
+  const measured = byConfig.flatMap((own): CostRow[] => {
+    const numbers = new Set(own.map(({ number }) => number));
+    const readings = [
+      ...own.flatMap(({ measurements }) => measurements),
+      ...finals.filter(({ trial }) => numbers.has(trial)).map(({ measurement }) => measurement),
+    ];
+    const [first] = own;
+    if (!first) return [];
+    const { candidate } = first;
+    const best = highestWithin(readings, candidate, { ...goal, constraints: goal.constraints.filter(isOfOneServer) });
+    const perHour = best && metrics.read('cost-per-hour', best, candidate);
+    if (!best || perHour === undefined) return [];
+    return [
+      {
+        ...{ trial: first, predicted: null, perHour, throughput: best.throughput.value },
+        usable: usableRate(best.throughput, cost),
+        gpus: metrics.read('gpus', best, candidate) ?? null,
+      },
+    ];
+  });
+  return [...measured, ...predictedRows(state, ofOne, measured)];
+}
+
+/** Replicas, and what they cost, depend on the rate. */
+const isOfOneServer = ({ metric }: Goal['constraints'][number]): boolean =>
+  metric !== 'replicas' && metric !== 'cost-per-hour';
+
+function highestWithin(readings: readonly Measurement[], candidate: Candidate, goal: Goal): Measurement | undefined {
+  const met = readings.filter((each) => isFeasible(each, candidate, goal));
+  return met.toSorted((a, b) => b.throughput.value - a.throughput.value)[0];
+}
+
+/** Predicted configs that are shown, the cheapest for each inference first. */
+const MOST_PREDICTED = 8;
+
+/** Returns configs of the what-if analysis that no trial measured, at their highest level within the latency budget. */
+function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow[]): readonly CostRow[] {
+  const { cost, budget } = goal;
+  const told = measured.length > 0 ? whatIf(state) : { reason: '' };
+  if (!cost || 'reason' in told) return [];
+  const device = state.trials.flatMap(({ measurements }) => measurements).find(({ device: each }) => each.gpus)?.device;
+  const { follows } = metricsOf(goal).named('cost-per-hour');
+  const gpus = metricsOf(goal).named('gpus').follows;
+  const rows = told.configs.flatMap(({ trial, candidate, cells, settings }): CostRow[] => {
+    if (trial !== null) return [];
+    const within = cells.filter((cell) => cell !== null && (!budget || cell.latencyMs <= budget.latencyMs));
+    const throughput = Math.max(0, ...within.map((cell) => cell?.throughput ?? 0));
+    const perHour = follows?.of([], candidate, device ?? {});
+    if (throughput === 0 || perHour === undefined) return [];
+    const words = settingsWords(told, settings);
+    const usable = throughput * (1 - cost.headroom);
+    return [
+      {
+        ...{ trial: null, predicted: words, usable, throughput, perHour },
+        gpus: gpus?.of([], candidate, device ?? {}) ?? null,
+      },
+    ];
+  });
+  return rows.toSorted((a, b) => a.perHour / a.usable - b.perHour / b.usable).slice(0, MOST_PREDICTED);
+}
+
+const settingsWords = ({ parameters }: WhatIf, settings: readonly number[]): string =>
+  parameters.map(({ name, values }, index) => `${name}=${values[settings[index] ?? 0]}`).join(' ');

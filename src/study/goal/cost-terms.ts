@@ -1,0 +1,18 @@
+/** What a server costs, and what it is to serve. Amounts are in `currency`. */
+export interface CostTerms {
+  readonly currency: string;
+  /** What is paid for: `L4`, `A100-80GB/1g.10gb`, or an instance type. */
+  readonly name: string;
+  /** `gpu`: each GPU or slice that a candidate uses; `server`: the whole server, whatever it uses. */
+  readonly per: 'gpu' | 'server';
+  /** The price of an hour of one. */
+  readonly perHour: number;
+  /** GPUs of the server; absent: as many as its metrics show. */
+  readonly serverGpus?: number;
+  /** Inferences per second to be served, of all or by model; absent where no rate is asked for. */
+  readonly forRate?: number | { readonly [model: string]: number };
+  /** The share of a server's capacity that is kept free, from 0 to less than 1. */
+  readonly headroom: number;
+  /** The chance to hold the rate, above 0 and below 1. */
+  readonly chance: number;
+}

@@ -1,0 +1,40 @@
+import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { decidingIndex, robustRuleOf } from '../../workload/robust-rule.ts';
+import type { StartedWorkloads } from '../records/records.ts';
+import type { Goal } from '../types.ts';
+import { metricsOf } from './metrics/registry.ts';
+
+/**
+ * Returns the workload that decides over a measurement: the one whose budgeted percentile the rule takes; without a budget the one whose share of what it
+ * asks for, in the first objective, the rule takes. null where the measurement tells no workloads apart, and for a mean, to which all add.
+ */
+export function decidingWorkload(
+  { workloads, level }: Measurement,
+  candidate: Candidate,
+  goal: Goal,
+  studied: Pick<StartedWorkloads, 'rule'> | undefined,
+): WorkloadMeasurement | null {
+  if (!workloads || !studied) return null;
+  const rule = robustRuleOf(studied.rule);
+  if (rule.kind === 'mean') return null;
+  const read = goal.budget
+    ? ({ budgetLatencyMs }: WorkloadMeasurement) => budgetLatencyMs.value
+    : objectiveOf(candidate, goal, level.value);
+  const better = goal.budget ? 'lower' : metricsOf(goal).named(firstObjective(goal)).better;
+  const figures = workloads.map((each) => ({ weight: each.weight, value: read(each) ?? Number.NaN }));
+  if (figures.some(({ value }) => Number.isNaN(value))) return null;
+  return workloads[decidingIndex(rule, better, figures)] ?? null;
+}
+
+const firstObjective = ({ objectives }: Goal): string => objectives[0]?.metric ?? 'throughput';
+
+/** A rate counts in relation to what its workload asks for; what is no rate as it is. */
+function objectiveOf(candidate: Candidate, goal: Goal, level: number) {
+  const metric = metricsOf(goal).named(firstObjective(goal));
+  const isRate = metric.unit.endsWith('/s');
+  return (each: WorkloadMeasurement): number | undefined => {
+    const value = metric.read(each, candidate);
+    return value === undefined || !isRate ? value : (value * level) / each.level.value;
+  };
+}

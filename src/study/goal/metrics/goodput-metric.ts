@@ -1,0 +1,25 @@
+import type { Measurement } from '../../../profiler/measurement.ts';
+import { goodputOf } from '../../../profiler/windows/class-figures.ts';
+import type { Interval } from '../../../stats/interval.ts';
+import type { Metric } from './metric.ts';
+
+const NONE: Interval = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+const rateOf = (measurement: Measurement): Interval => goodputOf(measurement) ?? NONE;
+
+/** Requests that keep their limits, of models of tensors and of language models alike. */
+export const goodput: Metric = {
+  name: 'goodput',
+  label: 'goodput',
+  description: 'requests per second that keep all limits of `--goodput`, or of their request class',
+  unit: 'req/s',
+  units: { 'req/s': 1, '/s': 1 },
+  better: 'higher',
+  needs: ['limits'],
+  interval: { from: 'windows', of: rateOf },
+  read: (measurement) => rateOf(measurement).value,
+  columns: [
+    { name: 'goodput_per_s', read: (measurement) => rateOf(measurement).value },
+    { name: 'goodput_per_s_low', read: (measurement) => rateOf(measurement).low },
+    { name: 'goodput_per_s_high', read: (measurement) => rateOf(measurement).high },
+  ],
+};

@@ -1,0 +1,78 @@
+import type { Figure, PredictFigure } from '../../../../perfmodel/correction.ts';
+import type { Choice } from '../../../../perfmodel/modelled-config.ts';
+import type { Measured } from '../../../../perfmodel/simulator.ts';
+import type { DeviceMetrics } from '../../../../profiler/measurement.ts';
+import { sizeOf } from '../../../goal/goal.ts';
+import type { Derivation } from '../../../goal/metrics/metric.ts';
+import type { Metrics } from '../../../goal/metrics/registry.ts';
+import type { Stepped } from './constrained-improvement.ts';
+
+/** A metric of the goal at a point: its figure, or what steps make of one. `smooth`: its mean without steps. All are logarithms. */
+export interface Predicted {
+  readonly figure: Figure;
+  readonly of?: Stepped['of'];
+  readonly smooth?: number;
+}
+
+/** Returns what the measurements show of the server's devices; its GPUs are the same in all. */
+export const deviceIn = (measured: readonly Measured[]): DeviceMetrics =>
+  measured.flatMap(({ measurements }) => measurements).find(({ device }) => device.gpus)?.device ?? {};
+
+/**
+ * Returns by how much what counts of each metric differs from it, as a logarithm: the mean over the measurements. The part of a server's
+ * throughput that replicas are counted by is less by the headroom and by what its interval takes.
+ */
+export function countedShifts(follows: Derivation, measured: readonly Measured[], metrics: Metrics): readonly number[] {
+  return follows.from.map((name, index) => {
+    const shifts = measured.flatMap(({ choice, measurements }) =>
+      measurements.flatMap((each) => {
+        const counted = follows.counted(each)?.[index] ?? 0;
+        const value = metrics.read(name, each, choice.candidate) ?? 0;
+        return counted > 0 && value > 0 ? [Math.log(counted / value)] : [];
+      }),
+    );
+    return shifts.length === 0 ? 0 : shifts.reduce((sum, each) => sum + each, 0) / shifts.length;
+  });
+}
+
+/** The change of a logarithm over which a slope is taken. */
+const SMALL = 0.01;
+
+/**
+ * Returns a metric that follows from others, by the predictions of those; null where one of them cannot be predicted, or the candidate has no
+ * value. What follows without steps is a power of them, and as normal as they are. Of several metrics all are taken to be off by as much as the
+ * first.
+ */
+export function followed(
+  follows: Derivation,
+  shifts: readonly number[],
+  modelFor: (name: string) => PredictFigure,
+  choice: Choice,
+  level: number,
+  device: DeviceMetrics,
+): Predicted | null {
+  const bases: Figure[] = [];
+  for (const [index, name] of follows.from.entries()) {
+    const figure = modelFor(name)(choice, level);
+    if (figure === null) return null;
+    bases.push({ ...figure, mean: figure.mean + (shifts[index] ?? 0) });
+  }
+  const [first] = bases;
+  const { candidate } = choice;
+  const countedAt = (logarithm: number): readonly number[] =>
+    bases.map(({ mean }) => Math.exp(mean + logarithm - (first?.mean ?? 0)));
+  const of = (logarithm: number): number => sizeOf(follows, countedAt(logarithm), candidate, { device });
+  const size = of(first?.mean ?? 0);
+  if (Number.isNaN(size)) return null;
+  if (!first) return { figure: { mean: size, sd: KNOWN_SD, shared: 0 } };
+  const { smooth } = follows;
+  if (smooth) {
+    const smoothly = smooth(countedAt(first.mean), candidate, device);
+    return { figure: first, of, smooth: smoothly === undefined ? size : Math.log(smoothly) };
+  }
+  const slope = (of(first.mean + SMALL) - size) / SMALL;
+  return { figure: { mean: size, sd: Math.abs(slope) * first.sd, shared: slope * first.shared } };
+}
+
+/** The standard deviation of what the candidate alone says, to keep the arithmetic finite. */
+const KNOWN_SD = 1e-6;

@@ -1,0 +1,124 @@
+import { formatFigure } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { chanceToHold } from '../../stats/replicas.ts';
+import type { CostTerms } from '../goal/cost-terms.ts';
+import { metricsOf } from '../goal/metrics/registry.ts';
+import type { Goal, Objective } from '../types.ts';
+
+type Figure = number | null;
+interface Figures {
+  readonly value: Figure;
+  readonly low: Figure;
+  readonly high: Figure;
+}
+
+/** What a config costs at its level; amounts in `currency`, with their 95 % intervals. */
+export interface CostPoint {
+  readonly currency: string;
+  /** What is paid for, and whether by GPU or as a whole server. */
+  readonly name: string;
+  readonly per: CostTerms['per'];
+  /** Different GPUs, or slices, that one server uses; null where nothing tells. */
+  readonly gpus: Figure;
+  /** Of all replicas, where a rate is asked for, else of one server. */
+  readonly perHour: Figures;
+  /** Of a million inferences at the measured throughput. */
+  readonly perMillion: Figures;
+  /** Of a million output tokens; of a language model only. */
+  readonly perMillionTokens?: Figures;
+  /** The rate that was asked for, and what serves it. */
+  readonly forRate?: CostTerms['forRate'];
+  readonly replicas?: Figures;
+  /** How much of what a replica is counted with the rate takes, 0 to 1. */
+  readonly load?: Figure;
+  /** That the replicas hold the rate with the headroom left, 0 to 1; null for rates by model. */
+  readonly chance?: Figure;
+}
+
+/** Returns what a config costs; undefined where the goal has no prices, or the candidate no price by them. */
+export function costPointOf(goal: Goal, measurement: Measurement, candidate: Candidate): CostPoint | undefined {
+  const { cost } = goal;
+  if (!cost) return undefined;
+  const metrics = metricsOf(goal);
+  const read = (name: string): Figure => metrics.read(name, measurement, candidate) ?? null;
+  const figures = (name: string): Figures => {
+    const value = read(name);
+    const interval = metrics.named(name).interval?.of(measurement, candidate);
+    return { value, low: interval ? figure(interval.low) : value, high: interval ? figure(interval.high) : value };
+  };
+  const perHour = figures('cost-per-hour');
+  if (perHour.value === null && cost.forRate === undefined) return undefined;
+  return {
+    ...{ currency: cost.currency, name: cost.name, per: cost.per, gpus: read('gpus'), perHour },
+    perMillion: figures('cost-per-million'),
+    ...(measurement.tokens && { perMillionTokens: figures('cost-per-million-tokens') }),
+    ...(cost.forRate !== undefined && servedFor(goal, cost, measurement, candidate, figures('replicas'))),
+  };
+}
+
+function servedFor(
+  goal: Goal,
+  { forRate, headroom }: CostTerms,
+  measurement: Measurement,
+  candidate: Candidate,
+  replicas: Figures,
+): Pick<CostPoint, 'forRate' | 'replicas' | 'load' | 'chance'> {
+  const { follows } = metricsOf(goal).named('replicas');
+  const counted = follows?.counted(measurement);
+  const smooth = counted && follows?.smooth?.(counted, candidate, measurement.device);
+  const many = replicas.value;
+  const isOfAll = typeof forRate === 'number' && many !== null;
+  return {
+    forRate,
+    replicas,
+    load: many === null || smooth === undefined ? null : smooth / many,
+    chance: isOfAll ? figure(chanceToHold(many, forRate, measurement.throughput, headroom)) : null,
+  };
+}
+
+const figure = (value: number): Figure => (Number.isFinite(value) ? value : null);
+
+/** Returns an amount for people: `2.40 USD`, `0.0312 USD`. */
+export function describeAmount(value: Figure, currency: string): string {
+  if (value === null) return '–';
+  const text = value >= 1 && value < 1000 ? value.toFixed(2) : formatFigure(value);
+  return `${text} ${currency}`;
+}
+
+/** `2.40 USD an hour for 2,000 infer/s: 3 replicas of 1 × L4, 92 % used; 0.290 USD for a million inferences (95 %: 0.284 to 0.296)`. */
+export function describeCost({ currency, gpus, name, per, perHour, ...more }: CostPoint): string {
+  const of = per === 'gpu' && gpus !== null ? `${gpus} × ${name}` : name;
+  const { replicas, forRate, load, perMillion, perMillionTokens } = more;
+  const used = load == null ? '' : `, ${Math.round(100 * load)} % used`;
+  const many = replicas?.value ?? null;
+  const servers =
+    forRate === undefined
+      ? ` for ${of}`
+      : ` for ${describeRate(forRate)}: ${many === null ? 'no number of replicas holds it' : `${many} replica${many === 1 ? '' : 's'} of ${of}${used}`}`;
+  const [each, what] = perMillionTokens ? [perMillionTokens, 'output tokens'] : [perMillion, 'inferences'];
+  const range =
+    each.low !== each.high
+      ? ` (95 %: ${formatFigure(each.low ?? Number.NaN)} to ${formatFigure(each.high ?? Number.NaN)})`
+      : '';
+  return `${describeAmount(perHour.value, currency)} an hour${servers}; ${describeAmount(each.value, currency)} for a million ${what}${range}`;
+}
+
+/** `2,000 infer/s`, or `a 1,500 and b 500 infer/s`. */
+export const describeRate = (forRate: NonNullable<CostTerms['forRate']>): string =>
+  typeof forRate === 'number'
+    ? `${formatFigure(forRate)} infer/s`
+    : `${Object.entries(forRate)
+        .map(([model, rate]) => `${model} ${formatFigure(rate)}`)
+        .join(' and ')} infer/s`;
+
+/** Tells whether a gain is one in cost alone, which people say as a share of what it was. */
+export const isInCost = (objectives: readonly Objective[]): boolean =>
+  objectives.length > 0 && objectives.every(({ metric }) => metric.startsWith('cost-per-'));
+
+/** Returns a gain in cost as what is left of it: `0.62 of the original's cost`. */
+export const describeCostShare = (ratio: number | null): string => `${shareText(ratio)} of the original's cost`;
+
+/** Returns the share alone, to two decimals. */
+export const shareText = (ratio: number | null): string =>
+  ratio === null || !(ratio > 0) ? '–' : (1 / ratio).toFixed(2);

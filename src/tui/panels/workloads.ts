@@ -1,0 +1,55 @@
+import { formatFigure, formatMs } from '../../base/format.ts';
+import type { Measurement, WorkloadMeasurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
+import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { figuresOf } from '../figures.ts';
+import { fitted, foreign, left, type Row, right, row, span } from '../rows.ts';
+import type { ViewState } from '../state.ts';
+
+const MOST_NAME = 16;
+const MARGIN = 10;
+
+/** Returns a row for each workload of the best; none where the study has not several. */
+export function workloadRows({ study }: ViewState, width: number): readonly Row[] {
+  const measurement = study?.best && figuresOf(study, study.best);
+  if (!study?.best || !measurement) return [];
+  return rowsOf(study, study.best.candidate, measurement).map((line, index) =>
+    fitted([span((index === 0 ? 'workloads' : '').padEnd(MARGIN), 'muted'), ...line], width),
+  );
+}
+
+/** The same for any trial, under a head. */
+export function workloadSection(
+  study: StudyState,
+  candidate: Candidate,
+  measurement: Measurement,
+  width: number,
+): readonly Row[] {
+  const rows = rowsOf(study, candidate, measurement).map((line): Row => [span('  '), ...line]);
+  if (rows.length === 0) return [];
+  const { percentile } = measurement.budgetLatencyMs;
+  return [row(`  by workload: requests/s, infer/s, p${percentile}`, 'muted'), ...rows].map((line) =>
+    fitted(line, width),
+  );
+}
+
+function rowsOf({ goal, started }: StudyState, candidate: Candidate, measurement: Measurement): readonly Row[] {
+  const { workloads = [] } = measurement;
+  const deciding = decidingWorkload(measurement, candidate, goal, started.workloads);
+  const nameWidth = Math.min(MOST_NAME, Math.max(0, ...workloads.map(({ workload }) => foreign(workload).length))) + 1;
+  return workloads.map((each): Row => {
+    const isLate = goal.budget !== null && each.budgetLatencyMs.value > goal.budget.latencyMs;
+    return [
+      span(left(foreign(each.workload), nameWidth), 'muted'),
+      span(`${right(`${formatFigure(each.level.value)}/s`, 8)}${right(formatFigure(each.throughput.value), 8)}`),
+      span(right(formatMs(each.budgetLatencyMs.value), 10), isLate ? 'bad' : undefined),
+      span(goodText(each), 'muted'),
+      ...(each.errorRate > 0 ? [span(` ${(each.errorRate * 100).toFixed(1)} % failed`, 'bad' as const)] : []),
+      ...(each === deciding ? [span(' ← decides', 'warning' as const)] : []),
+    ];
+  });
+}
+
+const goodText = ({ goodput }: WorkloadMeasurement): string =>
+  goodput ? `  ${formatFigure(goodput.value)}/s good` : '';

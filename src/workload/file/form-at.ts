@@ -1,0 +1,44 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { workloadJsonSchema } from './schema.ts';
+
+/** What the schema says about one place of a file. */
+export interface FormAt {
+  /** Names that may stand there; none where the writer chooses them, or for what is no map. */
+  readonly keys: readonly string[];
+  readonly description: string | null;
+}
+
+/** Follows a path through the schema, and through the value where that decides which of several forms is meant. */
+export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
+  let forms: readonly JsonObject[] = chosen([workloadJsonSchema()], value);
+  let description: string | null = null;
+  let inner = value;
+  for (const segment of path) {
+    inner = typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[segment] : undefined;
+    const below = forms.map((form) => childOf(form, segment)).filter((form) => form !== null);
+    description = below.map((form) => form.description).find((text) => typeof text === 'string') ?? null;
+    forms = chosen(below, inner);
+  }
+  const keys = forms.flatMap(({ properties }) => (isJsonObject(properties) ? Object.keys(properties) : []));
+  return { keys: [...new Set(keys)], description };
+}
+
+function childOf({ properties, additionalProperties, items }: JsonObject, segment: PropertyKey): JsonObject | null {
+  const named = isJsonObject(properties) ? properties[String(segment)] : undefined;
+  const child = typeof segment === 'number' ? items : (named ?? additionalProperties);
+  return isJsonObject(child) ? child : null;
+}
+
+/** The forms that a value may have; of those that say their process the one that it names. */
+function chosen(forms: readonly JsonObject[], value: unknown): readonly JsonObject[] {
+  const options = forms.flatMap((form) => {
+    const listed = form.anyOf ?? form.oneOf;
+    return Array.isArray(listed) ? (listed as readonly Json[]).filter(isJsonObject) : [form];
+  });
+  const process = isJsonObject(value) ? value.process : undefined;
+  const named = options.filter(
+    ({ properties }) =>
+      isJsonObject(properties) && isJsonObject(properties.process) && properties.process.const === process,
+  );
+  return process !== undefined && named.length > 0 ? named : options;
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { distributionSpec } from '../../base/distribution-spec.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { promptSpec } from '../prompt-spec.ts';
+import { requestSpec } from '../request-spec.ts';
+
+/** The form of a workload file. What it cannot say about a file, `check.ts` does. */
+
+const text = z.string().min(1);
+const positive = z.number().positive();
+/** A year: nobody waits for longer, and in nanoseconds it is still a figure like any other. */
+const seconds = positive.max(366 * 24 * 3600);
+const perSecond = z.number().nonnegative().max(1e7);
+/** The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes than this. */
+const MOST_CLASSES = 1000;
+const MOST_PHASES = 100_000;
+
+const { batch, inputData, shape, integers, stringData, stringLength, requestParameter } = requestSpec.shape;
+
+const requestClass = z.strictObject({
+  weight: z.number().nonnegative().default(1).describe('Its part of the requests, in relation to the other weights'),
+  limitMs: positive
+    .optional()
+    .describe('A good request of the class ends within this, in milliseconds from when it is due'),
+  ttftMs: positive.optional().describe('Of a language model: time to first token'),
+  itlMs: positive.optional().describe('Of a language model: each gap between tokens'),
+  tpotMs: positive.optional().describe('Of a language model: time per output token'),
+  model: text.optional().describe('The model that is asked; that of the command if not given'),
+  endpoint: text.optional().describe('How it is asked, as --endpoint takes it; as the command says if not given'),
+  requests: z
+    .strictObject({
+      batch: batch.unwrap().optional().describe('Samples in one request'),
+      ...{ inputData, shape, integers, stringData, stringLength, requestParameter },
+    })
+    .optional()
+    .describe('What is sent, where it is not as the command says; paths are relative to this file'),
+  prompts: promptSpec
+    .pick({ promptFile: true, inputTokens: true, outputTokens: true, prompts: true })
+    .extend(promptSpec.pick({ prefixPrompts: true, prefixTokens: true, ignoreEos: true }).shape)
+    .optional()
+    .describe('What a language model is asked'),
+});
+
+const weights = z.record(text, z.number().nonnegative());
+const mix = z
+  .union([weights, z.strictObject({ from: weights, to: weights })])
+  .describe('Weights of the classes in this phase, in place of their own: a class that is not named sends nothing');
+
+const cv = z
+  .number()
+  .nonnegative()
+  .max(100)
+  .describe('Coefficient of variation of the gaps: 0 evenly spaced, 1 as in a Poisson process, above 1 in bursts');
+
+const timeUnits = ['s', 'ms', 'us', 'ns'] as const;
+
+const traceArrivals = z.strictObject({
+  process: z.literal('trace'),
+  file: text.optional().describe('A time a line, CSV, JSON lines or a JSON list; the path is relative to this file'),
+  atS: z.array(z.number().nonnegative()).min(1).optional().describe('The times themselves, in seconds'),
+  classOf: z.array(text).optional().describe('The class of each of atS'),
+  column: text.optional().describe('Column of CSV or field of JSON with the time; found by its name if not given'),
+  classColumn: text.optional().describe('Column or field with the name of the class'),
+  unit: z.enum(timeUnits).optional().describe('Unit of times that are numbers; s if not given'),
+  slice: z
+    .strictObject({ fromS: z.number().nonnegative(), toS: positive })
+    .refine(({ fromS, toS }) => fromS < toS, 'a slice must not end before it begins')
+    .optional()
+    .describe('Part of the trace, in seconds since its first request'),
+  resolutionS: z
+    .number()
+    .nonnegative()
+    .max(3600)
+    .optional()
+    .describe('The step of the clock that the times are from: arrivals are spread evenly over one; 0 if not given'),
+});
+
+const arrivals = z
+  .discriminatedUnion('process', [
+    z.strictObject({ process: z.literal('constant'), perSecond }),
+    z.strictObject({ process: z.literal('poisson'), perSecond }),
+    z.strictObject({ process: z.literal('gamma'), perSecond, cv }),
+    z.strictObject({
+      process: z.literal('ramp'),
+      fromPerSecond: perSecond,
+      toPerSecond: perSecond,
+      cv: cv.default(1),
+    }),
+    z.strictObject({
+      process: z.literal('diurnal'),
+      perSecond: perSecond.describe('Mean over a period'),
+      peakRatio: z.number().min(1).max(1e6).describe('The highest rate over the lowest'),
+      periodS: seconds.default(86_400),
+      peakAtS: z.number().nonnegative().optional().describe('When the rate is highest; in the middle if not given'),
+      cv: cv.default(1),
+    }),
+    traceArrivals,
+  ])
+  .describe('When requests come');
+
+const phase = z.strictObject({
+  name: text.optional(),
+  durationS: seconds.optional().describe('Needed but for a trace, which lasts from its first request to its last'),
+  arrivals,
+  weights: mix.optional(),
+});
+
+/** Says which requests arrive when. */
+export const workloadFile = z.strictObject({
+  workloadVersion: z.literal(1),
+  name: text.optional().describe("The file's name if not given"),
+  description: z.string().optional(),
+  classes: z
+    .record(text.max(200), requestClass)
+    .refine((all) => Object.keys(all).length > 0, 'at least one class is needed')
+    .refine((all) => Object.keys(all).length <= MOST_CLASSES, `at most ${MOST_CLASSES} classes are read`)
+    .optional()
+    .describe('Request classes by name; one, `default`, if not given'),
+  phases: z.array(phase).min(1).max(MOST_PHASES).describe('One after the other'),
+  sessions: z
+    .strictObject({
+      turns: distributionSpec.describe('Requests of a session'),
+      thinkTimeMs: distributionSpec.describe('From one request of a session to the next, in milliseconds'),
+    })
+    .optional()
+    .describe('Each arrival begins a session; its other requests follow at think times'),
+});
+
+export type WorkloadFile = z.infer<typeof workloadFile>;
+export type PhaseFile = WorkloadFile['phases'][number];
+export type TraceFileArrivals = z.infer<typeof traceArrivals>;
+export type TimeUnit = (typeof timeUnits)[number];
+/** A workload file as people write it. */
+export type WorkloadFileInput = z.input<typeof workloadFile>;
+
+/** The JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json holds. */
+export function workloadJsonSchema(): JsonObject {
+  const schema = z.toJSONSchema(workloadFile, { io: 'input' }) as JsonObject;
+  return { ...schema, title: 'tritune workload' };
+}

@@ -1,0 +1,128 @@
+import { TrituneError } from '../../base/errors.ts';
+import { randomFor } from '../../base/random.ts';
+import { NS_PER_S } from '../../base/units.ts';
+import type { ArrivalPlan } from '../arrival-plan.ts';
+import { durationOf, type Phase, type Workload } from '../workload.ts';
+import { drawClasses } from './draw-classes.ts';
+import { type Events, together } from './events.ts';
+import { alongCurve, naturalCount, rateCurve } from './rate-curve.ts';
+import { resampled, spread } from './resample.ts';
+import { drawTurns, meanTurns, withTurns } from './sessions.ts';
+import { placeOnCircle } from './unit-gaps.ts';
+
+export interface PlanOptions {
+  readonly seed: number;
+  /** Requests per second over the whole workload; as the workload says if not given. */
+  readonly meanPerSecond?: number | undefined;
+  /** Durations times this, and rates as they are: 0.1 makes an hour six minutes, with a tenth of the requests. */
+  readonly timeScale?: number | undefined;
+  /** A workload that is longer is shortened to this by its time scale. */
+  readonly mostSeconds?: number | undefined;
+}
+
+/** Requests of one pass, at most: their times take 10 bytes each. */
+const MOST_REQUESTS = 50_000_000;
+
+/**
+ * Compiles a workload: when each request of one pass is due, and of which class it is. The same workload, options and seed give the same
+ * plan. It has the mean rate to the nearest request: by rate, what arrives at a rate is generated at the scaled one, and a trace is
+ * thinned or superposed (`resampled` says how); by time, phases, periods and traces become shorter or longer while the rates stay.
+ * Each phase gets its part of the requests, to a request. Errors: INPUT_INVALID for a plan without requests or with too many.
+ */
+export function planOf(workload: Workload, { seed, meanPerSecond, timeScale, mostSeconds }: PlanOptions): ArrivalPlan {
+  const scale = timeScaleOf(durationOf(workload), timeScale, mostSeconds);
+  const durationS = durationOf(workload) * scale;
+  const durationNs = durationS * NS_PER_S;
+  const requests = Math.round((meanPerSecond ?? meanRateOf(workload)) * durationS);
+  checkCount(workload, requests, durationS);
+  const { sessions, classes } = workload;
+  const random = (what: string) => randomFor(`${what} of a workload with seed ${seed}`);
+  const lengths = sessions && drawTurns(sessions, requests, random('sessions'));
+  const starts = startsOf(workload, scale, lengths?.length ?? requests, random);
+  const all = sessions && lengths ? withTurns(starts, lengths, sessions, durationNs, random('think times')) : starts;
+  return {
+    arrivalsNs: below(durationNs, all.timesNs),
+    classOf: all.classOf,
+    classes: classes.map(({ name }) => name),
+    durationNs,
+  };
+}
+
+/** Rounding may have brought the last ones to the end itself. */
+function below(endNs: number, timesNs: Float64Array): Float64Array {
+  const lastNs = endNs * (1 - Number.EPSILON);
+  for (let index = timesNs.length - 1; index >= 0 && (timesNs[index] as number) > lastNs; index--)
+    timesNs[index] = lastNs;
+  return timesNs;
+}
+
+/** Requests per second of the workload as it is written, sessions included. */
+export function meanRateOf(workload: Workload): number {
+  const starts = workload.phases.reduce((sum, phase) => sum + naturalCount(phase), 0);
+  return (starts * (workload.sessions ? meanTurns(workload.sessions) : 1)) / durationOf(workload);
+}
+
+function timeScaleOf(naturalS: number, asked = 1, mostSeconds = Number.POSITIVE_INFINITY): number {
+  return Math.min(asked, mostSeconds / naturalS);
+}
+
+/** The arrivals of all phases, `count` together; each phase gets its part of them, and what rounding left of those before it. */
+function startsOf(
+  { phases }: Workload,
+  scale: number,
+  count: number,
+  random: (what: string) => ReturnType<typeof randomFor>,
+): Events {
+  const natural = phases.reduce((sum, phase) => sum + naturalCount(phase), 0);
+  let [before, placed, startNs] = [0, 0, 0];
+  const parts = phases.map((phase, index): Events => {
+    before += naturalCount(phase);
+    const own = Math.round((before / natural) * count) - placed;
+    placed += own;
+    const events = phaseEvents(phase, scale, own, (what) => random(`${what} of phase ${index}`));
+    const fromNs = startNs;
+    startNs += phase.durationS * scale * NS_PER_S;
+    return {
+      timesNs: fromNs === 0 ? events.timesNs : events.timesNs.map((ns) => ns + fromNs),
+      classOf: events.classOf,
+    };
+  });
+  return together(parts);
+}
+
+function phaseEvents(
+  { arrivals, durationS, mix }: Phase,
+  scale: number,
+  count: number,
+  random: (what: string) => ReturnType<typeof randomFor>,
+): Events {
+  const durationNs = durationS * scale * NS_PER_S;
+  if (arrivals.process !== 'trace') {
+    const places = placeOnCircle(count, arrivals.cv, random('arrivals'));
+    const isEven = arrivals.process !== 'ramp' && arrivals.process !== 'diurnal';
+    if (!isEven) alongCurve(places, rateCurve(arrivals, durationS, scale), durationS * scale);
+    const timesNs = places.map(isEven ? (place) => place * durationNs : (second) => second * NS_PER_S);
+    return { timesNs, classOf: drawClasses(timesNs, durationNs, mix, random('classes')) };
+  }
+  const { resolutionNs, classOf } = arrivals;
+  const timesNs = scale === 1 ? arrivals.timesNs : arrivals.timesNs.map((ns) => ns * scale);
+  const recorded = { timesNs, classOf: classOf ?? new Uint16Array(timesNs.length) };
+  const sharp = spread(recorded, resolutionNs * scale, durationNs, random('steps'));
+  const events = resampled(sharp, durationNs, count, random('copies'));
+  if (classOf) return events;
+  return { ...events, classOf: drawClasses(events.timesNs, durationNs, mix, random('classes')) };
+}
+
+function checkCount({ name }: Workload, requests: number, durationS: number): void {
+  if (requests === 0) {
+    throw invalid(`the workload ${name} has no request in ${durationS} s`, 'give it a higher rate or a longer time');
+  }
+  if (requests > MOST_REQUESTS) {
+    throw invalid(
+      `the workload ${name} has ${requests} requests, more than ${MOST_REQUESTS}`,
+      'shorten it by its time scale: rates stay as they are',
+    );
+  }
+}
+
+const invalid = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, extname, resolve } from 'node:path';
+import { messageOf, TrituneError } from '../base/errors.ts';
+import { NS_PER_S } from '../base/units.ts';
+import { readYaml, YamlFault, type YamlText } from '../base/yaml.ts';
+import { type CheckedPhase, checkWorkload } from './file/check.ts';
+import { type WorkloadPlace, workloadFault } from './file/fault.ts';
+import type { TraceFileArrivals } from './file/schema.ts';
+import { inOrder } from './plan/events.ts';
+import { naturalCount } from './plan/rate-curve.ts';
+import { type ReadTrace, readTrace } from './trace/read-trace.ts';
+import type { Phase, RequestClass, TraceArrivals, Workload } from './workload.ts';
+
+/** A hundred thousand phases, or a trace of a million times in the file itself, are below it. */
+const MOST_BYTES = 32 * 2 ** 20;
+
+/**
+ * Reads a workload file, YAML or JSON, and the traces that it names. Paths in it are relative to it, and come back absolute. Errors:
+ * INPUT_INVALID with the file, the line and the path of the fault.
+ */
+export async function readWorkload(path: string): Promise<Workload> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read ${path}: ${messageOf(error)}`,
+      'give a workload as YAML or JSON',
+    );
+  });
+  return parseWorkload(text, path);
+}
+
+/** The same of a text that is, or would be, at this path. */
+export async function parseWorkload(text: string, path: string): Promise<Workload> {
+  const yaml = yamlOf(text, path);
+  const place: WorkloadPlace = { label: path, position: (at) => yaml.positionOf(at) };
+  const { file, classes, phases } = checkWorkload(yaml.value, place);
+  const folder = dirname(resolve(path));
+  const read: Phase[] = [];
+  for (const [index, phase] of phases.entries()) read.push(await phaseOf(phase, index, { classes, folder, place }));
+  if (!read.some((phase) => naturalCount(phase) > 0)) {
+    const hint = 'let one of the rates be above 0, or the slice of a trace hold requests';
+    throw workloadFault(place, ['phases'], 'no request ever comes', hint);
+  }
+  return {
+    name: file.name ?? basename(path, extname(path)),
+    classes: classes.map((each) => withPaths(each, folder)),
+    phases: read,
+    sessions: file.sessions ?? null,
+  };
+}
+
+function yamlOf(text: string, path: string): YamlText {
+  try {
+    return readYaml(text, { maxBytes: MOST_BYTES });
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    throw workloadFault(
+      { label: path, position: () => error.position },
+      [],
+      error.reason,
+      'give a workload as YAML or JSON',
+    );
+  }
+}
+
+interface Surroundings {
+  readonly classes: readonly RequestClass[];
+  readonly folder: string;
+  readonly place: WorkloadPlace;
+}
+
+async function phaseOf(
+  { name, durationS, arrivals, mix }: CheckedPhase,
+  index: number,
+  { classes, folder, place }: Surroundings,
+): Promise<Phase> {
+  if (arrivals.process !== 'trace') return { name, durationS: durationS as number, arrivals, mix };
+  const names = classes.map((each) => each.name);
+  const trace =
+    arrivals.file === undefined
+      ? inlineTrace(arrivals, names, ['phases', index, 'arrivals'], place)
+      : await readTrace(resolve(folder, arrivals.file), arrivals, names);
+  return { name, mix, ...cut(trace, arrivals, durationS) };
+}
+
+function inlineTrace(
+  { atS = [], classOf }: TraceFileArrivals,
+  names: readonly string[],
+  path: readonly PropertyKey[],
+  place: WorkloadPlace,
+): ReadTrace {
+  const indexes = classOf?.map((name, index) => {
+    const found = names.indexOf(name);
+    if (found >= 0) return found;
+    const hint = `write one of ${names.join(', ')}, or name it under classes`;
+    throw workloadFault(place, [...path, 'classOf', index], `there is no class '${name}'`, hint);
+  });
+  const timesNs = Float64Array.from(atS, (second) => second * NS_PER_S);
+  const sorted = inOrder({ timesNs, classOf: Uint16Array.from(indexes ?? atS.map(() => 0)) });
+  return { timesNs: sorted.timesNs, classOf: indexes === undefined ? null : sorted.classOf };
+}
+
+/**
+ * The part of a trace that counts, from 0 on, and how long it lasts: as its slice or its phase says, else its span and one mean gap more,
+ * so that the gap from its last request to the first of the next pass is like the others.
+ */
+function cut(
+  { timesNs, classOf }: ReadTrace,
+  { slice, resolutionS = 0 }: TraceFileArrivals,
+  durationS: number | null,
+): { readonly durationS: number; readonly arrivals: TraceArrivals } {
+  const fromNs = (slice?.fromS ?? 0) * NS_PER_S;
+  const lastNs = timesNs.at(-1) as number;
+  const spanNs = timesNs.length > 1 ? (lastNs * timesNs.length) / (timesNs.length - 1) : NS_PER_S;
+  const wholeNs = slice ? slice.toS * NS_PER_S - fromNs : Math.max(spanNs, lastNs + 1, resolutionS * NS_PER_S);
+  const seconds = durationS ?? wholeNs / NS_PER_S;
+  const endNs = fromNs + Math.min(wholeNs, seconds * NS_PER_S);
+  const [start, end] = [firstAt(timesNs, fromNs), firstAt(timesNs, endNs)];
+  return {
+    durationS: seconds,
+    arrivals: {
+      process: 'trace',
+      timesNs: timesNs.slice(start, end).map((timeNs) => timeNs - fromNs),
+      classOf: classOf?.slice(start, end) ?? null,
+      resolutionNs: resolutionS * NS_PER_S,
+    },
+  };
+}
+
+/** The index of the first time at or after this. */
+function firstAt(timesNs: Float64Array, wantedNs: number): number {
+  let [low, high] = [0, timesNs.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((timesNs[middle] as number) < wantedNs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function withPaths({ requests, prompts, ...rest }: RequestClass, folder: string): RequestClass {
+  const pathOf = (given: string): string => (given === 'zero' || given === 'random' ? given : resolve(folder, given));
+  return {
+    ...rest,
+    ...(requests && {
+      requests: { ...requests, ...(requests.inputData && { inputData: requests.inputData.map(pathOf) }) },
+    }),
+    ...(prompts && { prompts: { ...prompts, ...(prompts.promptFile && { promptFile: pathOf(prompts.promptFile) }) } }),
+  };
+}

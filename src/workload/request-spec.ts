@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { ReadOnly } from '../base/read-only.ts';
+
+const text = z.string();
+const positiveWhole = z.int().positive();
+
+const wholeRange = z
+  .strictObject({ low: z.int(), high: z.int() })
+  .refine(({ low, high }) => low <= high, 'a range must not end before it begins');
+
+/** What is sent. */
+export const requestSpec = z.strictObject({
+  batch: positiveWhole.default(1).describe('Samples in one request'),
+  inputData: z.array(text.min(1)).optional().describe('zero, random, or paths of data files; random if not given'),
+  shape: z
+    .record(text, z.array(z.int().nonnegative()))
+    .optional()
+    .describe('Shapes of inputs whose dimensions are open, without the batch'),
+  integers: wholeRange.optional().describe('Range of random integers; 0 to 99 if not given'),
+  stringData: text.optional().describe('What every string is, in place of random letters'),
+  stringLength: positiveWhole.optional().describe('Letters of a random string; 128 if not given'),
+  outputTolerance: z
+    .number()
+    .positive()
+    .optional()
+    .describe('How far a float of a reply may be from the expected one, relative to 1 or more'),
+  requestParameter: z
+    .array(
+      z.discriminatedUnion('type', [
+        z.strictObject({ name: text.min(1), type: z.literal('bool'), value: z.boolean() }),
+        z.strictObject({ name: text.min(1), type: z.enum(['int', 'double']), value: z.number() }),
+        z.strictObject({ name: text.min(1), type: z.literal('string'), value: text }),
+      ]),
+    )
+    .optional()
+    .describe('Parameters of every request'),
+  sequenceLength: positiveWhole.optional().describe('Requests in a sequence, for models with sequence batching'),
+  sequenceLengthVariation: z
+    .number()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe('Per cent by which lengths differ from sequenceLength; 20 if not given'),
+  sequenceIds: wholeRange.optional().describe('Range of correlation ids'),
+});
+
+export type RequestSpec = ReadOnly<z.infer<typeof requestSpec>>;

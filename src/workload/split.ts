@@ -1,0 +1,98 @@
+import { TrituneError } from '../base/errors.ts';
+import { randomFor } from '../base/random.ts';
+import { NS_PER_S } from '../base/units.ts';
+import type { Phase, TraceArrivals, Workload } from './workload.ts';
+
+export interface SplitRule {
+  /** Of the trace's time, 0 to 1, that is held out. */
+  readonly holdoutShare: number;
+  /** Seconds that stay together; a twentieth of the trace if not given. */
+  readonly blockS?: number | undefined;
+  readonly seed: number;
+}
+
+export interface SplitWorkload {
+  readonly train: Workload;
+  readonly holdout: Workload;
+}
+
+const USUAL_BLOCKS = 20;
+const MOST_BLOCKS = 1_000_000;
+
+/**
+ * Splits each trace of a workload into two by blocks of time, so that a config can be chosen on one and judged on the other. Hold-out blocks
+ * lie all over the trace, one at a random place in every 1/share of them, so that both parts see its nights and its days; requests of a
+ * block stay together, so that no burst is in both. Each part is its blocks one after the other. Phases that arrive at a rate are in both:
+ * another seed makes other requests of them. Errors: INPUT_INVALID for a workload without a trace, or one too short for two blocks.
+ */
+export function splitWorkload(workload: Workload, rule: SplitRule): SplitWorkload {
+  if (workload.phases.every(({ arrivals }) => arrivals.process !== 'trace')) {
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `the workload ${workload.name} has no trace to split`,
+      'judge it by another seed: what arrives at a rate is drawn anew',
+    );
+  }
+  const parts = workload.phases.map((phase, index) => {
+    const { arrivals } = phase;
+    return arrivals.process === 'trace' ? splitPhase(phase, arrivals, index, rule) : { train: phase, holdout: phase };
+  });
+  const part = (which: keyof SplitWorkload): Workload => ({
+    ...workload,
+    name: `${workload.name}-${which}`,
+    phases: parts.map((each) => each[which]),
+  });
+  return { train: part('train'), holdout: part('holdout') };
+}
+
+function splitPhase(
+  phase: Phase,
+  arrivals: TraceArrivals,
+  index: number,
+  { holdoutShare, blockS, seed }: SplitRule,
+): { readonly train: Phase; readonly holdout: Phase } {
+  const { durationS } = phase;
+  const blocks = blockS === undefined ? USUAL_BLOCKS : Math.round(durationS / blockS);
+  const held = heldBlocks(blocks, holdoutShare, `split of phase ${index} with seed ${seed}`);
+  if (blocks > MOST_BLOCKS || held.size === 0 || held.size >= blocks) {
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `${blocks} blocks of a trace of ${durationS} s cannot be split with ${holdoutShare} of them held out`,
+      'give another length of blocks, so that each part gets some',
+    );
+  }
+  const ownS = durationS / blocks;
+  const part = (isHeld: boolean): Phase => {
+    const kept = Array.from({ length: blocks }, (_, block) => block).filter((block) => held.has(block) === isHeld);
+    return { ...phase, durationS: kept.length * ownS, arrivals: blocksOf(arrivals, kept, ownS * NS_PER_S, blocks) };
+  };
+  return { train: part(false), holdout: part(true) };
+}
+
+/** One block of each 1/share, at a random place in it. */
+function heldBlocks(blocks: number, share: number, what: string): ReadonlySet<number> {
+  const random = randomFor(what);
+  const held = Math.round(blocks * share);
+  const startOf = (each: number): number => Math.round((each * blocks) / held);
+  return new Set(Array.from({ length: held }, (_, each) => random.int(startOf(each), startOf(each + 1) - 1)));
+}
+
+/** The arrivals in these blocks, as if one followed the other. */
+function blocksOf(
+  { timesNs, classOf, ...rest }: TraceArrivals,
+  kept: readonly number[],
+  blockNs: number,
+  blocks: number,
+): TraceArrivals {
+  const placeOf = new Map(kept.map((block, place) => [block, place]));
+  const times: number[] = [];
+  const classes: number[] = [];
+  for (const [index, timeNs] of timesNs.entries()) {
+    const block = Math.min(blocks - 1, Math.floor(timeNs / blockNs));
+    const place = placeOf.get(block);
+    if (place === undefined) continue;
+    times.push(timeNs + (place - block) * blockNs);
+    if (classOf) classes.push(classOf[index] as number);
+  }
+  return { ...rest, timesNs: Float64Array.from(times), classOf: classOf && Uint16Array.from(classes) };
+}

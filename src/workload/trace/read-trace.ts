@@ -1,0 +1,52 @@
+import { didYouMean } from '../../base/nearest.ts';
+import { BadRecord, invalidAt, recordBatchesOf } from '../../base/records.ts';
+import { inOrder } from '../plan/events.ts';
+import { GrowingArrivals } from './growing.ts';
+import { type TraceColumns, type TraceReader, traceReaderOf } from './trace-reader.ts';
+
+/** Arrivals since the first of them, in rising order. */
+export interface ReadTrace {
+  readonly timesNs: Float64Array;
+  /** By index of the classes; null where no column says it. */
+  readonly classOf: Uint16Array | null;
+}
+
+/**
+ * Reads the arrivals of a file of any length, in any order; ten bytes of memory each. Empty lines, and those that begin with #, are passed
+ * over. Errors: INPUT_INVALID with the line.
+ */
+export async function readTrace(path: string, columns: TraceColumns, classes: readonly string[]): Promise<ReadTrace> {
+  const indexes = new Map(classes.map((name, index) => [name, index]));
+  const arrivals = new GrowingArrivals();
+  let reader: TraceReader | null = null;
+  const take = (text: string): void => {
+    const isFirst = reader === null;
+    reader ??= traceReaderOf(text, columns);
+    if (isFirst && !reader.takesFirst) return;
+    const { timeNs, className } = reader.read(text);
+    arrivals.add(timeNs, className === null ? 0 : indexOf(className, indexes));
+  };
+  for await (const records of recordBatchesOf(path)) {
+    for (const { text, line } of records) {
+      try {
+        if (!text.startsWith('#')) take(text);
+      } catch (error) {
+        throw error instanceof BadRecord ? invalidAt(path, line, error.message, error.hint) : error;
+      }
+    }
+  }
+  if (arrivals.length === 0) throw invalidAt(path, 1, 'there is no arrival in it', 'give a file with times');
+  const { timesNs, classOf } = inOrder(arrivals.arrivals);
+  const firstNs = timesNs[0] as number;
+  for (let index = 0; index < timesNs.length; index++) timesNs[index] = (timesNs[index] as number) - firstNs;
+  return { timesNs, classOf: columns.classColumn === undefined ? null : classOf };
+}
+
+function indexOf(name: string, indexes: ReadonlyMap<string, number>): number {
+  const index = indexes.get(name);
+  if (index !== undefined) return index;
+  throw new BadRecord(
+    `it is of the class '${name.slice(0, 60)}'${didYouMean(name, indexes.keys())}, which the workload has not`,
+    'name it under classes, or leave out classColumn',
+  );
+}

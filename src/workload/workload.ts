@@ -1,0 +1,78 @@
+import type { Distribution } from '../base/distribution.ts';
+import type { WorkloadFile } from './file/schema.ts';
+
+/** What a good request of a class keeps, in nanoseconds. `e2eNs` is from when it is due to the end of the reply. */
+export interface ClassLimits {
+  readonly ttftNs?: number;
+  readonly itlNs?: number;
+  readonly tpotNs?: number;
+  readonly e2eNs?: number;
+}
+
+type ClassFile = NonNullable<WorkloadFile['classes']>[string];
+
+/** A kind of request. */
+export interface RequestClass extends Pick<ClassFile, 'model' | 'endpoint' | 'requests' | 'prompts'> {
+  readonly name: string;
+  /** In relation to the other weights; 0 or more. */
+  readonly weight: number;
+  readonly limits: ClassLimits;
+}
+
+/** Arrivals at a rate. `cv` is the coefficient of variation of the gaps, once a changing rate is evened out. */
+export type RateArrivals = { readonly cv: number } & (
+  | { readonly process: 'constant' | 'poisson' | 'gamma'; readonly perSecond: number }
+  | { readonly process: 'ramp'; readonly fromPerSecond: number; readonly toPerSecond: number }
+  | {
+      readonly process: 'diurnal';
+      /** Mean over a period. */
+      readonly perSecond: number;
+      /** The highest rate over the lowest. */
+      readonly peakRatio: number;
+      readonly periodS: number;
+      readonly peakAtS: number;
+    }
+);
+
+export interface TraceArrivals {
+  readonly process: 'trace';
+  /** From the start of the phase, in rising order, each below its duration. */
+  readonly timesNs: Float64Array;
+  /** The class of each, as an index of the workload's classes; null where they are drawn by weights. */
+  readonly classOf: Uint16Array | null;
+  /** The step of the clock that recorded them: arrivals are spread over one. 0 for none. */
+  readonly resolutionNs: number;
+}
+
+/** Weights of the classes, in their order, at the start and at the end of a phase; between them they change evenly. */
+export interface Mix {
+  readonly from: readonly number[];
+  readonly to: readonly number[];
+}
+
+export interface Phase {
+  readonly name: string | null;
+  readonly durationS: number;
+  readonly arrivals: RateArrivals | TraceArrivals;
+  readonly mix: Mix;
+}
+
+export interface Sessions {
+  /** Requests of a session; whole numbers of 1 or more. */
+  readonly turns: Distribution;
+  readonly thinkTimeMs: Distribution;
+}
+
+/** Which requests arrive when: a workload file, read and checked, with its traces. */
+export interface Workload {
+  readonly name: string;
+  /** At least one. */
+  readonly classes: readonly RequestClass[];
+  /** One after the other; at least one. */
+  readonly phases: readonly Phase[];
+  readonly sessions: Sessions | null;
+}
+
+/** Seconds of one pass. */
+export const durationOf = ({ phases }: Pick<Workload, 'phases'>): number =>
+  phases.reduce((sum, { durationS }) => sum + durationS, 0);

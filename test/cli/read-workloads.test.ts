@@ -1,0 +1,100 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  checkSameWorkloads,
+  passesSeconds,
+  readWorkloads,
+  simulatedWorkloads,
+  withWorkloads,
+} from '../../src/app/study/workloads/read-workloads.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
+import type { TuneOptions } from '../../src/spec/tune-options.ts';
+import { freshDirectory } from '../support/cli.ts';
+
+const steady = {
+  workloadVersion: 1,
+  classes: { short: { limitMs: 20 }, long: {} },
+  phases: [{ durationS: 10, arrivals: { process: 'poisson', perSecond: 100 } }],
+};
+/** Two hundred requests in a hundred seconds, most of them in the first half. */
+const recorded = {
+  workloadVersion: 1,
+  phases: [
+    {
+      durationS: 100,
+      arrivals: {
+        process: 'trace',
+        atS: Array.from({ length: 200 }, (_, index) => (index < 150 ? index / 3 : index / 2)),
+      },
+    },
+  ],
+};
+
+async function read(options: Partial<TuneOptions> = {}) {
+  const directory = await freshDirectory();
+  const files = ['steady', 'recorded'].map((name) => join(directory, `${name}.yaml`)) as [string, string];
+  await writeFile(files[0], JSON.stringify(steady));
+  await writeFile(files[1], JSON.stringify(recorded));
+  const spec = specOf({ model: 'm', workload: files, seed: 3, ...options });
+  const { workloads, spec: complete } = await withWorkloads(spec);
+  return { files, spec: complete, workloads: workloads as NonNullable<typeof workloads> };
+}
+
+describe('the workloads of a study', () => {
+  it('are levelled by the first, and keep their relation', async () => {
+    const { spec, workloads } = await read();
+    expect(spec.levels.requestRate).toEqual({ low: 25, high: 400 });
+    expect(workloads.search.map(({ perLevel }) => perLevel)).toEqual([1, 0.02]);
+    expect(workloads.final).toBe(workloads.search);
+    const asked = await read({ requestRate: { low: 50, high: 60 } });
+    expect(asked.spec.levels.requestRate).toEqual({ low: 50, high: 60 });
+  });
+
+  it('have passes of 30 s at most, unless a time scale says otherwise', async () => {
+    const seconds = async (options?: Partial<TuneOptions>): Promise<number[]> =>
+      (await read(options)).workloads.record.of.map(({ passSeconds }) => passSeconds);
+    expect(await seconds()).toEqual([10, 30]);
+    expect(await seconds({ timeScale: 0.5 })).toEqual([5, 50]);
+    expect(passesSeconds((await read()).workloads)).toBeCloseTo(42, 9);
+  });
+
+  it('are judged by what was held out of the search', async () => {
+    const { workloads } = await read({ workloadHoldout: 0.3, timeScale: 1 });
+    const [search, final] = [workloads.search, workloads.final].map((each) => each.map(({ played }) => played));
+    expect([search, final].map((each) => each?.[1]?.passS)).toEqual([70, 30]);
+    const counts = [search, final].map((each) => {
+      const arrivals = each?.[1]?.workload.phases[0]?.arrivals;
+      return arrivals?.process === 'trace' ? arrivals.timesNs.length : Number.NaN;
+    });
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(200);
+    // What is made up is whole in both, and other requests.
+    expect(final?.[0]?.passS).toBe(10);
+    expect(final?.[0]?.planAt(50).arrivalsNs).not.toEqual(search?.[0]?.planAt(50).arrivalsNs);
+    expect(workloads.record.holdout).toBe(0.3);
+  });
+
+  it('are simulated with the limits of their classes, and those of --goodput where a class has none', async () => {
+    const { spec, workloads } = await read();
+    const [first, second] = simulatedWorkloads(workloads, spec).workloads;
+    expect([...(first.limitsNs ?? [])]).toEqual([['short', 20e6]]);
+    expect(second?.limitsNs).toBeUndefined();
+    const limited = await read({ goodput: { e2eNs: 5e6 } });
+    const [both, other] = simulatedWorkloads(limited.workloads, limited.spec).workloads;
+    expect([...(both.limitsNs ?? [])]).toEqual([
+      ['short', 20e6],
+      ['long', 5e6],
+    ]);
+    expect([...(other?.limitsNs ?? [])]).toEqual([['default', 5e6]]);
+  });
+
+  it('are the same when a study goes on, or it does not', async () => {
+    const { files, spec, workloads } = await read();
+    expect(() => checkSameWorkloads(workloads.record, workloads)).not.toThrow();
+    await writeFile(files[1], JSON.stringify({ ...recorded, phases: steady.phases }));
+    const changed = await readWorkloads(spec);
+    expect(() => checkSameWorkloads(workloads.record, changed)).toThrow(
+      /began with other arrivals than .*recorded.yaml/,
+    );
+  });
+});

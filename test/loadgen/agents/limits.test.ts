@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { type AgentLimits, allowedTargets, checkTarget, RateMeter } from '../../../src/loadgen/agents/limits.ts';
+import { AgentUsage } from '../../../src/loadgen/agents/usage.ts';
+import type { WorkerTransport } from '../../../src/loadgen/workers/messages.ts';
+
+const limits: AgentLimits = { targets: null, threads: 3, requestsPerSecond: 100, memoryBytes: 1000 };
+const to = (url: string): WorkerTransport => ({ protocol: 'grpc', options: { url, timeoutMs: 1 } });
+const isAllowed = (texts: readonly string[], url: string): boolean => {
+  try {
+    checkTarget(to(url), { ...limits, targets: allowedTargets(texts) });
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--allow-target') });
+    return false;
+  }
+};
+
+describe('the servers that an agent may send to', () => {
+  it.each([
+    [['triton:8001'], 'triton:8001', true],
+    [['Triton:8001'], 'tRITON:8001', true],
+    [['triton:8001'], 'triton:8000', false],
+    [['triton'], 'triton:8000', true],
+    [['triton'], 'triton.evil:8000', false],
+    [['triton', '10.0.0.1:80'], '10.0.0.1:80', true],
+    [['10.0.0.1'], '10.0.0.11:80', false],
+    [['[::1]:8001'], '[::1]:8001', true],
+    [['::1'], '[::1]:9', true],
+    [['[::1]:8001'], '[::1]:8002', false],
+    [['*'], 'anything:1', true],
+  ])('%j: %s is %s', (texts, url, expected) => {
+    expect(isAllowed(texts, url)).toBe(expected);
+  });
+
+  it('are checked by the address of each kind of traffic', () => {
+    const targets = allowedTargets(['a:1']);
+    const language = { protocol: 'language', options: { address: 'b:1' } } as unknown as WorkerTransport;
+    const http = { protocol: 'plain-http', options: { address: 'b:1' } } as unknown as WorkerTransport;
+    for (const transport of [language, http]) {
+      expect(() => checkTarget(transport, { ...limits, targets })).toThrow(/may not send to b:1/);
+    }
+  });
+});
+
+describe('what an agent gives', () => {
+  it('is counted over all connections, and given back', () => {
+    const usage = new AgentUsage(limits, 0);
+    const [one, other] = [{}, {}];
+    usage.addThreads(one, 2);
+    expect(() => usage.addThreads(other, 2)).toThrow(/3 threads at most, and not 4/);
+    usage.addBytes(one, 600);
+    expect(() => usage.addBytes(other, 600)).toThrow(/MiB of its memory/);
+    usage.planRate(one, 'a', 60);
+    expect(() => usage.planRate(other, 'b', 60)).toThrow(/100 requests per second at most, and not 120/);
+    usage.leave(one);
+    usage.leave(other);
+    usage.addThreads(other, 3);
+    usage.addBytes(other, 1000);
+    usage.planRate(other, 'b', 100);
+    usage.planRate(other, 'b', 0);
+    usage.planRate(one, 'a', 100);
+  });
+
+  it('is also what a closed loop sends, looked at once a second', () => {
+    const meter = new RateMeter(limits, 0);
+    meter.add(500, 0.5e9);
+    expect(() => meter.add(1, 1e9)).toThrow(/and not 501/);
+    // Random arrivals are a little uneven, and a second that was over does not count again.
+    meter.add(119, 2e9);
+  });
+});
