@@ -36,7 +36,6 @@ export function createProgram(terminal: Terminal): Command {
     spaceCommand,
     workloadCommand,
     calibrateCommand,
-    fleetCommand,
     emulateCommand,
     fleetCommand,
     installCommand,
