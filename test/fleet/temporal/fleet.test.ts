@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { openClient } from '../../../src/fleet/temporal/connection.ts';
-import { listStudies } from '../../../src/fleet/temporal/studies.ts';
+import { listStudies, startStudy } from '../../../src/fleet/temporal/studies.ts';
 import { freePorts } from '../../../src/launch/free-ports.ts';
+import { specOf } from '../../../src/spec/spec-of-options.ts';
 import type { StudyRecord } from '../../../src/study/records/records.ts';
 import { connectGrpc } from '../../../src/triton/control/connect.ts';
 import { freshDirectory, type RunningCli, runCli, startCli } from '../../support/cli.ts';
@@ -147,6 +148,20 @@ describe('a fleet on a real Temporal', () => {
     for (const { port } of machines) expect(await instancesOn(port)).toBe(1);
   });
 
+  it('goes on in another history when one has become long', async () => {
+    const { client, close } = await openClient(at());
+    const asked = { model: MODEL, latencyBudget: 20, maxTrials: 8, sampler: 'random' };
+    const order = { study: 'long', group: GROUP, spec: specOf(asked), commandLine: [] };
+    await startStudy(client, order, { historyLimit: { events: 100, bytes: 2 ** 20 } });
+    await until(async () => (await statusOf('long')) === 'COMPLETED');
+    const { count } = await client.workflow.count("WorkflowId = 'long'");
+    await close();
+    expect(count).toBeGreaterThan(1);
+    const finished = finishedTrials(await journalOf('long'));
+    expect(finished.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    for (const { port } of machines) expect(await instancesOn(port)).toBe(1);
+  });
+
   it(`records each trial once and puts every server back, whatever of ${KILLS} is killed meanwhile`, async () => {
     const random = seededRandom(1);
     const tuner = tune('chaos', '--max-trials', String(TRIALS), '--sampler', 'random');
@@ -177,11 +192,11 @@ describe('a fleet on a real Temporal', () => {
   });
 });
 
+const at = () => ({ address: temporalAddress, namespace: 'default', payloadKey: Buffer.alloc(32, 7) });
+
 async function statusOf(study: string): Promise<string | undefined> {
   try {
-    const { client, close } = await openClient({
-      ...{ address: temporalAddress, namespace: 'default', payloadKey: Buffer.alloc(32, 7) },
-    });
+    const { client, close } = await openClient(at());
     try {
       return (await listStudies(client)).find((each) => each.study === study)?.status;
     } finally {
