@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**', ...shared],
+          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**', ...shared],
           // More than two cores have: many tests wait for a process that they started.
           maxWorkers: 4,
           ...unit,
@@ -62,6 +62,16 @@ export default defineConfig({
       },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },
       { test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: runs, ...onTriton } },
+      // On a real Temporal, with workers and servers in processes of their own.
+      {
+        test: {
+          name: 'fleet',
+          globalSetup: [ownFolder],
+          include: ['test/fleet/temporal/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 180_000,
+        },
+      },
       {
         test: {
           name: 'package',

@@ -37,6 +37,7 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['launch'],
   execa: ['launch'],
   koffi: ['loadgen'],
+  '@temporalio': ['fleet'],
   ws: ['loadgen'],
   '@msgpack/msgpack': ['loadgen'],
   commander: ['cli'],

@@ -1,6 +1,6 @@
 import { latenciesOf } from '../profiler/latency-summary.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import { type Hypothesis, type Normal, posteriorOf, type Reading } from '../stats/gaussian-process.ts';
+import { believingPosterior, type Hypothesis, type Normal, type Reading } from '../stats/gaussian-process.ts';
 import { type Interval, timesInterval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
@@ -28,6 +28,14 @@ export interface CorrectionOptions {
   /** The longest queue delay of all choices that will be asked about, in microseconds. */
   readonly longestDelayUs: number;
   readonly without?: { has(part: ModelPart | CorrectionPart): boolean } | undefined;
+  /** What is being measured elsewhere: the figures are less uncertain where those will tell. */
+  readonly pending?: readonly PendingPoint[] | undefined;
+}
+
+/** A choice that is being measured at a level; its figures are not known yet. */
+export interface PendingPoint {
+  readonly choice: Choice;
+  readonly level: number;
 }
 
 /** The parts of the correction that a benchmark can leave out, each with what happens in its absence. */
@@ -49,7 +57,7 @@ export function correctedFigure(
   name: FigureName,
   simulator: Simulator,
   measured: readonly Measured[],
-  { longestDelayUs, without = WHOLE }: CorrectionOptions,
+  { longestDelayUs, without = WHOLE, pending = [] }: CorrectionOptions,
 ): PredictFigure {
   const { figure, front } = figureNamed(name) as NonNullable<ReturnType<typeof figureNamed>>;
   const place = (choice: Choice, level: number): Place => ({
@@ -72,13 +80,17 @@ export function correctedFigure(
     }),
   );
   const hypotheses = correctionsWith(isRate(figure) ? 'rate' : 'latency', without);
-  const correction = posteriorOf(without.has('correction') ? [] : readings, hypotheses);
+  const noiseVariance = (isRate(figure) ? LEAST_NOISE.throughput : LEAST_NOISE.latency) ** 2;
+  const toCome = pending.map(({ choice, level }) => ({ place: place(choice, level), noiseVariance }));
+  const correction = believingPosterior(without.has('correction') ? [] : readings, hypotheses, toCome);
+  const settled = new Set(pending.map(({ choice }) => choice.settingsKey));
   return (choice, level) => {
     const simulated = simulator.predict(choice, level);
     const predicted = simulated && simulatedFigure(simulated, name);
     if (!predicted) return null;
     const { mean, sd } = correction(place(choice, level));
-    const uncertainty = simulator.uncertainty(choice, level, front);
+    const uncertainty =
+      simulator.uncertainty(choice, level, front) * (settled.has(choice.settingsKey) ? LEFT_UNCERTAIN : 1);
     const shared = isRate(figure) ? -uncertainty : uncertainty;
     return {
       mean: Math.log(predicted) + mean,
@@ -87,6 +99,9 @@ export function correctedFigure(
     };
   };
 }
+
+/** The part of the uncertainty of execution times that is left when one more candidate with the same settings has been measured. */
+const LEFT_UNCERTAIN = 0.5;
 
 /** What a measurement says of the requests to one model; that model's own where it is the only front. */
 const frontIn = (measurement: Measurement, front: string): Read | undefined =>

@@ -36,6 +36,24 @@ export function posteriorOf<Place>(
   return explanationOf(readings, hypotheses).posterior;
 }
 
+/** A reading that is still to come. */
+export type ReadingToCome<Place> = Omit<Reading<Place>, 'value'>;
+
+/**
+ * As `posteriorOf`, given also that there will be readings at more places, which are believed to be what is expected there (the "Kriging
+ * believer" of Ginsbourger, Le Riche and Carraro, 2010). The mean stays as it is everywhere; the standard deviation shrinks around the places.
+ */
+export function believingPosterior<Place>(
+  readings: readonly Reading<Place>[],
+  hypotheses: readonly [Hypothesis<Place>, ...Hypothesis<Place>[]],
+  toCome: readonly ReadingToCome<Place>[],
+): Posterior<Place> {
+  const { posterior, hypothesis } = explanationOf(readings, hypotheses);
+  if (toCome.length === 0) return posterior;
+  const believed = toCome.map((each) => ({ ...each, value: posterior(each.place).mean }));
+  return posteriorOf([...readings, ...believed], [hypothesis]);
+}
+
 /** The posterior under the hypothesis of the highest evidence. */
 export interface Explanation<Place, H extends Hypothesis<Place>> {
   readonly posterior: Posterior<Place>;

@@ -108,9 +108,19 @@ export interface Trial {
   readonly failure: TrialFailure | null;
 }
 
+/** A trial under way on another server: its outcome is not known yet. */
+export interface PendingTrial {
+  readonly number: number;
+  readonly candidate: Candidate;
+  /** Where it is measured; null where the level search decides that as it goes. */
+  readonly level: LevelPoint | null;
+}
+
 /** What a sampler sees: finished trials in the order of their numbers, the baseline first when it was measured. */
 export interface History {
   readonly trials: readonly Trial[];
+  /** What other servers try meanwhile; absent for one server alone. */
+  readonly pending?: readonly PendingTrial[];
 }
 
 /** A search that could end early costs no more than was expected by going on; one that is late takes more. */
@@ -178,6 +188,7 @@ export interface RunningTrial {
 
 /** Pure: the same seed and history give the same answer, so that a resumed study goes on as it would have. */
 export interface Sampler {
+  /** A stop while trials are pending says that nothing is worth a trial before one of them has finished. */
   ask(history: History, remaining: Remaining): Proposal | Stop;
   /**
    * Where to measure the running trial next when its plan is a search; null: nowhere, another candidate promises more.
@@ -190,6 +201,8 @@ export interface Sampler {
    * for among the others while one of them met the goal too. Samplers without such a judgement take every reading at its word.
    */
   doubted?(history: History): readonly Doubted[];
+  /** True where it proposes a candidate again for another level, so that one measurement is enough for a trial. */
+  readonly comesBack?: boolean;
 }
 
 /** A reading of a finished trial: the index in its measurements. */

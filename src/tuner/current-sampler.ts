@@ -8,7 +8,10 @@ import type { TuneParts } from './run.ts';
 type Aim = Pick<StudyState, 'goal' | 'narrowing'>;
 
 /** Gives the sampler for an aim; a new one is made only when the aim is another than before. `own`: the one that `sampler` is for. */
-export function currentSampler({ sampler, samplerFor }: TuneParts, own: Goal): (aim: Aim) => Sampler {
+export function currentSampler(
+  { sampler, samplerFor }: Pick<TuneParts, 'sampler' | 'samplerFor'>,
+  own: Goal,
+): (aim: Aim) => Sampler {
   let made = { aim: { goal: own, narrowing: {} as Narrowing }, sampler };
   return ({ goal, narrowing }) => {
     const aim = { goal, narrowing };

@@ -1,7 +1,7 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import { decideNow, type FinalStep, nextFinal } from '../study/final/final.ts';
 import { failureOf } from './outcome.ts';
-import type { Run } from './run.ts';
+import type { Planning, Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
@@ -11,7 +11,7 @@ import { waitWhilePaused } from './user-commands.ts';
  */
 export async function runFinal(run: Run): Promise<string | null> {
   for (;;) {
-    const step = nextStep(run);
+    const step = nextFinalStep(run);
     if (step === null) return null;
     if (step.kind === 'decide') {
       await run.recorder.record({ type: 'gain-decided', ...step.decision });
@@ -22,8 +22,7 @@ export async function runFinal(run: Run): Promise<string | null> {
       await run.recorder.record({ type: 'round-voided', round, slower });
       continue;
     }
-    if (step.opensRound && !run.time.allowsFinalRound(1 + step.rest.length))
-      return cutShort(run, 'the time budget ended in the final');
+    if (step.opensRound && !run.time.allowsFinalRound(1 + step.rest.length)) return cutShort(run, OUT_OF_TIME);
     await waitWhilePaused(run);
     const { number, candidate } = step.trial;
     try {
@@ -38,14 +37,17 @@ export async function runFinal(run: Run): Promise<string | null> {
   }
 }
 
-/** A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
-function nextStep({ recorder, plan, time }: Run): FinalStep | null {
+/** The next step of the final; null where there is none. A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
+export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | null {
   const step = nextFinal(recorder.state, plan.finalRounds);
   const goesOn = step?.kind === 'measure' && step.isVisiting;
   return goesOn && !time.allowsFinalRound(1 + step.rest.length)
     ? nextFinal(recorder.state, plan.finalRounds, true)
     : step;
 }
+
+/** Why a final was cut short for which there was no time. */
+export const OUT_OF_TIME = 'the time budget ended in the final';
 
 type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
 
@@ -55,7 +57,8 @@ export const finalMeasured = ({ trial, round, rest }: Visit, measurement: Measur
   ...(rest.length > 0 && { rest }),
 });
 
-async function cutShort(run: Run, reason: string): Promise<string> {
+/** Decides on what was played so far. Returns the reason. */
+export async function cutShort(run: Planning, reason: string): Promise<string> {
   const decision = decideNow(run.recorder.state, run.plan.finalRounds);
   if (decision) await run.recorder.record({ type: 'gain-decided', ...decision });
   return reason;

@@ -58,5 +58,10 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
+/** What decides on the next step of a run: of servers it only says which candidates there are. */
+export type Planning = Pick<Run, 'plan' | 'recorder' | 'time' | 'steering' | 'sampler'> & {
+  readonly parts: { readonly adapter: Pick<TunedAdapter, 'build'> };
+};
+
 /** Trial number of the original config; the search counts from 1. */
 export const BASELINE = 0;

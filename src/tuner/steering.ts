@@ -26,6 +26,9 @@ export type StudyChange =
   | { readonly kind: 'narrowing'; readonly narrowing: Narrowing }
   | { readonly kind: 'wish' | 'withdrawal'; readonly wish: Wish };
 
+/** What a person asks of a study that another process conducts. */
+export type SteeringCommand = StudyChange | { readonly kind: 'pause' | 'resume' | 'stop-search' };
+
 /** Between the person and the loop: takes commands at any time; the loop polls it between its steps. */
 export class Steering implements TunerCommands {
   #isPaused = false;
@@ -36,11 +39,15 @@ export class Steering implements TunerCommands {
   /** Asked for before anyone listened: a study that is resumed is on the screen before its server is reached. */
   #unheard: StudyChange[] = [];
 
+  #passOn: ((command: SteeringCommand) => void) | null = null;
+
   pause(): void {
     this.#isPaused = true;
+    this.#passOn?.({ kind: 'pause' });
   }
 
   resume(): void {
+    if (this.#isPaused) this.#passOn?.({ kind: 'resume' });
     this.#isPaused = false;
     this.#resumed?.();
   }
@@ -51,6 +58,7 @@ export class Steering implements TunerCommands {
 
   stopSearch(): void {
     this.#stopsSearch = true;
+    this.#passOn?.({ kind: 'stop-search' });
     this.resume();
     this.skipTrial();
   }
@@ -107,6 +115,12 @@ export class Steering implements TunerCommands {
   listen(onChange: ((change: StudyChange) => void) | null): void {
     this.#onChange = onChange;
     if (onChange) for (const change of this.#unheard.splice(0)) onChange(change);
+  }
+
+  /** From here on all is passed on to where the study is conducted, which another process does. */
+  passOn(to: (command: SteeringCommand) => void): void {
+    this.#passOn = to;
+    this.listen(to);
   }
 
   #change(change: StudyChange): void {

@@ -118,6 +118,12 @@ export class TimeKeeper {
     return this.#time(this.#measurements, work);
   }
 
+  /** Learns from a step that was timed elsewhere. */
+  learn({ applyMs, measureMs }: { readonly applyMs: readonly number[]; readonly measureMs: readonly number[] }): void {
+    for (const ms of applyMs) this.#applies.add(ms);
+    for (const ms of measureMs) this.#measurements.add(ms);
+  }
+
   /** What such runs take, less what loads are faster here. */
   #usualMsOf({ seconds, loads, loadSeconds }: UsualTime): number {
     const fasterMs = Math.max(0, loadSeconds * MS_PER_S - this.#applies.value);

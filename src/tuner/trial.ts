@@ -11,7 +11,7 @@ import { noiseFloorOf, restLevel } from '../study/summary/noise-floor.ts';
 import type { Bottleneck, LevelPlan, LevelPoint, TrialFailure, TrialRole } from '../study/types.ts';
 import type { Applied, MeasureOptions } from './adapter.ts';
 import { failureOf, outlasting } from './outcome.ts';
-import type { Run } from './run.ts';
+import type { Planning, Run } from './run.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
 /** One trial to run. */
@@ -26,6 +26,8 @@ export interface Assigned {
   readonly bottleneck?: Bottleneck | undefined;
   /** Measurements of a finished trial that is visited again. */
   readonly earlier?: readonly Measurement[];
+  /** Its figures are reported: it is measured in full. */
+  readonly isFinal?: boolean;
 }
 
 /**
@@ -62,13 +64,13 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
 }
 
 /** A trial that never reaches the server: illegal, or known to fail. */
-export async function refuseTrial(run: Run, trial: Assigned, failure: TrialFailure): Promise<void> {
+export async function refuseTrial(run: Planning, trial: Assigned, failure: TrialFailure): Promise<void> {
   await recordStart(run, trial);
   await run.recorder.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
 }
 
 function recordStart(
-  run: Run,
+  run: Planning,
   { number, role, candidate, levels, bottleneck, requested = false }: Assigned,
 ): Promise<void> {
   const why = bottleneck && { bottleneck };
@@ -179,7 +181,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
     const rest = measurements.length === 0 ? restLevelOf(run, trial) : null;
     const isRest = rest !== null && isSameLevel(next.level, rest);
     const purpose = isRest ? 'rest' : 'search';
-    const measurement = await measureOnce(run, trial.number, applied, next.level, { purpose });
+    const measurement = await measureOnce(run, trial.number, applied, next.level, trial.isFinal ? {} : { purpose });
     await run.recorder.record({ type: 'trial-measured', trial: trial.number, measurement });
     measurements.push(measurement);
     if (isRest) tellNoise(run);

@@ -1,5 +1,5 @@
 import type { LatencyBudget } from '../study/types.ts';
-import type { Run } from './run.ts';
+import type { Planning, Run } from './run.ts';
 import type { StudyChange } from './steering.ts';
 
 /** Waits while a person has paused the run. Called between two steps. Errors: the signal's reason, those of the journal. */
@@ -11,14 +11,15 @@ export async function waitWhilePaused(run: Run): Promise<void> {
 }
 
 /** Records what a person asks for, at once and in order. From its record on it is in effect. */
-export function recordUserCommands(run: Run): void {
+export function recordUserCommands(run: Planning): void {
   run.steering.listen((change) => {
     // A journal that cannot be written ends the run at its next record.
     recordCommand(run, change).catch(() => undefined);
   });
 }
 
-function recordCommand(run: Run, change: StudyChange): Promise<void> {
+/** Records one change that a person asks for. Errors: those of the journal. */
+export function recordCommand(run: Planning, change: StudyChange): Promise<void> {
   const { recorder } = run;
   switch (change.kind) {
     case 'budget': {
@@ -34,7 +35,7 @@ function recordCommand(run: Run, change: StudyChange): Promise<void> {
   }
 }
 
-function budgetOf({ recorder }: Run, latencyMs: number): LatencyBudget {
+function budgetOf({ recorder }: Planning, latencyMs: number): LatencyBudget {
   const { goal, trials } = recorder.state;
   const measured = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile;
   return { percentile: goal.budget?.percentile ?? measured ?? 99, latencyMs };

@@ -3,8 +3,8 @@ import { isSameLevel } from '../study/level/line.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 import { finalMeasured } from './final.ts';
-import type { Run } from './run.ts';
-import { runTrial } from './trial.ts';
+import type { Planning, Run } from './run.ts';
+import { type Assigned, runTrial } from './trial.ts';
 
 /** By so much a speed must be seen otherwise than before for the search to go on: what it had compared was not alike. */
 const DRIFTED = Math.log(1.1);
@@ -15,21 +15,30 @@ const DRIFTED = Math.log(1.1);
  * Returns whether that changes what the search has compared.
  */
 export async function visitOriginal(run: Run): Promise<boolean> {
-  const { baseline, finals, compared, speeds: before } = run.recorder.state;
-  if (!baseline || baseline.failure || finals.length > 0) return false;
+  const { speeds: before } = run.recorder.state;
+  const visit = plannedVisit(run);
+  if (visit === null) return false;
+  await runTrial(run, visit);
+  return hasDrifted(run.recorder.state, before);
+}
+
+/** The visit of the original config that comes after the search; null where there is none to make. */
+export function plannedVisit(run: Planning): Assigned | null {
+  const { baseline, finals, compared } = run.recorder.state;
+  if (!baseline || baseline.failure || finals.length > 0) return null;
   const step = nextFinal(run.recorder.state, run.plan.finalRounds);
-  if (step?.kind !== 'measure' || !run.time.allowsTrial({ hasFinalists: true })) return false;
+  if (step?.kind !== 'measure' || !run.time.allowsTrial({ hasFinalists: true })) return null;
   const own = run.sampler().level?.({ trials: compared.trials }, compared.baseline ?? baseline) ?? null;
-  if (own === null && step.trial.number !== baseline.number) return false;
+  if (own === null && step.trial.number !== baseline.number) return null;
   const batch = step.level.batch === undefined ? {} : { batch: step.level.batch };
   const levels =
     own === null ? ({ kind: 'fixed', values: [step.level.value], ...batch } as const) : ({ kind: 'search' } as const);
   const { number, role, candidate, measurements: earlier } = baseline;
-  await runTrial(run, { number, role, candidate, levels, earlier });
-  return hasDrifted(run.recorder.state, before);
+  return { number, role, candidate, levels, earlier };
 }
 
-function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']): boolean {
+/** Tells whether a speed is seen so much otherwise than before that what was compared was not alike. */
+export function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']): boolean {
   const factor = (by: StudyState['speeds'], measurement: Trial['measurements'][number]): number =>
     Math.log(by.of(measurement).value / by.usual);
   const searched = trials.filter(({ role }) => role === 'search').flatMap(({ measurements }) => measurements);
@@ -37,7 +46,7 @@ function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']
 }
 
 /** The final would measure the original config at once: where its last reading is at the level that the final begins with, that is its first. */
-export async function openFinal({ recorder, plan, time }: Run): Promise<void> {
+export async function openFinal({ recorder, plan, time }: Planning): Promise<void> {
   const { baseline, finals } = recorder.state;
   const last = baseline?.measurements.at(-1);
   const step = nextFinal(recorder.state, plan.finalRounds);

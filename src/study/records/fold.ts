@@ -6,6 +6,7 @@ import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
 import { requireMetrics } from '../goal/goal.ts';
 import { bestTrial, frontOf, standingOf } from '../goal/ranking.ts';
+import { acrossServers } from '../speed/across-servers.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
 import { type EstimateSpeeds, type Speeds, speedsOf } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
@@ -13,6 +14,7 @@ import type {
   FinalMeasured,
   GainDecided,
   ModelRestored,
+  OriginalMeasured,
   ServerIdentity,
   StudyFinished,
   StudyRecord,
@@ -22,6 +24,7 @@ import type {
   TrialMeasured,
   TrialStarted,
 } from './records.ts';
+import { ServersFold } from './servers-fold.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
 /** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
@@ -46,6 +49,7 @@ export class StudyFold {
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
   readonly #trials = new Map<number, Trial>();
+  readonly #servers = new ServersFold();
   #doubted: readonly Doubted[] = [];
   #finals: FinalMeasured[] = [];
   #voidRounds = 0;
@@ -69,7 +73,7 @@ export class StudyFold {
   #lastRunMs: number | null = null;
 
   constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
-    this.#estimateSpeeds = estimateSpeeds;
+    this.#estimateSpeeds = acrossServers(estimateSpeeds);
   }
 
   /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
@@ -100,7 +104,7 @@ export class StudyFold {
     const trials = standing.map((trial) => this.#asMeasured(trial));
     const contender = trials.find(({ number }) => number === foremost?.number) ?? null;
     const gain = otherGoal ? null : this.#gain;
-    const unfinished = [...this.#open.values()].at(-1);
+    const open = [...this.#open.values()].map(unfinishedOf);
     let front: StudyState['front'] | undefined;
     return {
       started,
@@ -109,7 +113,9 @@ export class StudyFold {
       narrowing: this.#narrowing,
       requested: [...this.#requested],
       trials,
-      unfinished: unfinished ? unfinishedOf(unfinished) : null,
+      unfinished: open.at(-1) ?? null,
+      open,
+      servers: this.#servers.list,
       doubted,
       baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
       contender,
@@ -175,7 +181,9 @@ export class StudyFold {
         this.#withdraw(record);
         return;
       case 'trial-started':
+        this.#open.delete(record.trial);
         this.#open.set(record.trial, this.#opened(record));
+        this.#servers.start(record);
         if (record.requested) this.#requested.shift();
         return;
       case 'trial-applied':
@@ -183,9 +191,10 @@ export class StudyFold {
         return;
       case 'trial-measured':
         this.#openTrial(record.trial).measurements.push(record.measurement);
-        this.#timeMeasurement(record, this.#openTrial(record.trial).start.candidate);
+        this.#timeMeasurement(record, this.#openTrial(record.trial).start);
         return;
       case 'trial-finished':
+        this.#servers.finish(this.#openTrial(record.trial).start);
         this.#finish(record);
         return;
       case 'readings-doubted':
@@ -194,9 +203,22 @@ export class StudyFold {
         return;
       case 'final-measured':
         this.#finals.push(this.#asKnown(record));
-        this.#timeMeasurement(this.#finals.at(-1) as FinalMeasured, this.#finishedTrial(record.trial).candidate);
+        this.#timeMeasurement(this.#finals.at(-1) as FinalMeasured, {
+          candidate: this.#finishedTrial(record.trial).candidate,
+          ...(record.server !== undefined && { server: record.server }),
+        });
         // What an earlier run decided on the rounds that it had time for.
         this.#gain = null;
+        return;
+      case 'server-joined':
+        this.#servers.join(record);
+        return;
+      case 'server-left':
+        this.#servers.leave(record);
+        return;
+      case 'original-measured':
+        this.#servers.measureOriginal(record);
+        this.#timeMeasurement(record, { candidate: this.#original, server: record.server });
         return;
       case 'round-voided':
         this.#finals = this.#finals.filter(({ round }) => round !== record.round);
@@ -221,13 +243,16 @@ export class StudyFold {
     }
   }
 
-  #timeMeasurement({ measurement, ...record }: TrialMeasured | FinalMeasured, candidate: Candidate): void {
+  #timeMeasurement(
+    { measurement, ...record }: TrialMeasured | FinalMeasured | OriginalMeasured,
+    { candidate, server }: Pick<TrialStarted, 'candidate' | 'server'>,
+  ): void {
     this.#measurements++;
     const atSeconds =
       (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
-      this.#timed.push({ candidate, measurement, atSeconds, isFinal });
+      this.#timed.push({ candidate, measurement, atSeconds, isFinal, ...(server !== undefined && { server }) });
   }
 
   /** The final may begin with a measurement of the search; read from a journal it is another object that says the same. */
@@ -337,6 +362,10 @@ export class StudyFold {
     return runMs === undefined ? 0 : runMs - this.#lastRunMs;
   }
 
+  get #original(): Candidate {
+    return (this.#started ?? contradiction('it has no study-started')).original;
+  }
+
   #openTrial(number: number): OpenTrial {
     return this.#open.get(number) ?? contradiction(`trial ${number} was not started`);
   }
@@ -355,8 +384,9 @@ const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
 ]);
 
 function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
-  const { trial: number, role, candidate, levels = { kind: 'search' } } = start;
-  return { number, role, candidate, levels, measurements: [...measurements] };
+  const { trial: number, role, candidate, levels = { kind: 'search' }, server, attempt } = start;
+  const where = { ...(server !== undefined && { server }), ...(attempt !== undefined && { attempt }) };
+  return { number, role, candidate, levels, measurements: [...measurements], ...where };
 }
 
 function contradiction(fault: string): never {

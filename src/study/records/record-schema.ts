@@ -198,6 +198,13 @@ const levels = z.discriminatedUnion('kind', [
 const restriction = z.union([z.looseObject({ pinned: z.json() }), z.looseObject({ excluded: z.array(z.json()) })]);
 
 const trial = { ...stamp, trial: count };
+/** Of studies with several servers. */
+const ofServer = { server: text.optional(), work: text.optional() };
+const left = {
+  how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),
+  verified: z.boolean(),
+  detail: text,
+};
 
 const record = z.discriminatedUnion('type', [
   z.looseObject({
@@ -254,6 +261,8 @@ const record = z.discriminatedUnion('type', [
     candidate,
     levels: levels.optional(),
     requested: z.boolean().optional(),
+    server: text.optional(),
+    attempt: count.optional(),
     bottleneck: z
       .looseObject({
         trial: z.number(),
@@ -266,16 +275,16 @@ const record = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('trial-applied'),
-    ...trial,
+    ...{ ...trial, ...ofServer },
     change: z.enum(['none', 'in-place', 'full']),
     loadMs: figure,
     buildMs: figure.optional(),
     accuracy: z.looseObject({ elements: count, outsideShare: figure, absolute: figure, relative: figure }).optional(),
   }),
-  z.looseObject({ type: z.literal('trial-measured'), ...trial, measurement }),
+  z.looseObject({ type: z.literal('trial-measured'), ...trial, ...ofServer, measurement }),
   z.looseObject({
     type: z.literal('trial-finished'),
-    ...trial,
+    ...{ ...trial, ...ofServer },
     chosen: z.nullable(count),
     feasible: z.boolean(),
     failure: z.nullable(failure),
@@ -286,9 +295,12 @@ const record = z.discriminatedUnion('type', [
     readings: z.array(z.looseObject({ trial: count, reading: count })),
   }),
   z.looseObject({
-    ...{ type: z.literal('final-measured'), ...trial, round: count, measurement },
+    ...{ type: z.literal('final-measured'), ...trial, ...ofServer, round: count, measurement },
     rest: z.array(count).optional(),
   }),
+  z.looseObject({ type: z.literal('server-joined'), ...stamp, server: text }),
+  z.looseObject({ type: z.literal('server-left'), ...stamp, server: text, reason: text }),
+  z.looseObject({ type: z.literal('original-measured'), ...stamp, ...ofServer, server: text, measurement }),
   z.looseObject({ type: z.literal('round-voided'), ...stamp, round: count, slower: figure }),
   z.looseObject({ type: z.literal('gain-decided'), ...stamp, best: count, gain: z.nullable(interval) }),
   z.looseObject({
@@ -300,10 +312,8 @@ const record = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('tracing-ended'), ...stamp, verified: z.boolean(), detail: text }),
   z.looseObject({
     type: z.literal('model-restored'),
-    ...stamp,
-    how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),
-    verified: z.boolean(),
-    detail: text,
+    ...{ ...stamp, ...left },
+    servers: z.array(z.looseObject({ server: text, ...left })).optional(),
   }),
   z.looseObject({
     type: z.literal('study-finished'),

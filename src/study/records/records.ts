@@ -26,6 +26,9 @@ export type StudyRecord =
   | TrialMeasured
   | TrialFinished
   | ReadingsDoubted
+  | ServerJoined
+  | ServerLeft
+  | OriginalMeasured
   | FinalMeasured
   | RoundVoided
   | GainDecided
@@ -145,6 +148,11 @@ export interface TrialWithdrawn extends Stamped, Wish {
   readonly type: 'trial-withdrawn';
 }
 
+/** Of what one of several servers did: the name of that piece of work, which has each of its records once. */
+interface OfWork {
+  readonly work?: string;
+}
+
 export interface TrialStarted extends Stamped {
   readonly type: 'trial-started';
   readonly trial: number;
@@ -156,10 +164,14 @@ export interface TrialStarted extends Stamped {
   readonly requested?: boolean;
   /** What held the best back before it; where models are tuned together. */
   readonly bottleneck?: Bottleneck;
+  /** HOST:PORT of the server that tries it, where a study has several. */
+  readonly server?: string;
+  /** Which try of the trial this is, from 1 on, where a study has several servers. */
+  readonly attempt?: number;
 }
 
 /** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */
-export interface TrialApplied extends Stamped {
+export interface TrialApplied extends Stamped, OfWork {
   readonly type: 'trial-applied';
   readonly trial: number;
   readonly change: 'none' | 'in-place' | 'full';
@@ -169,13 +181,13 @@ export interface TrialApplied extends Stamped {
   readonly accuracy?: Accuracy;
 }
 
-export interface TrialMeasured extends Stamped {
+export interface TrialMeasured extends Stamped, OfWork {
   readonly type: 'trial-measured';
   readonly trial: number;
   readonly measurement: Measurement;
 }
 
-export interface TrialFinished extends Stamped {
+export interface TrialFinished extends Stamped, OfWork {
   readonly type: 'trial-finished';
   readonly trial: number;
   readonly chosen: number | null;
@@ -189,14 +201,37 @@ export interface ReadingsDoubted extends Stamped {
   readonly readings: readonly Doubted[];
 }
 
+/** A further server takes trials of the study from here on. */
+export interface ServerJoined extends Stamped {
+  readonly type: 'server-joined';
+  /** As in `TrialStarted`. */
+  readonly server: string;
+}
+
+/** A server takes no more trials: it was lost, or cannot take those of this study. */
+export interface ServerLeft extends Stamped {
+  readonly type: 'server-left';
+  readonly server: string;
+  readonly reason: string;
+}
+
+/** The original config once more, on one of several servers: it shows how fast that is beside the others. */
+export interface OriginalMeasured extends Stamped, OfWork {
+  readonly type: 'original-measured';
+  readonly server: string;
+  readonly measurement: Measurement;
+}
+
 /** One turn of the final, in which the finalists and the baseline are measured in turn. */
-export interface FinalMeasured extends Stamped {
+export interface FinalMeasured extends Stamped, OfWork {
   readonly type: 'final-measured';
   readonly round: number;
   readonly trial: number;
   /** The trials that the round has still to measure after this one; none where it is absent. */
   readonly rest?: readonly number[];
   readonly measurement: Measurement;
+  /** As in `TrialStarted`. */
+  readonly server?: string;
 }
 
 /** What was measured in that round of the final does not count, and it is played again: the original config was so many times slower than before. */
@@ -244,6 +279,8 @@ export interface ModelRestored extends Stamped {
   readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';
   readonly verified: boolean;
   readonly detail: string;
+  /** Where a study has several servers: how each was left. */
+  readonly servers?: readonly (Pick<ModelRestored, 'how' | 'verified' | 'detail'> & { readonly server: string })[];
 }
 
 export interface StudyFinished extends Stamped {

@@ -22,6 +22,21 @@ export interface UnfinishedTrial {
   readonly candidate: Candidate;
   readonly levels: LevelPlan;
   readonly measurements: readonly Measurement[];
+  /** As in `TrialStarted`. */
+  readonly server?: string;
+  readonly attempt?: number;
+}
+
+/** One of several servers of a study. */
+export interface ServerOfStudy {
+  /** HOST:PORT. */
+  readonly name: string;
+  /** Why it takes no more trials; null while it does. */
+  readonly left: string | null;
+  /** How often the original config was measured on it, the baseline included. */
+  readonly originals: number;
+  /** Trials that it has finished since that was measured last. */
+  readonly trialsSinceOriginal: number;
 }
 
 export interface Counts {
@@ -45,6 +60,10 @@ export interface StudyState {
   /** Finished trials by number. */
   readonly trials: readonly Trial[];
   readonly unfinished: UnfinishedTrial | null;
+  /** All such, where several servers each run one: in the order in which they were started. */
+  readonly open: readonly UnfinishedTrial[];
+  /** Where the study has several servers. */
+  readonly servers: readonly ServerOfStudy[];
   /** They met the goal by luck, as the sampler sees it. None under another goal than the study's. */
   readonly doubted: readonly Doubted[];
   /** How fast machine and server were while the study ran. */

@@ -13,6 +13,8 @@ export interface TimedMeasurement {
   readonly atSeconds: number;
   /** True for a measurement of the final. */
   readonly isFinal?: boolean;
+  /** HOST:PORT of the server, where a study has several. */
+  readonly server?: string;
 }
 
 /** A moment whose log speed is a term of a reading, with its factor. */

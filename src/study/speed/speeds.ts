@@ -21,6 +21,18 @@ export interface Speeds {
   comparable(measurement: Measurement): Measurement;
   /** Speeds in the order of time. `isFinal`: at a measurement of the final. */
   readonly course: readonly { readonly atSeconds: number; readonly speed: Interval; readonly isFinal?: boolean }[];
+  /**
+   * Where a study has several servers: how many times as fast each is as the first, by what was measured on both. The speed at a measurement
+   * has that in it; `course` is of the first alone.
+   */
+  readonly servers?: readonly ServerSpeed[];
+}
+
+/** The speed of one server of several beside the first. */
+export interface ServerSpeed {
+  /** HOST:PORT. */
+  readonly server: string;
+  readonly times: Interval;
 }
 
 /** Speeds are relative to the study's first minute. */

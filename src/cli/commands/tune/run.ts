@@ -43,6 +43,12 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
     return !isSeriesSpec(asked) && asked.server.launchCommand !== undefined
       ? dryRunOfEngine(asked, terminal)
       : dryRun(asked, terminal);
+  if (flags.fleet !== undefined) {
+    if (isSeriesSpec(asked))
+      throw new TrituneError('USAGE', '--fleet goes with one study', 'start a study for each model, or use --together');
+    const { runOnFleet } = await import('./run-fleet.ts');
+    return runOnFleet(asked, flags, terminal);
+  }
   const commandLine = process.argv.slice(2);
   const wallMs = realClock.wallMs();
   return isSeriesSpec(asked)

@@ -1,16 +1,19 @@
 import type { BlsCalls, Budget, SeriesOptions } from '../../../spec/series-fields.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { collect, positiveNumber } from '../../options/option-values.ts';
+import { type TuneFleetFlags, tuneFleetOptionTable } from './fleet-options.ts';
 import { type TuneFlags, tuneOptionTable } from './options.ts';
 
 /** The options of `tritune tune` as they are given, for one model or several. */
 export type SeriesFlags = SeriesOptions &
+  TuneFleetFlags &
   Omit<TuneFlags, 'model' | 'space' | 'candidates' | 'latencyBudget'> & { readonly modelAnalyzerConfig?: string };
 
 export const seriesOptionTable: OptionTable<
   Omit<SeriesFlags, 'modelAnalyzer' | 'own' | 'modelRequests' | 'modelBudgets'>
 > = {
   ...tuneOptionTable,
+  ...tuneFleetOptionTable,
   modelAnalyzerConfig: {
     flags: '--model-analyzer-config <file>',
     help: "a YAML file of Model Analyzer's says what to do; other options come before it (docs/model-analyzer.md)",

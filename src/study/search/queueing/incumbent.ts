@@ -1,3 +1,4 @@
+import type { PendingPoint } from '../../../perfmodel/correction.ts';
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import { assess, isFeasible } from '../../goal/goal.ts';
 import type { Goal } from '../../types.ts';
@@ -17,12 +18,15 @@ const LEAST_COUNTED = 0.01;
 /** From this probability on the stopping rule takes a reading at its word. */
 const SURE_ENOUGH = 2 / 3;
 
-/** Returns the incumbent's cost over all feasible readings. */
+const penalized = (cost: number, chance: number): number => cost - Math.log(Math.max(LEAST_COUNTED, chance));
+
+/** Returns the incumbent's cost over all feasible readings; `best` also over what is expected of points that are being measured. */
 export function incumbentOf(
   measured: readonly Measured[],
   posterior: PosteriorModel,
   goal: Goal,
   without: Without = NOTHING,
+  pending: readonly PendingPoint[] = [],
 ): Incumbent {
   const costs = measured.flatMap(({ choice, measurements }) =>
     measurements.flatMap((measurement) => {
@@ -34,8 +38,12 @@ export function incumbentOf(
     }),
   );
   if (costs.length === 0) return { best: null, found: null };
+  const awaited = pending.flatMap(({ choice, level }) => {
+    const prediction = posterior.predict(choice, level);
+    return prediction ? [penalized(prediction.cost.mean, prediction.feasibleChance(1))] : [];
+  });
   return {
-    best: Math.min(...costs.map(({ cost, chance }) => cost - Math.log(chance))),
+    best: Math.min(...costs.map(({ cost, chance }) => penalized(cost, chance)), ...awaited),
     found: Math.min(...costs.map(({ cost, chance }) => (chance < SURE_ENOUGH ? cost - Math.log(chance) : cost))),
   };
 }

@@ -6,7 +6,7 @@ import { assess, followsFromThroughput, goalOfLevels, isFeasible } from '../../g
 import { nextLevel } from '../../goal/levels.ts';
 import { bestTrial, chosenOf } from '../../goal/ranking.ts';
 import { inFlightOf } from '../../level/line.ts';
-import type { Goal, LevelPoint, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
+import type { Goal, LevelPoint, PendingTrial, Proposal, RunningTrial, Sampler, Trial } from '../../types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import { type AcquisitionPoint, pointValueOf, ranked, samplesInFlight, type ValuedPoint } from './acquisition.ts';
 import { firstPoint } from './candidate-levels.ts';
@@ -81,15 +81,23 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       measured.flatMap(({ choice, measurements }) => partsOf({ candidate: choice.candidate, measurements })),
   );
   const stateAt = memoizeLast(
-    (trials: readonly Trial[], running: RunningTrial | null) => {
+    (trials: readonly Trial[], running: RunningTrial | null, pending: readonly PendingTrial[]) => {
       listed ??= choicesOf(space, options.seed);
-      return searchStateOf(listed, trials, running, fitTo, neighboursOf, options);
+      return searchStateOf(listed, trials, running, fitTo, neighboursOf, options, pending);
     },
-    (trials, running) => [...trials.flatMap(partsOf), running === null, ...(running ? partsOf(running) : [])],
+    (trials, running, pending) => [
+      ...trials.flatMap(partsOf),
+      running === null,
+      ...(running ? partsOf(running) : []),
+      ...pending.flatMap(({ candidate, level }) => [candidate, level?.value, level?.batch]),
+    ],
   );
   return {
-    ask({ trials }, { pace }) {
-      const state = stateAt(trials, null);
+    comesBack: !needsCapacity(options),
+    ask({ trials, pending = [] }, { pace }) {
+      const state = stateAt(trials, null, pending);
+      // When it is enough is judged by what is known, without what is only believed.
+      const judged = pending.length === 0 ? state : stateAt(trials, null, []);
       const { left, points, best, initialDesign, posterior } = state;
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (initialDesign) return proposalOf(initialDesign.choice, initialDesign.level);
@@ -97,12 +105,12 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const unseen = state.unseen.map(({ label }) => label);
       if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
       const context = { ...options, pace, findsCapacities: needsCapacity(options) };
-      const gain = largestImprovementIn(state);
+      const gain = largestImprovementIn(judged);
       const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, context);
       if (
         isLittle &&
         (pace === 'late' ||
-          wasHardlyWorth(trials.slice(0, -1), context, (before) => largestImprovementIn(stateAt(before, null))))
+          wasHardlyWorth(trials.slice(0, -1), context, (before) => largestImprovementIn(stateAt(before, null, []))))
       )
         return showing(state, trials) ?? { kind: 'stop', reason: stopReason(gain, trials, context) };
       const proposal = {
@@ -123,7 +131,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (searched.length === 0) return first.batch === undefined ? first.value : first;
       if (searched.length >= MOST_LEVELS) return null;
       const others = trials.filter(({ number }) => number !== running.number);
-      const state = stateAt(others, running);
+      const state = stateAt(others, running, []);
       const isVisitedAgain = running.role === 'baseline' && others.length > 0;
       if (without.has('staying') && !isVisitedAgain) return null;
       return isVisitedAgain ? ownLevel(state, running, options.goal) : worthStaying(state, running, options.goal);

@@ -1,5 +1,6 @@
 import { engineSimulatorOf } from '../../../perfmodel/continuous/engine-simulator.ts';
-import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
+import type { PendingPoint } from '../../../perfmodel/correction.ts';
+import { atClientBatch, type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import { networkSimulatorOf } from '../../../perfmodel/network/network-simulator.ts';
 import { type Measured, measuredChoices, type Simulator, simulatorOf } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics } from '../../../profiler/measurement.ts';
@@ -9,7 +10,7 @@ import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import { isFeasible } from '../../goal/goal.ts';
 import { metricsOf } from '../../goal/metrics/registry.ts';
 import { inFlightOf } from '../../level/line.ts';
-import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
+import type { Goal, LevelRange, PendingTrial, RunningTrial, Trial } from '../../types.ts';
 import { pruneReason } from '../pruning.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 import {
@@ -81,6 +82,8 @@ export interface SearchState extends Incumbent {
 export interface FittedModels {
   readonly simulator: Simulator;
   readonly posterior: PosteriorModel;
+  /** The posterior given also that these points are being measured. */
+  posteriorBeside(pending: readonly PendingPoint[]): PosteriorModel;
 }
 
 /** Fits the simulator and its correction to what was measured. `all`: every candidate of the space. */
@@ -96,12 +99,15 @@ export function fitModels(
     ? networkSimulatorOf(measured, topology, options)
     : (engineSimulatorOf(measured, { ...options, all }) ?? simulatorOf(measured, options));
   const longestDelayUs = Math.max(0, ...all.map(({ delayUs }) => delayUs));
-  return { simulator, posterior: posteriorModelOf(simulator, measured, goal, longestDelayUs, without) };
+  const posteriorBeside = (pending: readonly PendingPoint[]): PosteriorModel =>
+    posteriorModelOf(simulator, measured, goal, longestDelayUs, without, pending);
+  return { simulator, posterior: posteriorBeside([]), posteriorBeside };
 }
 
 /**
  * Computes the search state from the finished trials and the running one. `all`: every candidate of the space. `fitTo`: fits the models to
- * the training subset; memoized by the caller.
+ * the training subset; memoized by the caller. `pending`: trials on other servers; their candidates are left out, and what they will show is
+ * believed to be what is expected of them.
  */
 export function searchStateOf(
   all: readonly Choice[],
@@ -110,29 +116,36 @@ export function searchStateOf(
   fitTo: (measured: readonly Measured[]) => FittedModels,
   neighboursOf: NeighboursOf,
   { goal, levels, seed, topology, without = NOTHING }: QueueingOptions,
+  pending: readonly PendingTrial[] = [],
 ): SearchState {
-  const tried = running ? [...trials, running] : trials;
-  const measured = measuredOf(tried);
+  const started = running ? [...trials, running] : trials;
+  const tried = [...started, ...pending];
+  const measured = measuredOf(started);
   const training = trainingSubset(measured, goal);
+  const { simulator, posterior: known, posteriorBeside } = fitTo(training);
+  const awaited = awaitedPoints(pending, known);
+  const posterior = awaited.length === 0 ? known : posteriorBeside(awaited);
   const device = deviceIn(measured);
-  const { simulator, posterior } = fitTo(training);
   const trialCost = trialCostOf(trials);
-  const served = tried.at(-1)?.candidate ?? null;
+  const served = started.at(-1)?.candidate ?? null;
   const placeKey = (choice: Choice, level: number): string =>
     `${choice.settingsKey} ${posterior.placeOf(choice, level).coordinates.join(' ')}`;
-  const known = knownPlaces(measured, placeKey, goal, without);
-  const { best, found } = incumbentOf(training, posterior, goal, without);
+  const places = new Set([
+    ...knownPlaces(measured, placeKey, goal, without),
+    ...awaited.map(({ choice, level }) => placeKey(choice, level)),
+  ]);
+  const { best, found } = incumbentOf(training, posterior, goal, without, awaited);
   const context: AcquisitionContext = {
     posterior: withLoadFeasibility(posterior, training, trials, without),
     range: levelsWithinReach(levels, trials),
     seconds: (choice) =>
       without.has('trial-cost') ? 1 : trialCost.changeSeconds(choice, served) + trialCost.measureSeconds,
-    isKnown: (choice, level) => known.has(placeKey(choice, level)),
+    isKnown: (choice, level) => places.has(placeKey(choice, level)),
     isTooLow: tooLow(simulator, training, goal, best),
     without,
   };
   const left = withinReach(leftOver(all, tried, trials), trials);
-  const again = running || without.has('returning') ? [] : worthReturning(all, trials);
+  const again = running || without.has('returning') ? [] : worthReturning(all, trials, pending);
   const distinct = [...new Map([...left, ...again].map((choice) => [choice.key, choice])).values()];
   const points = topology
     ? jointPoints({ distinct, trials, tried, simulator, neighboursOf, context, best, device }, { goal, levels, seed })
@@ -142,14 +155,22 @@ export function searchStateOf(
     posterior,
     context,
     left,
-    unseen: without.has('coverage') ? [] : unseenValues(settingValues(all), measured, left, trials),
+    unseen: without.has('coverage') ? [] : unseenValues(settingValues(all), [...measured, ...awaited], left, trials),
     best,
     found,
     points,
     running: running && choiceOf(running.candidate),
-    initialDesign: without.has('initial-design') ? null : initialDesignOf(left, measured, levels),
+    initialDesign: without.has('initial-design') || pending.length > 0 ? null : initialDesignOf(left, measured, levels),
   };
 }
+
+/** Returns the points that pending trials measure, where the model can tell what to expect there. */
+const awaitedPoints = (pending: readonly PendingTrial[], posterior: PosteriorModel): readonly PendingPoint[] =>
+  pending.flatMap(({ candidate, level }) => {
+    if (level === null) return [];
+    const point = { choice: atClientBatch(choiceOf(candidate), level.batch), level: level.value };
+    return posterior.predict(point.choice, point.level) === null ? [] : [point];
+  });
 
 /** What the points of a joint space are looked for with. */
 interface JointState {
@@ -276,9 +297,15 @@ function leftOver(
 }
 
 /** Returns the tried choices that may be measured again at another level: those that never failed and had fewer than three trials. */
-function worthReturning(all: readonly Choice[], trials: readonly Trial[]): Choice[] {
+function worthReturning(
+  all: readonly Choice[],
+  trials: readonly Trial[],
+  pending: readonly Pick<PendingTrial, 'candidate'>[],
+): Choice[] {
   const byCandidate = Map.groupBy(trials, ({ candidate }) => candidate.fingerprint);
+  const gone = new Set(pending.map(({ candidate }) => candidate.fingerprint));
   return all.filter(({ candidate }) => {
+    if (gone.has(candidate.fingerprint)) return false;
     const own = byCandidate.get(candidate.fingerprint) ?? [];
     return own.length > 0 && own.length < MOST_TRIALS_OF_ONE && own.every(({ failure }) => failure === null);
   });

@@ -3,6 +3,7 @@ import type { Sampler } from '../../types.ts';
 import { queueingSampler } from '../queueing/queueing.ts';
 import type { QueueingOptions } from '../queueing/search-state.ts';
 import { atLevels } from './at-levels.ts';
+import { countingPending } from './counting-pending.ts';
 import { gridSampler } from './grid.ts';
 import { hillClimbSampler } from './hill-climb.ts';
 import { manualSampler } from './manual.ts';
@@ -32,16 +33,27 @@ export interface SamplerKind {
   readonly isEndless: boolean;
   /** True where it adapts its length to the expected duration (`Remaining.pace`). */
   readonly keepsTime: boolean;
+  /** True where it takes pending trials into account (`History.pending`); else they are as trials without a measurement to it. */
+  readonly seesPending: boolean;
   readonly length: SearchLength;
   create(space: SpaceView, options: SamplerOptions): Sampler;
 }
 
 /** Defaults of most kinds. */
-const USUAL = { usualTrials: null, isEndless: false, keepsTime: false, length: LEVEL_BY_LEVEL } as const;
+const USUAL = {
+  usualTrials: null,
+  isEndless: false,
+  keepsTime: false,
+  seesPending: false,
+  length: LEVEL_BY_LEVEL,
+} as const;
 const ENDLESS = { ...USUAL, isEndless: true, length: ANYWHERE } as const;
 
 const kinds = {
-  queueing: { ...USUAL, usualTrials: 9, keepsTime: true, length: BY_MODEL, create: queueingSampler },
+  queueing: {
+    ...{ ...USUAL, usualTrials: 9, keepsTime: true, seesPending: true, length: BY_MODEL },
+    create: queueingSampler,
+  },
   random: { ...ENDLESS, create: (space, { seed }) => randomSampler(space, seed) },
   grid: { ...USUAL, length: EVERY_LEVEL, create: gridSampler },
   'hill-climb': { ...USUAL, usualTrials: 8, create: hillClimbSampler },
@@ -68,7 +80,8 @@ export const makeSampler = (name: SamplerName, space: SpaceView, options: Sample
 
 /** Creates a sampler of the kind over the space, restricted to `options.values` where they are given. */
 export function createSampler(kind: SamplerKind, space: SpaceView, options: SamplerOptions): Sampler {
-  const sampler = kind.create(space, options);
+  const made = kind.create(space, options);
+  const sampler = kind.seesPending ? made : countingPending(made);
   return options.values ? atLevels(sampler, options.values) : sampler;
 }
 

@@ -26,7 +26,9 @@ export function tpeSampler(space: SpaceView, seed: number, goal: Goal): Sampler 
     ask(history) {
       const random = seededRandom(seedAt(seed, history.trials.length));
       const scored = history.trials.filter(({ role }) => role === 'search');
-      const guess = scored.length >= STARTUP ? guessed(space, history, scored, goal, random) : null;
+      // Pending trials stand among the bad ones, but tell nothing of what is good.
+      const known = scored.filter(({ measurements, failure }) => measurements.length > 0 || failure !== null);
+      const guess = known.length >= STARTUP ? guessed(space, history, scored, goal, random) : null;
       const assignment = guess ?? anyUntried(space, history, random);
       if (assignment) return { kind: 'trial', assignment, levels: { kind: 'search' } };
       return { kind: 'stop', reason: 'every candidate of the search space was tried' };

@@ -1,4 +1,10 @@
-import { correctedFigure, type Figure, hypothesesOf, type PredictFigure } from '../../../../perfmodel/correction.ts';
+import {
+  correctedFigure,
+  type Figure,
+  hypothesesOf,
+  type PendingPoint,
+  type PredictFigure,
+} from '../../../../perfmodel/correction.ts';
 import { gpuMemoryNeed } from '../../../../perfmodel/memory/gpu-memory-need.ts';
 import type { Choice } from '../../../../perfmodel/modelled-config.ts';
 import { type Place, placeOf } from '../../../../perfmodel/places.ts';
@@ -46,7 +52,7 @@ export interface PosteriorModel {
 /**
  * Builds the posterior model of the goal's metrics. Simulated figures are corrected by a Gaussian process on their residuals
  * (`correctedFigure`); GPU memory has a linear model; any other metric is regressed on its readings alone. `longestDelayUs`: the longest
- * queue delay of the space, by which delays are scaled.
+ * queue delay of the space, by which delays are scaled. `pending`: what is being measured meanwhile; predictions are surer where that will tell.
  */
 export function posteriorModelOf(
   simulator: Simulator,
@@ -54,6 +60,7 @@ export function posteriorModelOf(
   goal: Goal,
   longestDelayUs: number,
   without: Without = NOTHING,
+  pending: readonly PendingPoint[] = [],
 ): PosteriorModel {
   const place = (choice: Choice, level: number): Place =>
     placeOf(choice, level, longestDelayUs, { shares: simulator.stageShares });
@@ -62,7 +69,7 @@ export function posteriorModelOf(
   const device = deviceIn(measured);
   const models = new Map<string, MetricModel>();
   const modelFor = (name: string): MetricModel => {
-    const correction = { place, longestDelayUs, without, metrics: metricsOf(goal) };
+    const correction = { place, longestDelayUs, without, metrics: metricsOf(goal), pending };
     const model = models.get(name) ?? memoized(metricModelOf(name, simulator, measured, correction));
     models.set(name, model);
     return model;
@@ -143,21 +150,22 @@ interface Correction {
   readonly longestDelayUs: number;
   readonly without: Without;
   readonly metrics: Metrics;
+  readonly pending: readonly PendingPoint[];
 }
 
 function metricModelOf(
   name: string,
   simulator: Simulator,
   measured: readonly Measured[],
-  { place, longestDelayUs, without, metrics }: Correction,
+  { place, longestDelayUs, without, metrics, pending }: Correction,
 ): MetricModel {
   if (name === 'instances') return ({ policy }) => exactly(policy.instances);
   if (name === 'max-batch-size') return ({ policy }) => exactly(Math.max(1, policy.maxBatchSize));
   if (name === 'gpu-memory') return gpuMemoryModel(measured);
   if (name === PER_GPU && simulator.tokens)
-    return perGpuModel(simulator, measured, { place, longestDelayUs, without, metrics });
+    return perGpuModel(simulator, measured, { place, longestDelayUs, without, metrics, pending });
   return isSimulated(name, simulator)
-    ? correctedFigure(name, simulator, measured, { longestDelayUs, without })
+    ? correctedFigure(name, simulator, measured, { longestDelayUs, without, pending })
     : learnedModel(name, measured, place, metrics);
 }
 
@@ -195,8 +203,8 @@ const OF_ALL_GPUS = 'output-token-throughput';
 
 /** Predicts the output tokens of each GPU: those of all, which are simulated, over the number of GPUs that candidates like it had. */
 function perGpuModel(simulator: Simulator, measured: readonly Measured[], correction: Correction): MetricModel {
-  const { longestDelayUs, without, metrics, place } = correction;
-  const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without });
+  const { longestDelayUs, without, metrics, place, pending } = correction;
+  const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without, pending });
   const share = regressed(measured, place, (measurement, candidate) => {
     const [own, all] = [PER_GPU, OF_ALL_GPUS].map((name) => metrics.read(name, measurement, candidate));
     return own !== undefined && all !== undefined && all > 0 ? own / all : undefined;

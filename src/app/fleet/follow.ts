@@ -1,0 +1,81 @@
+import { messageOf } from '../../base/errors.ts';
+import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
+import type { FleetClient } from '../../fleet/temporal/connection.ts';
+import { followStudy, startStudy, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
+import type { Command, StudyOrder } from '../../fleet/workflow/seams.ts';
+import type { StudyInput } from '../../fleet/workflow/workflows.ts';
+import type { Metrics } from '../../study/goal/metrics/registry.ts';
+import type { Journal } from '../../study/records/journal.ts';
+import type { StudyRecord } from '../../study/records/records.ts';
+import { writeDocuments } from '../output/documents.ts';
+import type { StudyOutcome, StudyWatch } from '../study/watch.ts';
+
+/** Where a study that runs elsewhere is written down on this machine too. */
+export interface Mirror {
+  readonly directory: string;
+  readonly journal: Journal;
+  /** What is there already. */
+  readonly earlier: readonly StudyRecord[];
+  readonly metrics?: Metrics;
+}
+
+/** Starts a study on a group of servers. Errors: OUTPUT_EXISTS, SERVER_UNREACHABLE. */
+export const beginOnFleet = (client: FleetClient, order: StudyOrder, options?: Partial<StudyInput>): Promise<void> =>
+  startStudy(client, order, options);
+
+/**
+ * Follows a study to its end, and writes its journal and documents here too. When the signal aborts, `onLeave` says whether the study is to end
+ * with that: it is then followed until its servers are put back. Returns how it ended. Errors: those of `followStudy`, OUTPUT_UNWRITABLE.
+ */
+export async function followOnFleet(
+  client: FleetClient,
+  study: string,
+  { directory, journal, earlier, metrics }: Mirror,
+  watch: StudyWatch,
+  { signal, stops }: { readonly signal: AbortSignal; readonly stops: boolean },
+): Promise<StudyOutcome> {
+  passOn(client, study, watch);
+  const stop = (): void => {
+    stopStudy(client, study).catch((error: unknown) => watch.tell(`cannot stop the study: ${messageOf(error)}`));
+  };
+  if (stops) signal.addEventListener('abort', stop, { once: true });
+  const tellHeartbeat = heartbeatTo(watch);
+  try {
+    const onRecord = async (record: StudyRecord): Promise<void> => {
+      await journal.append(record);
+      watch.onEvent(record);
+    };
+    const until = stops ? new AbortController().signal : signal;
+    await followStudy(client, study, earlier.length, { onRecord, onHeartbeat: tellHeartbeat }, until);
+  } catch (error) {
+    if (signal.aborted && !stops) return 'interrupted';
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+  const written = await writeDocuments(directory, metrics ? { metrics } : {});
+  watch.onEnd(written);
+  if (signal.aborted) return 'interrupted';
+  return written.summary.feasible ? 'done' : 'infeasible';
+}
+
+/** What a person asks on the screen is asked of the study where it runs. */
+function passOn(client: FleetClient, study: string, { steering, tell }: StudyWatch): void {
+  steering?.passOn((command: Command) => {
+    steerStudy(client, study, command).catch((error: unknown) => tell(`the study was not told: ${messageOf(error)}`));
+  });
+}
+
+/** Tells each heartbeat once. */
+function heartbeatTo(watch: StudyWatch): (details: HeartbeatDetails) => void {
+  const told = new Map<string, string>();
+  return ({ work, trial, event }) => {
+    if (work === undefined || trial === undefined || !event || !('trial' in event)) return;
+    const text = JSON.stringify(event);
+    if (told.get(work) === text) return;
+    told.set(work, text);
+    // A server's trials have numbers of their own.
+    if (event.type === 'applying' || event.type === 'measuring' || event.type === 'progress')
+      watch.onEvent({ ...event, trial });
+  };
+}

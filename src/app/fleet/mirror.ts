@@ -1,0 +1,17 @@
+import { stat } from 'node:fs/promises';
+import { createJournal, resumeJournal } from '../../study/records/journal.ts';
+import { prepareOutput, studyFiles } from '../output/directory.ts';
+import type { Mirror } from './follow.ts';
+
+/** Opens the directory to write a study down in that runs elsewhere, or goes on with it. Errors: OUTPUT_*, JOURNAL_INVALID. */
+export async function openMirror(directory: string): Promise<Mirror> {
+  await prepareOutput(directory, '', 0);
+  const { journal: path } = studyFiles(directory);
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size === 0) return { directory, journal: await createJournal(path), earlier: [] };
+  const { journal, records } = await resumeJournal(path);
+  return { directory, journal, earlier: records };
+}

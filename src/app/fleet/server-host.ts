@@ -1,0 +1,157 @@
+import { access, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TrituneError } from '../../base/errors.ts';
+import type { HeldServer, ServerHost } from '../../fleet/activities/server.ts';
+import { WorkRunner } from '../../fleet/server/work-runner.ts';
+import { originalOf } from '../../space/model-configs.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
+import { steadySpeeds } from '../../study/speed/speeds.ts';
+import type { TunerEvent } from '../../tuner/seams.ts';
+import { discardEmpty, safeName, studyFiles } from '../output/directory.ts';
+import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
+import { assembleParts } from '../study/assemble-parts.ts';
+import { checkAllParts, takeModels } from '../study/held-model.ts';
+import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
+import { inputsOfFronts } from '../study/pipeline/front-inputs.ts';
+import { planStudy } from '../study/plan-study.ts';
+import { configsOf, leaveAsTheyWere, modelsNamedBy, type StudyModels } from '../study/study-models.ts';
+import { onServer } from './fleet-spec.ts';
+
+/**
+ * Takes one server for studies. What it had before stands in a journal on this machine before anything is changed, one for each study: with it
+ * the server is put back after any death, and `tritune restore` can do so by hand.
+ */
+export function serverHost(
+  name: string,
+  directory: string,
+  server: StudySpec['server'],
+  { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
+): ServerHost {
+  const folders = join(directory, 'servers', safeName(name));
+  const folderOf = (study: string): string => join(folders, safeName(study));
+  return {
+    name,
+    async hold(study, started, emit) {
+      const folder = folderOf(study);
+      const isThere = await hasJournal(folder);
+      if (!isThere && !started) return null;
+      const open = isThere
+        ? await resumeStudy(folder, (kept) => onServer(kept, server))
+        : await openStudy({ ...onServer((started as StudyStarted).spec, server), output: folder }, {}, 0);
+      try {
+        return await held(name, open, started, { emit, signal, tell });
+      } catch (error) {
+        await open.journal.close();
+        await discardEmpty(folder);
+        throw error;
+      }
+    },
+    async unrestored() {
+      const studies = await readdir(folders).catch(() => []);
+      const states = await Promise.all(studies.map(async (study) => ((await isBack(folderOf(study))) ? [] : [study])));
+      return states.flat();
+    },
+  };
+}
+
+interface Surroundings {
+  readonly emit: (event: TunerEvent) => void;
+  readonly signal: AbortSignal;
+  readonly tell: (line: string) => void;
+}
+
+async function held(
+  name: string,
+  study: OpenStudy,
+  given: StudyStarted | null,
+  { emit, signal, tell }: Surroundings,
+): Promise<HeldServer> {
+  const named = modelsNamedBy({ spec: study.spec, started: study.started ?? given });
+  const opened = await openServer(serverOf(study.spec), { loadModels: [], laterModels: [] }, study.directory, signal);
+  try {
+    await checkControllable(opened.client);
+    const taken = await takeModels(study, named, opened);
+    try {
+      const { models } = taken;
+      const { plan, parts, close } = await taken.prepared(prepare(study, given, opened, models, tell));
+      const runner = new WorkRunner(name, plan, { ...parts, estimateSpeeds: steadySpeeds }, emit);
+      let isRestored = false;
+      return {
+        runner: {
+          run: (work, aborted) => runner.run(work, aborted),
+          restore: async () => {
+            const restored = await runner.restore();
+            isRestored = restored.how !== 'failed';
+            return restored;
+          },
+        },
+        close: async () => {
+          await close();
+          if (isRestored) await leaveAsTheyWere(opened.client, models).catch(() => undefined);
+          taken.letGo();
+          await study.journal.close();
+          await opened.close();
+        },
+      };
+    } catch (error) {
+      taken.letGo();
+      throw error;
+    }
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** The study goes on with its own original and space; what this server has is what is put back on it. */
+async function prepare(
+  study: OpenStudy,
+  given: StudyStarted | null,
+  opened: OpenServer,
+  models: StudyModels,
+  tell: (line: string) => void,
+) {
+  await checkAllParts(opened, models, study.spec);
+  const started = study.started ?? (given && asOnThisServer(given, models));
+  const planned = planStudy({ ...study, started }, opened.server, models);
+  const [{ inputs }, ...others] = await inputsOfFronts(study.spec, models);
+  const plan = {
+    ...planned.plan,
+    ...{ maxTrials: Number.POSITIVE_INFINITY, timeBudgetMs: Number.POSITIVE_INFINITY, finalRounds: 0 },
+  };
+  const onBuild = (variant: string, log: string): void => tell(`building variant '${variant}' (log: ${log})`);
+  const { parts, close } = await assembleParts(study, { ...planned, plan }, opened, inputs, onBuild, others);
+  return { plan, parts, close };
+}
+
+/** Errors: UNSUPPORTED for a server whose model is another one, or has another config, than where the study began. */
+function asOnThisServer(started: StudyStarted, models: StudyModels): StudyStarted {
+  const { own, others } = models;
+  const configs = configsOf(models);
+  const [ownName] = models.names;
+  const { [ownName]: _, ...otherConfigs } = configs;
+  const fingerprint = models.together ? started.original.fingerprint : originalOf(own.config, otherConfigs).fingerprint;
+  if (fingerprint !== started.original.fingerprint)
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `'${ownName}' has another config on this server than on the first of the group`,
+      'serve the same model repository on all servers of a group',
+    );
+  const unloaded = [...others].filter(([, { wasLoaded }]) => !wasLoaded).map(([model]) => model);
+  return { ...started, wasLoaded: own.wasLoaded, ...(unloaded.length > 0 && { unloadedOthers: unloaded }) };
+}
+
+const hasJournal = (folder: string): Promise<boolean> =>
+  access(studyFiles(folder).journal).then(
+    () => true,
+    () => false,
+  );
+
+async function isBack(folder: string): Promise<boolean> {
+  if (!(await hasJournal(folder))) return true;
+  const records = await readJournal(studyFiles(folder).journal).catch(() => null);
+  return records === null || foldStudy(records).restored?.verified === true;
+}

@@ -1,0 +1,79 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { realClock } from '../../base/clock.ts';
+import { type HostedStudy, noStudy, type StudyHost } from '../../fleet/activities/keeper.ts';
+import type { StudyOrder } from '../../fleet/workflow/seams.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import { safeName, studyFiles } from '../output/directory.ts';
+import { writeDocuments } from '../output/documents.ts';
+import { checkControllable, openServer, serverOf } from '../server/open-server.ts';
+import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
+import { planStudy } from '../study/plan-study.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels } from '../study/study-models.ts';
+import { checkFleetSpec, onServer } from './fleet-spec.ts';
+
+/** Keeps the journals of studies in a directory, each in a folder of its own. `server`: the worker's, whose model shows what is tuned. */
+export function studyHost(directory: string, server: StudySpec['server'], signal: AbortSignal): StudyHost {
+  const folderOf = (study: string): string => join(directory, 'studies', safeName(study));
+  return {
+    async open(name, order) {
+      const folder = folderOf(name);
+      const isThere = await exists(studyFiles(folder).journal);
+      if (!isThere && !order) throw noStudy(name);
+      const study = isThere
+        ? await resumeStudy(folder, (kept) => onServer(kept, server))
+        : await openNew(order as StudyOrder, folder, server);
+      try {
+        return await hosted(study, signal);
+      } catch (error) {
+        await study.journal.close();
+        throw error;
+      }
+    },
+    async read(name) {
+      const { journal } = studyFiles(folderOf(name));
+      return (await exists(journal)) ? readJournal(journal) : null;
+    },
+  };
+}
+
+function openNew({ spec, commandLine }: StudyOrder, folder: string, server: StudySpec['server']): Promise<OpenStudy> {
+  checkFleetSpec(spec);
+  return openStudy({ ...onServer(spec, server), output: folder }, { commandLine }, realClock.wallMs());
+}
+
+/** Looks at the model on the worker's own server, and leaves it as it was: the journal's keeper changes none. */
+async function hosted(study: OpenStudy, signal: AbortSignal): Promise<HostedStudy> {
+  const { spec, directory, journal, metrics, started } = study;
+  const named = modelsNamedBy(study);
+  const opened = await openServer(serverOf(spec), { loadModels: [], laterModels: [] }, directory, signal);
+  try {
+    await checkControllable(opened.client);
+    const models = await readModels(opened.client, named, started);
+    await leaveAsTheyWere(opened.client, models);
+    const { plan, sampler, samplerFor, space } = planStudy(study, opened.server, models);
+    const view = space.view();
+    const { original } = plan.study;
+    return {
+      plan,
+      parts: {
+        ...{ sampler, samplerFor, journal, clock: realClock },
+        build: (assignment) =>
+          Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : view.build(assignment),
+      },
+      writeDocuments: async () => {
+        await writeDocuments(directory, { restored: null, metrics });
+      },
+      close: () => journal.close(),
+    };
+  } finally {
+    await opened.close();
+  }
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import { HOW_TO_MAKE_ONE } from '../../fleet/temporal/codec.ts';
+import type { TemporalAddress } from '../../fleet/temporal/connection.ts';
+
+/** How to reach Temporal, as a command line says it: files and variables are named, never their contents. */
+export interface TemporalFlags {
+  readonly temporalNamespace: string;
+  readonly temporalTls?: boolean;
+  readonly temporalTlsCa?: string;
+  readonly temporalTlsCert?: string;
+  readonly temporalTlsKey?: string;
+  readonly temporalTlsServerName?: string;
+  readonly temporalApiKeyEnv?: string;
+  readonly temporalApiKeyFile?: string;
+  readonly payloadKeyEnv?: string;
+  readonly payloadKeyFile?: string;
+}
+
+/** Reads what the flags name. Errors: INPUT_INVALID for a file, variable or key that is none; USAGE for half of a certificate. */
+export async function temporalAddress(address: string, flags: TemporalFlags): Promise<TemporalAddress> {
+  const { temporalNamespace: namespace, temporalTlsCert: certFile, temporalTlsKey: keyFile } = flags;
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new TrituneError('USAGE', '--temporal-tls-cert and --temporal-tls-key go together', 'give both, or neither');
+  const [ca, cert, key] = await Promise.all([flags.temporalTlsCa, certFile, keyFile].map(optionalFile));
+  const apiKey = await secretOf(flags.temporalApiKeyEnv, flags.temporalApiKeyFile);
+  const wantsTls = flags.temporalTls || ca || cert || flags.temporalTlsServerName !== undefined || apiKey !== null;
+  const payloadKey = await secretOf(flags.payloadKeyEnv, flags.payloadKeyFile);
+  return {
+    ...{ address: address.includes(':') ? address : `${address}:7233`, namespace },
+    ...(wantsTls && { tls: { ca, cert, key, serverName: flags.temporalTlsServerName } }),
+    ...(apiKey !== null && { apiKey }),
+    payloadKey: payloadKey === null ? null : keyBytes(payloadKey),
+  };
+}
+
+const optionalFile = (path: string | undefined): Promise<Buffer | undefined> =>
+  path === undefined ? Promise.resolve(undefined) : fileAt(path);
+
+async function secretOf(variable: string | undefined, path: string | undefined): Promise<string | null> {
+  if (path !== undefined) return (await fileAt(path)).toString('utf8').trim();
+  if (variable === undefined) return null;
+  const value = process.env[variable];
+  if (value) return value.trim();
+  throw new TrituneError('INPUT_INVALID', `the environment has no ${variable}`, 'set it, or name a file');
+}
+
+function keyBytes(text: string): Buffer {
+  const key = Buffer.from(text, 'base64');
+  if (key.length === 32) return key;
+  throw new TrituneError('INPUT_INVALID', 'the payload key is not 32 bytes in base64', HOW_TO_MAKE_ONE);
+}
+
+function fileAt(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => {
+    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
+  });
+}

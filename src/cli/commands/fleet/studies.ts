@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { followOnFleet } from '../../../app/fleet/follow.ts';
+import { openMirror } from '../../../app/fleet/mirror.ts';
+import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
+import { RUNS_DIRECTORY, safeName } from '../../../app/output/directory.ts';
+import { exportConfig } from '../../../app/output/documents.ts';
+import { inertLine } from '../../../base/format.ts';
+import { openClient } from '../../../fleet/temporal/connection.ts';
+import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../../fleet/temporal/studies.ts';
+import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import { openScreen, type Screen } from '../tune/screen.ts';
+import type { AttachFlags, StatusFlags, StopFlags } from './options.ts';
+
+/** `tritune fleet status`. */
+export async function runStatus(flags: StatusFlags, terminal: Terminal): Promise<number> {
+  const { client, close } = await openClient(await temporalAddress(flags.temporal, flags));
+  try {
+    const studies = await listStudies(client, flags.group);
+    for (const line of studies.flatMap(linesOf)) terminal.print(inertLine(line));
+    if (studies.length === 0) terminal.print('no studies');
+    return exitCodes.done;
+  } finally {
+    await close();
+  }
+}
+
+function linesOf({ study, group, status, startedAt, progress }: StudyStatus): readonly string[] {
+  const phase = progress ? `, ${progress.phase}` : '';
+  const head = `${study}  group ${group}  ${status.toLowerCase()}${phase}  since ${startedAt.toISOString().slice(0, 19)}Z`;
+  if (!progress) return [head];
+  const { running, idle, held } = progress;
+  const work = running.map(
+    ({ server, kind, trial }) => `  ${server}: ${kind === 'original' ? 'original' : `${kind} ${trial}`}`,
+  );
+  const waiting = idle.map((server) => `  ${server}: idle`);
+  const others = held.filter((server) => !idle.includes(server) && !running.some((each) => each.server === server));
+  return [head, ...[...work, ...waiting, ...others.map((server) => `  ${server}: away`)].sort()];
+}
+
+/** `tritune fleet stop`. */
+export async function runStop(study: string, flags: StopFlags, terminal: Terminal): Promise<number> {
+  const { client, close } = await openClient(await temporalAddress(flags.temporal, flags));
+  try {
+    if (flags.now) await stopStudy(client, study);
+    else await steerStudy(client, study, { kind: 'stop-search' });
+    const how = flags.now ? 'it ends, and its servers are put back' : 'its search ends, and its final is played';
+    terminal.print(`${study}: ${how}; \`tritune fleet attach ${study}\` shows it`);
+    return exitCodes.done;
+  } finally {
+    await close();
+  }
+}
+
+/** `tritune fleet attach`. */
+export async function runAttach(study: string, flags: AttachFlags, terminal: Terminal): Promise<number> {
+  const { client, close } = await openClient(await temporalAddress(flags.temporal, flags));
+  const mirror = await openMirror(flags.output ?? join(RUNS_DIRECTORY, safeName(study)));
+  const interrupts = listenForInterrupts(
+    (line) => (screen ?? terminal).tell(line),
+    () => `the study goes on: tritune fleet attach ${study}`,
+    'the study goes on without being watched',
+  );
+  let screen: Screen | null = null;
+  try {
+    screen = await openScreen(flags.ui, terminal, {
+      earlier: mirror.earlier,
+      interrupt: () => interrupts.raise('asked to quit'),
+      exportConfig: (trial) => exportConfig(mirror.directory, study, trial),
+    });
+    const { signal } = interrupts;
+    const outcome = await followOnFleet(client, study, mirror, screen, { signal, stops: false });
+    interrupts.check();
+    await screen.untilLeft(signal);
+    return exitCodeOf(outcome);
+  } finally {
+    screen?.close();
+    await mirror.journal.close();
+    await close();
+    interrupts.release();
+  }
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { serverHost } from '../../../app/fleet/server-host.ts';
+import { studyHost } from '../../../app/fleet/study-host.ts';
+import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
+import { serverAddress } from '../../../app/server/address-text.ts';
+import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { runFleetWorker } from '../../../fleet/temporal/worker.ts';
+import { specOf } from '../../../spec/spec-of-options.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { WorkerFlags } from './options.ts';
+
+/** `tritune fleet worker`: serves until it is interrupted. */
+export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise<number> {
+  const { server: url, group, state, temporal, protocol } = flags;
+  if (!/^[\w.-]+$/.test(group))
+    throw new TrituneError('USAGE', `'${group}' is no name of a group`, 'use letters, digits, - _ and .');
+  const { server } = specOf({ ...flags, model: '-', url });
+  const name = serverAddress(url, protocol === 'grpc' ? 8001 : 8000);
+  const directory = resolve(state);
+  const address = await temporalAddress(temporal, flags);
+  const interrupts = listenForInterrupts(
+    terminal.tell,
+    () => 'servers may not be as they were',
+    'the worker ends; what it has in hands is done elsewhere, or later',
+  );
+  const { signal } = interrupts;
+  const tell = terminal.tell;
+  warnIfInsecure({ ...flags, url }, terminal);
+  try {
+    await runFleetWorker(
+      {
+        ...{ temporal: address, group, tell },
+        keeper: keeperName(directory),
+        studies: studyHost(directory, server, signal),
+        server: serverHost(name, directory, server, { signal, tell }),
+      },
+      signal,
+    );
+    interrupts.check();
+    return exitCodes.done;
+  } finally {
+    interrupts.release();
+  }
+}
+
+/** The same for the same directory on the same machine: whoever comes after a restart is asked for the journals that are there. */
+const keeperName = (directory: string): string =>
+  `${hostname()}-${createHash('sha256').update(directory).digest('hex').slice(0, 8)}`;

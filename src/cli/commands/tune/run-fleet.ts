@@ -1,0 +1,92 @@
+import { checkFleetSpec } from '../../../app/fleet/fleet-spec.ts';
+import { beginOnFleet, followOnFleet } from '../../../app/fleet/follow.ts';
+import { openMirror } from '../../../app/fleet/mirror.ts';
+import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
+import { discardEmpty, prepareOutput, safeName } from '../../../app/output/directory.ts';
+import { exportConfig } from '../../../app/output/documents.ts';
+import { checkSpec, recordedSpec } from '../../../app/study/open-study.ts';
+import { realClock } from '../../../base/clock.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { openClient } from '../../../fleet/temporal/connection.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
+import { listenForInterrupts } from '../../interrupts.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { TuneFleetFlags } from './fleet-options.ts';
+import type { UiName } from './options.ts';
+import { openScreen, type Screen } from './screen.ts';
+
+interface FleetRun extends TuneFleetFlags {
+  readonly ui: UiName;
+}
+
+/** `tritune tune --fleet`: starts the study where the servers are, and follows it unless it is to be left. */
+export async function runOnFleet(spec: StudySpec, flags: FleetRun, terminal: Terminal): Promise<number> {
+  const { fleet = '', group, detach } = flags;
+  if (group === undefined) throw new TrituneError('USAGE', '--fleet needs a group of servers', 'give --group NAME');
+  checkFleetSpec(spec);
+  checkSpec(spec);
+  const study = nameOf(flags.study ?? `${safeName(spec.model)}-${stamp(realClock.wallMs())}`);
+  const { client, close } = await openClient(await temporalAddress(fleet, flags));
+  const order = { study, group, spec: recordedSpec(spec), commandLine: process.argv.slice(2) };
+  try {
+    if (detach) {
+      await beginOnFleet(client, order);
+      terminal.print(`${study}: started; tritune fleet attach ${study} --temporal ${fleet}`);
+      return exitCodes.done;
+    }
+    return await watched(order, { ...flags, spec }, client, terminal);
+  } finally {
+    await close();
+  }
+}
+
+async function watched(
+  order: Parameters<typeof beginOnFleet>[1],
+  { ui, spec }: Pick<FleetRun, 'ui'> & { readonly spec: StudySpec },
+  client: Parameters<typeof beginOnFleet>[0],
+  terminal: Terminal,
+): Promise<number> {
+  const { study } = order;
+  const mirror = await openMirror(
+    await prepareOutput(spec.output ?? `tritune-runs/${study}`, spec.model, realClock.wallMs()),
+  );
+  const interrupts = listenForInterrupts(
+    (line) => (screen ?? terminal).tell(line),
+    () => `the study goes on, and puts its servers back: tritune fleet attach ${study}`,
+    'the study ends, and its servers are put back',
+  );
+  let screen: Screen | null = null;
+  try {
+    if (mirror.earlier.length > 0)
+      throw new TrituneError('OUTPUT_EXISTS', `${mirror.directory} already holds a study`, 'choose another --output');
+    await beginOnFleet(client, order);
+    screen = await openScreen(ui, terminal, {
+      earlier: [],
+      interrupt: () => interrupts.raise('asked to quit'),
+      exportConfig: (trial) => exportConfig(mirror.directory, spec.model, trial),
+    });
+    const { signal } = interrupts;
+    const outcome = await followOnFleet(client, study, mirror, screen, { signal, stops: true });
+    interrupts.check();
+    await screen.untilLeft(signal);
+    return exitCodeOf(outcome);
+  } finally {
+    screen?.close();
+    try {
+      await mirror.journal.close();
+      await discardEmpty(mirror.directory);
+    } finally {
+      interrupts.release();
+    }
+  }
+}
+
+/** Errors: USAGE for a name that no folder can have. */
+function nameOf(study: string): string {
+  if (study === safeName(study)) return study;
+  throw new TrituneError('USAGE', `'${study}' is no name of a study`, 'use letters, digits, - _ and .');
+}
+
+const stamp = (wallMs: number): string =>
+  new Date(wallMs).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');

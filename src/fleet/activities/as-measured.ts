@@ -1,0 +1,23 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import { checkRecord } from '../../study/records/record-schema.ts';
+import type { StudyRecord } from '../../study/records/records.ts';
+import type { WorkOutcome } from '../study/work.ts';
+
+/** Returns the outcome with its measurements as a journal would give them: JSON has no NaN, and it comes from another machine. Errors: INPUT_INVALID. */
+export function asMeasured(outcome: WorkOutcome): WorkOutcome {
+  if (outcome.kind !== 'done') return outcome;
+  const measurements = outcome.measurements.map((measurement): Measurement => {
+    const record = asRecord({ type: 'trial-measured', at: '', trial: 0, measurement });
+    return (record as Extract<StudyRecord, { readonly type: 'trial-measured' }>).measurement;
+  });
+  return { ...outcome, measurements };
+}
+
+/** Returns a value that came through Temporal as the record that it was. Errors: INPUT_INVALID. */
+export function asRecord(value: unknown): StudyRecord {
+  const checked = checkRecord(value);
+  if ('record' in checked) return checked.record;
+  const hint = 'see that all workers of the group, and the command line, are of one version of tritune';
+  throw new TrituneError('INPUT_INVALID', `a record of the study cannot be read: ${checked.fault}`, hint);
+}

@@ -1,0 +1,152 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
+import type { TunePlan } from '../../tuner/run.ts';
+import { Conductor, type ConductorParts } from '../study/conductor.ts';
+import type { KeeperActivities, RecordsPart, StudyOrder } from '../workflow/seams.ts';
+import { asMeasured } from './as-measured.ts';
+
+/** Opens studies and keeps their journals: the room of what a command does fills it. */
+export interface StudyHost {
+  /** Opens a new study, or goes on with the one that is there; null for the order of one that must be there. Errors: as opening one on a server. */
+  open(study: string, order: StudyOrder | null): Promise<HostedStudy>;
+  /** The journal of a study that is not open; null where there is none. */
+  read(study: string): Promise<readonly StudyRecord[] | null>;
+}
+
+/** A study whose journal this process holds. */
+export interface HostedStudy {
+  readonly plan: TunePlan;
+  readonly parts: ConductorParts;
+  writeDocuments(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Open {
+  readonly hosted: HostedStudy;
+  /** One thing at a time: an activity that is tried again may meet itself. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly conductor: Conductor;
+  readonly records: StudyRecord[];
+}
+
+/** One answer holds no more of a journal than that, so that it is far from the limit of a payload, 2 MiB. */
+const MOST_CHARACTERS = 400_000;
+/** So long who reads waits for a record. */
+const WAIT_MS = 20_000;
+
+/** What the keeper of a journal does for its studies. `serversOf`: the servers of a group whose workers are there. */
+export class Keeper implements KeeperActivities {
+  readonly #host: StudyHost;
+  readonly #servers: () => Promise<readonly string[]>;
+  readonly #open = new Map<string, Promise<Open>>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(host: StudyHost, servers: () => Promise<readonly string[]>) {
+    this.#host = host;
+    this.#servers = servers;
+  }
+
+  openStudy: KeeperActivities['openStudy'] = async (order) => {
+    const { conductor } = await this.#opened(order.study, order);
+    return conductor.state.started as StudyStarted;
+  };
+
+  advance: KeeperActivities['advance'] = async (study, report) => {
+    const { conductor, inTurn } = await this.#opened(study, null);
+    const outcomes = report.outcomes.map(asMeasured);
+    const directive = await inTurn(() => conductor.advance({ ...report, outcomes }));
+    return { ...directive, servers: await this.#servers() };
+  };
+
+  concludeStudy: KeeperActivities['concludeStudy'] = async (study, { end, restored, interrupted }) => {
+    const { conductor, hosted, inTurn } = await this.#opened(study, null);
+    await inTurn(() => conductor.conclude(end, restored, interrupted));
+    this.#open.delete(study);
+    try {
+      await hosted.writeDocuments();
+    } finally {
+      await hosted.close();
+    }
+  };
+
+  readRecords: KeeperActivities['readRecords'] = async (study, from) => {
+    const open = await this.#open.get(study);
+    if (!open) return part((await this.#host.read(study)) ?? [], from);
+    const { records } = open;
+    if (records.length <= from) await this.#nextRecord();
+    return part(records, from);
+  };
+
+  /** Lets go of all journals. */
+  async close(): Promise<void> {
+    for (const [study, open] of this.#open) {
+      this.#open.delete(study);
+      await open.then(({ hosted }) => hosted.close()).catch(() => undefined);
+    }
+  }
+
+  #opened(study: string, order: StudyOrder | null): Promise<Open> {
+    const known = this.#open.get(study) ?? this.#openAnew(study, order);
+    this.#open.set(study, known);
+    // What failed is tried again.
+    known.catch(() => this.#open.delete(study));
+    return known;
+  }
+
+  async #openAnew(study: string, order: StudyOrder | null): Promise<Open> {
+    const hosted = await this.#host.open(study, order);
+    const records = [...hosted.plan.earlier];
+    const journal: ConductorParts['journal'] = {
+      append: async (record) => {
+        await hosted.parts.journal.append(record);
+        records.push(record);
+        for (const wake of this.#waiting) wake();
+      },
+    };
+    const conductor = new Conductor(hosted.plan, { ...hosted.parts, journal }, () => undefined);
+    try {
+      await conductor.open();
+    } catch (error) {
+      await hosted.close();
+      throw error;
+    }
+    return { hosted, conductor, records, inTurn: turns() };
+  }
+
+  #nextRecord(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, WAIT_MS);
+      this.#waiting.add(wake);
+    });
+  }
+}
+
+function turns(): Open['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const own = last.then(work);
+    last = own.catch(() => undefined);
+    return own;
+  };
+}
+
+function part(all: readonly StudyRecord[], from: number): RecordsPart {
+  const records: StudyRecord[] = [];
+  let characters = 0;
+  for (const record of all.slice(from)) {
+    characters += JSON.stringify(record).length;
+    if (records.length > 0 && characters > MOST_CHARACTERS) break;
+    records.push(record);
+  }
+  const isEnd = from + records.length === all.length && all.at(-1)?.type === 'study-finished';
+  return { records, isEnd };
+}
+
+/** For a study that a keeper must have and has not. */
+export const noStudy = (study: string): TrituneError =>
+  new TrituneError('JOURNAL_INVALID', `there is no study '${study}' on this machine`, 'see --state of the worker');

@@ -1,0 +1,128 @@
+import { TrituneError } from '../../base/errors.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
+import type { TunerEvent } from '../../tuner/seams.ts';
+import type { WorkRunner } from '../server/work-runner.ts';
+import type { ServerActivities } from '../workflow/seams.ts';
+import { asRecord } from './as-measured.ts';
+
+/** Takes a server for studies: the room of what a command does fills it. */
+export interface ServerHost {
+  /** HOST:PORT. */
+  readonly name: string;
+  /**
+   * Takes the server for a study, or goes on with one that it was taken for: null for `started` then; null where it was not. Errors: MODEL_LOCKED,
+   * SERVER_*, UNSUPPORTED for another model than the study's.
+   */
+  hold(study: string, started: StudyStarted | null, emit: (event: TunerEvent) => void): Promise<HeldServer | null>;
+  /** Studies that it was taken for and not put back after. */
+  unrestored(): Promise<readonly string[]>;
+}
+
+/** A server that is held for a study. */
+export interface HeldServer {
+  readonly runner: Pick<WorkRunner, 'run' | 'restore'>;
+  close(): Promise<void>;
+}
+
+/** What an activity has of its surroundings. */
+export interface ActivitySurroundings {
+  readonly signal: AbortSignal;
+  heartbeat(details: HeartbeatDetails): void;
+}
+
+/** What whoever watches is told of work under way. */
+export interface HeartbeatDetails {
+  readonly work?: string;
+  readonly trial?: number;
+  readonly event?: TunerEvent;
+}
+
+/** A worker that says nothing so long is taken to be gone after a few of these. */
+const HEARTBEAT_MS = 5_000;
+
+/** What the worker of one server does; one thing at a time. */
+export class ServerWorker implements ServerActivities {
+  readonly #host: ServerHost;
+  readonly #surroundings: () => ActivitySurroundings;
+  #held: { readonly study: string; readonly server: HeldServer } | null = null;
+  #latest: HeartbeatDetails = {};
+  #heartbeat: (details: HeartbeatDetails) => void = () => undefined;
+
+  constructor(host: ServerHost, surroundings: () => ActivitySurroundings) {
+    this.#host = host;
+    this.#surroundings = surroundings;
+  }
+
+  hold: ServerActivities['hold'] = (study, started) =>
+    this.#beating(async () => {
+      await this.#take(study, asRecord(started) as StudyStarted);
+    });
+
+  work: ServerActivities['work'] = (study, work) =>
+    this.#beating(async (signal) => {
+      this.#tell({ work: work.id, trial: work.trial });
+      const server = await this.#take(study, null);
+      if (!server)
+        throw new TrituneError('SERVER_FAILED', `${this.#host.name} is not held for '${study}'`, 'it is held again');
+      return server.runner.run(work, signal);
+    });
+
+  restore: ServerActivities['restore'] = (study) => this.#beating(() => this.restoreNow(study));
+
+  /** Puts the server back. Errors: RESTORE_FAILED, SERVER_*: it may work later. */
+  async restoreNow(study: string) {
+    const server = await this.#take(study, null);
+    const untouched = {
+      server: this.#host.name,
+      how: 'nothing-changed',
+      verified: true,
+      detail: 'it was not changed',
+    } as const;
+    if (!server) return untouched;
+    const restored = await server.runner.restore();
+    if (restored.how === 'failed')
+      throw new TrituneError('RESTORE_FAILED', restored.detail, 'it is tried again; else run `tritune restore`');
+    this.#held = null;
+    await server.close();
+    return restored;
+  }
+
+  /** Lets go of the server as it is: who takes it for the study next goes on. */
+  async close(): Promise<void> {
+    await this.#held?.server.close();
+    this.#held = null;
+  }
+
+  get heldFor(): string | null {
+    return this.#held?.study ?? null;
+  }
+
+  async #take(study: string, started: StudyStarted | null): Promise<HeldServer | null> {
+    if (this.#held?.study === study) return this.#held.server;
+    if (this.#held) throw taken(this.#host.name, this.#held.study);
+    const server = await this.#host.hold(study, started, (event) => this.#tell({ ...this.#latest, event }));
+    this.#held = server && { study, server };
+    return server;
+  }
+
+  #tell(details: HeartbeatDetails): void {
+    this.#latest = details;
+    this.#heartbeat(details);
+  }
+
+  async #beating<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal, heartbeat } = this.#surroundings();
+    this.#latest = {};
+    this.#heartbeat = heartbeat;
+    const timer = setInterval(() => heartbeat(this.#latest), HEARTBEAT_MS);
+    try {
+      return await run(signal);
+    } finally {
+      clearInterval(timer);
+      this.#heartbeat = () => undefined;
+    }
+  }
+}
+
+const taken = (server: string, study: string): TrituneError =>
+  new TrituneError('MODEL_LOCKED', `${server} is held for study '${study}'`, 'wait for that to end');

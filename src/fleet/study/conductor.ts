@@ -1,0 +1,314 @@
+import { asTrituneError, isTrituneError, TrituneError } from '../../base/errors.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import type { ServerAdapter } from '../../tuner/adapter.ts';
+import { nextTrial } from '../../tuner/ask.ts';
+import { currentSampler } from '../../tuner/current-sampler.ts';
+import { cutShort, nextFinalStep, OUT_OF_TIME } from '../../tuner/final.ts';
+import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
+import type { TunerEvent } from '../../tuner/seams.ts';
+import { checkServer, STOPPED, tellLimits } from '../../tuner/search.ts';
+import { Steering, type SteeringCommand } from '../../tuner/steering.ts';
+import { StudyRecorder } from '../../tuner/study-recorder.ts';
+import { TimeKeeper } from '../../tuner/time-keeper.ts';
+import { refuseTrial } from '../../tuner/trial.ts';
+import { recordCommand } from '../../tuner/user-commands.ts';
+import { openFinal, plannedVisit } from '../../tuner/visit-original.ts';
+import { HandedOut } from './handed-out.ts';
+import { OutcomeRecords } from './outcome-records.ts';
+import { asOneMeasurement, pendingOf, withHint } from './plan-levels.ts';
+import type { ServerRestored, Work, WorkOutcome } from './work.ts';
+
+/** What the study is conducted with: a search space in place of a server. */
+export interface ConductorParts
+  extends Pick<TuneParts, 'sampler' | 'samplerFor' | 'journal' | 'clock' | 'estimateSpeeds'> {
+  readonly build: ServerAdapter['build'];
+}
+
+/** What has happened since the conductor was asked last. */
+export interface Report {
+  readonly outcomes: readonly WorkOutcome[];
+  /** Handed out before, and under way. */
+  readonly running: readonly Work[];
+  /** Servers that may take work now. */
+  readonly idle: readonly string[];
+  readonly commands?: readonly SteeringCommand[];
+}
+
+/** What is to be done next. */
+export interface Directive {
+  readonly work: readonly Work[];
+  /** How the study ended; null while it goes on. With it comes no work. */
+  readonly end: StudyEnd | null;
+}
+
+export interface StudyEnd {
+  readonly stopReason: string;
+  /** Of an error that ended it; null for a study that came to its end. */
+  readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
+}
+
+/** Trials on one server between two measurements of the original config there: they show how fast it is beside the others. */
+const TRIALS_BETWEEN_ORIGINALS = 12;
+/** A trial that loses its server so often is taken to be why. */
+const MOST_ATTEMPTS = 3;
+/** Levels of the original config that are looked for after the search, at most. */
+const MOST_VISITS = 4;
+
+/**
+ * Conducts one study over several servers: records what they did and says what each does next. It touches no server, and all that it
+ * knows is in the journal and in what it is told: a new one over the same journal goes on where another ended.
+ */
+export class Conductor {
+  readonly #run: Planning;
+  readonly #handedOut: HandedOut;
+  readonly #records: OutcomeRecords;
+  /** Finished trials when the original config was visited last, and how often since then. */
+  #visited = { after: -1, times: 0 };
+  #searchEnded: string | null = null;
+  #isOver = false;
+  /** Servers that cannot take trials of this study. */
+  readonly #unfit = new Map<string, string>();
+
+  constructor(plan: TunePlan, parts: ConductorParts, emit: (event: TunerEvent) => void) {
+    const { build, clock } = parts;
+    const recorder = new StudyRecorder(parts.journal, clock, emit, plan.earlier, parts.estimateSpeeds);
+    const spentMs = plan.earlier.length > 0 ? recorder.state.elapsedSeconds * MS_PER_S : 0;
+    const time = new TimeKeeper(clock, plan, { finalRounds: plan.finalRounds, traced: false }, spentMs);
+    const sampler = currentSampler(parts, plan.study.goal);
+    const own = { plan, recorder, time, steering: new Steering(), sampler: () => sampler(recorder.state) };
+    this.#run = { ...own, parts: { adapter: { build } } };
+    this.#handedOut = new HandedOut(plan.earlier);
+    this.#records = new OutcomeRecords(recorder, time, plan);
+  }
+
+  get state(): StudyState {
+    return this.#run.recorder.state;
+  }
+
+  /** Writes down that the study begins, or goes on. Errors: those of the journal. */
+  async open(): Promise<void> {
+    const { plan, recorder } = this.#run;
+    if (plan.earlier.length === 0) await recorder.record({ type: 'study-started', ...plan.study });
+    else await recorder.record({ type: 'study-resumed', server: plan.study.server });
+    tellLimits(this.#run);
+  }
+
+  /** Records the outcomes, and hands out work. The same report again changes nothing. Errors: those of the journal. */
+  async advance({ outcomes, running, idle, commands = [] }: Report): Promise<Directive> {
+    try {
+      for (const command of commands) await this.#obey(command);
+      for (const outcome of outcomes) await this.#take(outcome);
+      const fit = idle.filter((server) => !this.#unfit.has(server));
+      if (fit.length === 0 && idle.length > 0 && running.length === 0) throw noServer(this.#unfit);
+      await this.#join(fit);
+      return await this.#handOut(running, fit);
+    } catch (error) {
+      if (isTrituneError(error, 'OUTPUT_UNWRITABLE') || isTrituneError(error, 'INTERNAL')) throw error;
+      const { code, message, hint } = asTrituneError(error);
+      return { work: [], end: { stopReason: `${code}: ${message}`, failure: { code, message, hint } } };
+    }
+  }
+
+  /** Writes down how the servers were left, and that the study is over. Errors: those of the journal. */
+  async conclude(end: StudyEnd, restored: readonly ServerRestored[], interrupted: boolean): Promise<void> {
+    const { recorder, time } = this.#run;
+    if (recorder.state.finished) return;
+    const verified = restored.every((each) => each.verified);
+    const how = restored.find((each) => !each.verified)?.how ?? restored[0]?.how ?? 'nothing-changed';
+    const detail = restored.map((each) => `${each.server}: ${each.detail}`).join('; ') || 'no server was changed';
+    await recorder.conclude({ type: 'model-restored', how, verified, detail, servers: restored });
+    const { stopReason } = end;
+    const wallSeconds = time.elapsedMs / MS_PER_S;
+    await recorder.conclude({ type: 'study-finished', stopReason, interrupted, wallSeconds });
+  }
+
+  async #obey(command: SteeringCommand): Promise<void> {
+    const { steering } = this.#run;
+    switch (command.kind) {
+      case 'pause':
+        return steering.pause();
+      case 'resume':
+        return steering.resume();
+      case 'stop-search':
+        return steering.stopSearch();
+      default:
+        return recordCommand(this.#run, command);
+    }
+  }
+
+  async #take(outcome: WorkOutcome): Promise<void> {
+    const { work } = outcome;
+    if (outcome.kind !== 'done') return this.#takeLoss(outcome);
+    const { failure, measurements } = outcome;
+    if (failure?.kind === 'server-lost') return this.#takeLoss({ kind: 'lost', work, reason: failure.reason });
+    if (work.kind !== 'trial' && failure && measurements.length === 0) {
+      if (work.kind === 'original') return this.#takeLoss({ kind: 'unfit', work, reason: failure.reason });
+      this.#endWith(await cutShort(this.#run, `trial ${work.trial} failed in the final: ${failure.reason}`));
+    }
+    await this.#records.take(outcome);
+  }
+
+  async #takeLoss({ kind, work, reason }: Exclude<WorkOutcome, { readonly kind: 'done' }>): Promise<void> {
+    const { recorder } = this.#run;
+    const { server, trial, attempt } = work;
+    if (kind === 'unfit') this.#unfit.set(server, reason);
+    const isThere = this.state.servers.some(({ name, left }) => name === server && left === null);
+    if (isThere) await recorder.record({ type: 'server-left', server, reason });
+    const isOpen = this.state.open.some((each) => each.number === trial && each.attempt === attempt);
+    if (work.kind !== 'trial' || trial === BASELINE || !isOpen || attempt < MOST_ATTEMPTS) return;
+    const failure = { kind: 'server-lost', reason: `lost its server ${MOST_ATTEMPTS} times: ${reason}` } as const;
+    await recorder.record({ type: 'trial-finished', trial, chosen: null, feasible: false, failure });
+  }
+
+  #endWith(reason: string): void {
+    this.#searchEnded = this.#searchEnded === null ? reason : `${this.#searchEnded}; ${reason}`;
+    this.#isOver = true;
+  }
+
+  async #join(idle: readonly string[]): Promise<void> {
+    for (const server of idle) {
+      const known = this.state.servers.find(({ name }) => name === server);
+      if (!known || known.left !== null) await this.#run.recorder.record({ type: 'server-joined', server });
+    }
+  }
+
+  async #handOut(running: readonly Work[], idle: readonly string[]): Promise<Directive> {
+    const work: Work[] = [];
+    for (const server of inOrder(idle, this.#reference)) {
+      const next = await this.#nextFor(server, [...running, ...work]);
+      if (next === 'over') this.#isOver = true;
+      else if (next !== null) work.push(next);
+      if (this.#isOver) break;
+    }
+    const isEnd = this.#isOver && work.length === 0 && running.length === 0;
+    const stopReason = this.#searchEnded ?? 'the study was already finished';
+    return { work, end: isEnd ? { stopReason, failure: null } : null };
+  }
+
+  /** The server that the others are compared with: it has measured the baseline. */
+  get #reference(): string | undefined {
+    return this.state.speeds.servers?.[0]?.server;
+  }
+
+  /** The next work of a server; null for none now; 'over' where there is none for any. */
+  async #nextFor(server: string, running: readonly Work[]): Promise<Work | 'over' | null> {
+    const { state, steering } = { state: this.state, steering: this.#run.steering };
+    if (state.gain && running.length === 0) return 'over';
+    if (this.#isOver) return null;
+    if (steering.isPaused && !steering.stopsSearch) return null;
+    if (!state.baseline) return this.#begin(server, running);
+    if (state.finals.length > 0) return this.#final(server, running);
+    const open = state.open.find(({ number }) => number !== BASELINE && !running.some(({ trial }) => trial === number));
+    if (open && !steering.stopsSearch) return this.#startTrial(server, open);
+    const searched = steering.stopsSearch ? STOPPED : await this.#search(server, running);
+    if (typeof searched !== 'string') return searched;
+    if (running.length > 0) return null;
+    this.#searchEnded = searched;
+    return this.#afterSearch(server);
+  }
+
+  /** The original config on every server at once: what each takes for it shows how fast it is. */
+  #begin(server: string, running: readonly Work[]): Promise<Work> | Work | null {
+    const levels = { kind: 'search' } as const;
+    const candidate = this.#run.plan.study.original;
+    if (!running.some(({ kind, trial }) => kind === 'trial' && trial === BASELINE))
+      return this.#startTrial(server, { number: BASELINE, role: 'baseline', candidate, levels });
+    return this.#originalsOn(server) > 0 ? null : this.#handedOut.original(server, this.state, levels);
+  }
+
+  #originalsOn(server: string): number {
+    return this.state.servers.find(({ name }) => name === server)?.originals ?? 0;
+  }
+
+  /** Work of the search for this server, or why there is none. */
+  async #search(server: string, running: readonly Work[]): Promise<Work | string | null> {
+    const { state } = this;
+    const level = state.baseline?.measurements.at(-1)?.level;
+    const own = state.servers.find(({ name }) => name === server);
+    const isDue = !own || own.originals === 0 || own.trialsSinceOriginal >= TRIALS_BETWEEN_ORIGINALS;
+    if (isDue && level && state.servers.length > 1) {
+      const { value, batch } = level;
+      return this.#handedOut.original(server, state, {
+        ...{ kind: 'fixed', values: [value] },
+        ...(batch !== undefined && { batch }),
+      });
+    }
+    for (;;) {
+      checkServer(this.#run);
+      const next = await nextTrial(this.#run, pendingOf(running, this.state));
+      if (next.kind === 'stop') return running.length > 0 ? null : next.reason;
+      if (next.refusal) {
+        await refuseTrial(this.#run, next.trial, next.refusal);
+        continue;
+      }
+      const sampler = this.#run.sampler();
+      const levels = sampler.comesBack
+        ? asOneMeasurement(next.trial, sampler, this.state)
+        : withHint(next.trial.levels, sampler, this.state);
+      return this.#startTrial(server, { ...next.trial, levels });
+    }
+  }
+
+  /** As after the search on one server: the original config once more, then the final. */
+  async #afterSearch(server: string): Promise<Work | 'over' | null> {
+    const { trials } = this.state;
+    const visit = plannedVisit(this.#run);
+    const isAgain = this.#visited.after === trials.length;
+    const mayVisit = isAgain ? visit?.levels.kind === 'search' && this.#visited.times < MOST_VISITS : visit !== null;
+    if (visit && mayVisit) {
+      this.#visited = { after: trials.length, times: isAgain ? this.#visited.times + 1 : 1 };
+      const levels =
+        visit.levels.kind === 'search' ? asOneMeasurement(visit, this.#run.sampler(), this.state) : visit.levels;
+      return this.#startTrial(server, { ...visit, levels });
+    }
+    await openFinal(this.#run);
+    return this.#final(server, []);
+  }
+
+  async #final(server: string, running: readonly Work[]): Promise<Work | 'over' | null> {
+    if (running.length > 0) return null;
+    this.#searchEnded ??= 'resumed in the final';
+    for (;;) {
+      const step = nextFinalStep(this.#run);
+      if (step === null) return 'over';
+      const { recorder, time } = this.#run;
+      if (step.kind === 'decide') {
+        await recorder.record({ type: 'gain-decided', ...step.decision });
+        return 'over';
+      }
+      if (step.kind === 'void') {
+        await recorder.record({ type: 'round-voided', round: step.round, slower: step.slower });
+        continue;
+      }
+      if (step.opensRound && !time.allowsFinalRound(1 + step.rest.length)) {
+        this.#endWith(await cutShort(this.#run, OUT_OF_TIME));
+        return 'over';
+      }
+      return this.#handedOut.final(server, step, this.#records.finals + 1);
+    }
+  }
+
+  async #startTrial(server: string, trial: Parameters<HandedOut['trial']>[1]): Promise<Work> {
+    const work = this.#handedOut.trial(server, trial);
+    const { number, role, candidate, levels, requested, bottleneck } = trial;
+    await this.#run.recorder.record({
+      ...{ type: 'trial-started', trial: number, role, candidate, levels, server, attempt: work.attempt },
+      ...(requested && { requested }),
+      ...(bottleneck && { bottleneck }),
+    });
+    return work;
+  }
+}
+
+const inOrder = (servers: readonly string[], first: string | undefined): readonly string[] =>
+  first !== undefined && servers.includes(first) ? [first, ...servers.filter((each) => each !== first)] : servers;
+
+function noServer(unfit: ReadonlyMap<string, string>): TrituneError {
+  const reasons = [...unfit].map(([server, reason]) => `${server}: ${reason}`).join('; ');
+  return new TrituneError(
+    'SERVER_FAILED',
+    `no server can take this study: ${reasons}`,
+    'see that all serve the same model',
+  );
+}

@@ -1,0 +1,51 @@
+import type { FinalStep } from '../../study/final/final.ts';
+import type { StudyRecord } from '../../study/records/records.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import type { LevelPlan } from '../../study/types.ts';
+import { BASELINE } from '../../tuner/run.ts';
+import type { Assigned } from '../../tuner/trial.ts';
+import type { Work } from './work.ts';
+
+/** Names the pieces of work of one study. What it must remember for that is in the study's records. */
+export class HandedOut {
+  /** How often each trial was started. */
+  readonly #attempts = new Map<number, number>();
+
+  constructor(earlier: readonly StudyRecord[]) {
+    for (const record of earlier)
+      if (record.type === 'trial-started')
+        this.#attempts.set(record.trial, (this.#attempts.get(record.trial) ?? 0) + 1);
+  }
+
+  trial(server: string, { number, candidate, levels }: Assigned): Work & { readonly kind: 'trial' } {
+    const attempt = (this.#attempts.get(number) ?? 0) + 1;
+    this.#attempts.set(number, attempt);
+    const { assignment, fingerprint } = candidate;
+    const what = { kind: 'trial', server, trial: number, assignment, fingerprint, levels, isFull: false } as const;
+    return { id: `trial-${number}.${attempt}`, attempt, ...what };
+  }
+
+  original(server: string, { started, servers }: StudyState, levels: LevelPlan): Work {
+    const { assignment, fingerprint } = started.original;
+    const times = (servers.find(({ name }) => name === server)?.originals ?? 0) + 1;
+    const what = { kind: 'original', server, trial: BASELINE, assignment, fingerprint, levels, isFull: false } as const;
+    return { id: `original-${server}.${times}`, attempt: times, ...what };
+  }
+
+  final(server: string, step: Extract<FinalStep, { readonly kind: 'measure' }>, turn: number): Work {
+    const { trial, level, isLook } = step;
+    const { assignment, fingerprint } = trial.candidate;
+    const { value, batch } = level;
+    const levels = { kind: 'fixed', values: [value], ...(batch !== undefined && { batch }) } as const;
+    const what = {
+      kind: 'final',
+      server,
+      trial: trial.number,
+      assignment,
+      fingerprint,
+      levels,
+      isFull: !isLook,
+    } as const;
+    return { id: `final-${turn}`, attempt: turn, ...what };
+  }
+}

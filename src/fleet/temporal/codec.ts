@@ -1,0 +1,87 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { TrituneError } from '../../base/errors.ts';
+
+/** In the metadata of a payload that this codec made. */
+const ENCODING = Buffer.from('binary/tritune');
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Shorter texts do not become shorter. */
+const WORTH_COMPRESSING_BYTES = 256;
+/** What a payload may become when it is unpacked: a hostile one must not fill the memory. */
+const MOST_BYTES = 64 * 2 ** 20;
+
+/**
+ * Returns the codec of all that goes through Temporal: it is compressed, and encrypted with AES-256-GCM where there is a key. With a key what
+ * is not encrypted with it is refused. Errors: INPUT_INVALID for a key of another length.
+ */
+export function fleetCodec(key: Uint8Array | null): PayloadCodec {
+  if (key && key.length !== KEY_BYTES)
+    throw new TrituneError('INPUT_INVALID', `the key has ${key.length} bytes, not ${KEY_BYTES}`, HOW_TO_MAKE_ONE);
+  return {
+    encode: async (payloads) => payloads.map((payload) => encoded(payload, key)),
+    decode: async (payloads) => payloads.map((payload) => decoded(payload, key)),
+  };
+}
+
+export const HOW_TO_MAKE_ONE = 'make one: openssl rand -base64 32';
+
+function encoded(payload: Payload, key: Uint8Array | null): Payload {
+  const plain = packed(payload);
+  const isCompressed = plain.length >= WORTH_COMPRESSING_BYTES;
+  const body = isCompressed ? gzipSync(plain) : plain;
+  const form = Buffer.from(`${isCompressed ? 'gzip' : 'plain'} ${key ? CIPHER : 'open'}`);
+  return { metadata: { encoding: ENCODING, form }, data: key ? encrypted(body, key, form) : body };
+}
+
+function decoded(payload: Payload, key: Uint8Array | null): Payload {
+  const { metadata, data } = payload;
+  const isOurs = metadata?.encoding !== undefined && Buffer.from(metadata.encoding).equals(ENCODING);
+  if (!isOurs) {
+    if (key) throw new Error('a payload is not encrypted, and there is a key');
+    return payload;
+  }
+  const form = Buffer.from(metadata?.form ?? []);
+  const [compression, cipher] = form.toString().split(' ');
+  if (key && cipher !== CIPHER) throw new Error('a payload is not encrypted, and there is a key');
+  if (!key && cipher === CIPHER) throw new Error('a payload is encrypted: give the key of the fleet');
+  const body = key ? decrypted(bytesOf(data), key, form) : bytesOf(data);
+  return unpacked(compression === 'gzip' ? gunzipSync(body, { maxOutputLength: MOST_BYTES }) : Buffer.from(body));
+}
+
+/** The nonce, what is encrypted, and the tag; `form` is authenticated too. */
+function encrypted(body: Uint8Array, key: Uint8Array, form: Uint8Array): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(form);
+  return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypted(data: Uint8Array, key: Uint8Array, form: Uint8Array): Buffer {
+  if (data.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted payload is cut off');
+  const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES)).setAAD(form);
+  decipher.setAuthTag(data.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(data.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+  } catch {
+    throw new Error('a payload is encrypted with another key, or was changed');
+  }
+}
+
+/** The SDK has an empty array where there is no data. */
+const bytesOf = (data: Payload['data']): Buffer => Buffer.from(data ?? []);
+
+/** The metadata as a line of JSON, and the data after it. */
+function packed({ metadata, data }: Payload): Buffer {
+  const names = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), bytesOf(data)]);
+}
+
+function unpacked(plain: Buffer): Payload {
+  const end = plain.indexOf('\n');
+  const metadata = JSON.parse(plain.subarray(0, end).toString()) as Record<string, string>;
+  const values = Object.entries(metadata).map(([name, value]) => [name, Buffer.from(value, 'base64')]);
+  return { metadata: Object.fromEntries(values), data: plain.subarray(end + 1) };
+}

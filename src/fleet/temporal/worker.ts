@@ -1,0 +1,116 @@
+import { extname, join } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
+import { Keeper, type StudyHost } from '../activities/keeper.ts';
+import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activities/server.ts';
+import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
+import type { GroupActivities } from '../workflow/seams.ts';
+import { watchForAbandoned } from './abandoned.ts';
+import { withFailures, withHeartbeats } from './activity-wrappers.ts';
+import {
+  connectionOptions,
+  dataConverterOf,
+  failureConverterPath,
+  type TemporalAddress,
+  unreachable,
+} from './connection.ts';
+import { workerPackages } from './packages.ts';
+
+/** A worker of a group: the driver of one server, and a keeper of journals. */
+export interface FleetWorkerOptions {
+  readonly temporal: TemporalAddress;
+  readonly group: string;
+  /** The name of its journals: the same after a restart on the same state directory. */
+  readonly keeper: string;
+  readonly studies: StudyHost;
+  readonly server: ServerHost;
+  readonly tell: (line: string) => void;
+}
+
+/** A worker that has not asked for work for so long is gone; one that waits asks again within a minute. */
+const SEEN_LATELY_MS = 90_000;
+/** What the SDK says of workers for activities alone. */
+const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
+/** Work under way ends in this time when the worker is asked to stop. */
+const GRACE = '30 seconds';
+
+const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
+
+/** Runs a worker until the signal. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE for Temporal. */
+export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortSignal): Promise<void> {
+  const { temporal, group, keeper, studies, server, tell } = options;
+  const packages = await workerPackages();
+  const { worker: sdk, activity } = packages;
+  const logger = new sdk.DefaultLogger('WARN', ({ level, message, meta }) => {
+    if (message !== NO_WORKFLOWS)
+      tell(`temporal: ${level}: ${message}${meta?.error ? `: ${messageOf(meta.error)}` : ''}`);
+  });
+  sdk.Runtime.install({ shutdownSignals: [], logger, telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
+  const connection = await sdk.NativeConnection.connect(connectionOptions(temporal)).catch((error: unknown) => {
+    throw unreachable(temporal.address, error);
+  });
+  const { namespace } = temporal;
+  const seen = async (): Promise<readonly string[]> => {
+    const taskQueue = { name: groupQueue(group) };
+    const { pollers } = await connection.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue,
+      taskQueueType: ACTIVITY,
+    });
+    const lately = (pollers ?? []).filter(({ lastAccessTime }) => Date.now() - msOf(lastAccessTime) < SEEN_LATELY_MS);
+    return [...new Set(lately.flatMap(({ identity }) => serverOfIdentity(identity ?? '') ?? []))].sort();
+  };
+  const keeping = new Keeper(studies, seen);
+  const serving = new ServerWorker(server, () => {
+    const context = activity.Context.current();
+    return { signal: context.cancellationSignal, heartbeat: (details: HeartbeatDetails) => context.heartbeat(details) };
+  });
+  const { openStudy, advance, concludeStudy, readRecords } = keeping;
+  const { hold, work, restore } = serving;
+  const common = {
+    ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
+    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE },
+  } as const;
+  const claim: GroupActivities['claim'] = async () => keeper;
+  try {
+    const workflowBundle = await sdk.bundleWorkflowCode({ workflowsPath, failureConverterPath, logger });
+    const workers = [
+      await sdk.Worker.create({
+        ...common,
+        taskQueue: groupQueue(group),
+        workflowBundle,
+        activities: withFailures({ claim }, packages),
+      }),
+      await sdk.Worker.create({
+        ...{ ...common, taskQueue: keeperQueue(group, keeper) },
+        activities: withHeartbeats(
+          withFailures({ openStudy, advance, concludeStudy, readRecords }, packages),
+          packages,
+        ),
+      }),
+      await sdk.Worker.create({
+        ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
+        activities: withFailures({ hold, work, restore }, packages),
+      }),
+    ];
+    tell(`worker of group '${group}' for ${server.name}: ready`);
+    const stop = (): void => {
+      for (const each of workers) if (each.getState() === 'RUNNING') each.shutdown();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    const unwatch = watchForAbandoned({ connection, namespace, host: server, serving, tell });
+    try {
+      await Promise.all(workers.map((each) => (signal.aborted ? Promise.resolve() : each.run()).finally(stop)));
+    } finally {
+      unwatch();
+    }
+  } finally {
+    await keeping.close();
+    await serving.close();
+    await connection.close();
+  }
+}
+
+/** TASK_QUEUE_TYPE_ACTIVITY of Temporal's API. */
+const ACTIVITY = 2;
+
+const msOf = (time: { seconds?: unknown } | null | undefined): number => Number(time?.seconds ?? 0) * 1e3;

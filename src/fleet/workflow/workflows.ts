@@ -1,0 +1,293 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  ContinueAsNew,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  setHandler,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { StudyStarted } from '../../study/records/records.ts';
+import type { Directive, StudyEnd } from '../study/conductor.ts';
+import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
+import { groupQueue, keeperQueue, PROGRESS, STEER, serverQueue } from './names.ts';
+import { PERMANENT } from './permanent.ts';
+import type {
+  Command,
+  FleetProgress,
+  GroupActivities,
+  KeeperActivities,
+  RecordsPart,
+  ServerActivities,
+  StudyOrder,
+} from './seams.ts';
+
+/** What a study's workflow begins with, and goes on with after its history has become long. */
+export interface StudyInput extends StudyOrder {
+  readonly keeper?: string;
+  readonly held?: readonly string[];
+  /** Events, and bytes, of a history after which it is begun anew. */
+  readonly historyLimit?: { readonly events: number; readonly bytes: number };
+  /** How long the machine of a server that must be restored may be away. */
+  readonly restoreHours?: number;
+}
+
+/** Temporal ends a workflow at 51,200 events or 50 MiB; a drain takes as many events as trials are under way. */
+const HISTORY_LIMIT = { events: 20_000, bytes: 16 * 2 ** 20 };
+/** After so long servers that came or came back are looked for while nothing else happens: soon at first, then ever less often. */
+const LOOK_AROUND_SECONDS = { first: 5, times: 1.5, last: 120 } as const;
+const RESTORE_HOURS = 24;
+
+export const steer = defineSignal<[Command]>(STEER);
+export const progress = defineQuery<FleetProgress>(PROGRESS);
+
+const steadily = { initialInterval: '1 second', maximumInterval: '30 seconds', backoffCoefficient: 2 } as const;
+
+/** A study over the servers of a group, from its baseline to the last restored model. */
+export async function trituneStudy(input: StudyInput): Promise<StudyEnd> {
+  const run = new StudyRun(input);
+  setHandler(steer, (command) => {
+    run.commands.push(command);
+  });
+  setHandler(progress, () => run.progress);
+  return run.run();
+}
+
+/** Reads a part of a study's journal where that is kept: so whoever watches adds nothing to the study's own history. */
+export async function trituneReadRecords(
+  group: string,
+  keeper: string,
+  name: string,
+  from: number,
+): Promise<RecordsPart> {
+  const activities = proxyActivities<KeeperActivities>({
+    taskQueue: keeperQueue(group, keeper),
+    startToCloseTimeout: '2 minutes',
+    scheduleToCloseTimeout: '5 minutes',
+    retry: steadily,
+  });
+  return activities.readRecords(name, from);
+}
+
+class StudyRun {
+  readonly #input: StudyInput;
+  readonly commands: Command[] = [];
+  #keeper: string | null;
+  readonly #running = new Map<string, Work>();
+  readonly #idle = new Set<string>();
+  readonly #held: Set<string>;
+  /** Those that are asked whether they take the study, and those that take it. */
+  readonly #known = new Set<string>();
+  #outcomes: WorkOutcome[] = [];
+  #cameFree = false;
+  #phase: FleetProgress['phase'] = 'opening';
+
+  constructor(input: StudyInput) {
+    this.#input = input;
+    this.#keeper = input.keeper ?? null;
+    this.#held = new Set(input.held);
+  }
+
+  get progress(): FleetProgress {
+    const [running, idle, held] = [[...this.#running.values()], [...this.#idle], [...this.#held]];
+    return { keeper: this.#keeper, running, idle, held, phase: this.#phase };
+  }
+
+  async run(): Promise<StudyEnd> {
+    let end: StudyEnd = { stopReason: 'interrupted', failure: null };
+    let fault: unknown = null;
+    const scope = new CancellationScope();
+    try {
+      end = await scope.run(async () => this.#tune(this.#keeping(await this.#claim())));
+    } catch (error) {
+      // Nothing was begun, or another run goes on with it.
+      if (this.#keeper === null || error instanceof ContinueAsNew) throw error;
+      fault = error;
+      if (!isCancellation(error)) end = { stopReason: messageOf(error), failure: failureOf(error) };
+    }
+    scope.cancel();
+    return CancellationScope.nonCancellable(() => this.#close(end, isCancellation(fault)));
+  }
+
+  /** What has begun is put back, and written down, whatever has happened. */
+  async #close(end: StudyEnd, interrupted: boolean): Promise<StudyEnd> {
+    this.#phase = 'restoring';
+    await condition(() => this.#running.size === 0, '5 minutes');
+    const restored = await Promise.all([...this.#held].sort().map((server) => this.#restore(server)));
+    await this.#keeping(this.#keeper as string).concludeStudy(this.#input.study, { end, restored, interrupted });
+    this.#phase = 'over';
+    if (end.failure) {
+      const { code, message, hint } = end.failure;
+      throw ApplicationFailure.nonRetryable(message, code, hint);
+    }
+    return end;
+  }
+
+  /** The worker that keeps the journal. */
+  async #claim(): Promise<string> {
+    const anyone = proxyActivities<GroupActivities>({
+      taskQueue: groupQueue(this.#input.group),
+      startToCloseTimeout: '1 minute',
+      retry: steadily,
+    });
+    this.#keeper ??= await anyone.claim();
+    return this.#keeper;
+  }
+
+  #keeping(keeper: string): KeeperActivities {
+    return proxyActivities<KeeperActivities>({
+      taskQueue: keeperQueue(this.#input.group, keeper),
+      startToCloseTimeout: '30 minutes',
+      heartbeatTimeout: '60 seconds',
+      // So long the machine with the journal may be away.
+      scheduleToCloseTimeout: '24 hours',
+      retry: { ...steadily, nonRetryableErrorTypes: [...PERMANENT] },
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    });
+  }
+
+  async #tune(keeper: KeeperActivities): Promise<StudyEnd> {
+    const { study: name, group, spec, commandLine } = this.#input;
+    const { historyLimit = HISTORY_LIMIT } = this.#input;
+    let lookSeconds: number = LOOK_AROUND_SECONDS.first;
+    const started = await keeper.openStudy({ study: name, group, spec, commandLine });
+    this.#phase = 'tuning';
+    for (;;) {
+      const isLong =
+        workflowInfo().historyLength > historyLimit.events || workflowInfo().historySize > historyLimit.bytes;
+      const outcomes = this.#outcomes;
+      this.#outcomes = [];
+      this.#cameFree = false;
+      const commands = this.commands.splice(0);
+      const idle = isLong ? [] : [...this.#idle].sort();
+      const running = [...this.#running.values()];
+      const directive = await keeper.advance(name, { outcomes, running, idle, commands });
+      if (directive.end) return directive.end;
+      this.#handOut(directive);
+      const hasNews = directive.servers.filter((server) => this.#greet(server, started)).length > 0;
+      const { first, times, last } = LOOK_AROUND_SECONDS;
+      lookSeconds = hasNews ? first : Math.min(last, times * lookSeconds);
+      if (isLong && this.#running.size === 0 && this.#outcomes.length === 0) await this.#beginAnew();
+      await condition(
+        () => this.#outcomes.length > 0 || this.#cameFree || this.commands.length > 0,
+        `${Math.round(lookSeconds)} seconds`,
+      );
+    }
+  }
+
+  /** Nothing is under way: activities of a history that ends would be lost. */
+  #beginAnew(): Promise<never> {
+    const keeper = this.#keeper === null ? {} : { keeper: this.#keeper };
+    return continueAsNew<typeof trituneStudy>({ ...this.#input, ...keeper, held: [...this.#held].sort() });
+  }
+
+  #handOut({ work }: Directive): void {
+    for (const each of work) {
+      this.#idle.delete(each.server);
+      this.#running.set(each.id, each);
+      this.#do(each).then((outcome) => {
+        this.#running.delete(each.id);
+        this.#outcomes.push(outcome);
+        if (outcome.kind === 'done') this.#idle.add(each.server);
+        // It is asked again whether it takes the study when its worker is seen again.
+        else this.#known.delete(each.server);
+      }, ignored);
+    }
+  }
+
+  async #do(work: Work): Promise<WorkOutcome> {
+    try {
+      return await this.#serverActivities(work.server, {
+        scheduleToStartTimeout: '90 seconds',
+        startToCloseTimeout: '6 hours',
+        heartbeatTimeout: '60 seconds',
+        // Another server may try it: the conductor counts attempts.
+        retry: { maximumAttempts: 1 },
+        cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      }).work(this.#input.study, work);
+    } catch (error) {
+      const isOfServer = causeOf(error)?.type !== undefined && PERMANENT.has(causeOf(error)?.type as string);
+      return { kind: isOfServer ? 'unfit' : 'lost', work, reason: messageOf(error) };
+    }
+  }
+
+  /** Asks a server whether it takes the study; false where it was asked before. */
+  #greet(server: string, started: StudyStarted): boolean {
+    if (this.#known.has(server)) return false;
+    this.#known.add(server);
+    // Before it is asked: a hold whose answer is lost has begun all the same.
+    this.#held.add(server);
+    this.#serverActivities(server, {
+      scheduleToStartTimeout: '90 seconds',
+      startToCloseTimeout: '10 minutes',
+      heartbeatTimeout: '60 seconds',
+      retry: { ...steadily, maximumAttempts: 3, nonRetryableErrorTypes: [...PERMANENT] },
+    })
+      .hold(this.#input.study, started)
+      .then(
+        () => {
+          this.#idle.add(server);
+          this.#cameFree = true;
+        },
+        (error: unknown) => {
+          const isRefused = PERMANENT.has(causeOf(error)?.type ?? '');
+          // What was refused or never began has changed nothing.
+          if (isRefused || neverBegan(error)) this.#held.delete(server);
+          if (!isRefused) this.#known.delete(server);
+        },
+      );
+    return true;
+  }
+
+  async #restore(server: string): Promise<ServerRestored> {
+    try {
+      return await this.#serverActivities(server, {
+        startToCloseTimeout: '30 minutes',
+        heartbeatTimeout: '60 seconds',
+        // So long the machine with the server may be away.
+        scheduleToCloseTimeout: `${this.#input.restoreHours ?? RESTORE_HOURS} hours`,
+        retry: steadily,
+      }).restore(this.#input.study);
+    } catch (error) {
+      return { server, how: 'failed', verified: false, detail: messageOf(error) };
+    }
+  }
+
+  #serverActivities(server: string, options: Parameters<typeof proxyActivities>[0]): ServerActivities {
+    return proxyActivities<ServerActivities>({ taskQueue: serverQueue(this.#input.group, server), ...options });
+  }
+}
+
+const neverBegan = (error: unknown): boolean =>
+  error instanceof ActivityFailure &&
+  error.cause instanceof TimeoutFailure &&
+  error.cause.timeoutType === 'SCHEDULE_TO_START';
+
+const ignored = (): void => undefined;
+
+function causeOf(error: unknown): ApplicationFailure | null {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure ? cause : null;
+}
+
+function messageOf(error: unknown): string {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function failureOf(error: unknown): StudyEnd['failure'] {
+  const cause = causeOf(error);
+  const [hint] = (cause?.details ?? []) as readonly unknown[];
+  return {
+    code: cause?.type ?? 'SERVER_FAILED',
+    message: messageOf(error),
+    hint: typeof hint === 'string' ? hint : 'look at the workers of the group, and at the history of the workflow',
+  };
+}

@@ -1,0 +1,102 @@
+import { largestRequest } from '../perfmodel/modelled-config.ts';
+import { plainShape } from '../space/shape.ts';
+import { nextFinal } from '../study/final/final.ts';
+import type { StudyState } from '../study/records/state.ts';
+import { pruneReason } from '../study/search/pruning.ts';
+import type { Doubted, PendingTrial, Proposal, TrialFailure, Wish } from '../study/types.ts';
+import { BASELINE, type Planning } from './run.ts';
+import type { Assigned } from './trial.ts';
+
+/** The next step of a search. */
+export type NextStep =
+  | {
+      readonly kind: 'trial';
+      readonly trial: Assigned;
+      /** Why it never reaches a server; null for one that does. */
+      readonly refusal: TrialFailure | null;
+    }
+  | { readonly kind: 'stop'; readonly reason: string };
+
+/**
+ * Asks what to try next: first what a person wishes, then the sampler. `pending`: what other servers try meanwhile; a stop then says that
+ * nothing is worth a trial before one of these has finished. Errors: those of the journal.
+ */
+export async function nextTrial(run: Planning, pending: readonly PendingTrial[] = []): Promise<NextStep> {
+  const { plan, recorder, time } = run;
+  await recorder.settled();
+  await recordDoubted(run);
+  const { trials, compared, requested } = recorder.state;
+  const done = trials.filter((trial) => trial.role === 'search').length + pending.length;
+  const number = nextNumber(recorder.state);
+  const wish = requested[0];
+  if (wish) return assigned(run, wish, number, { requested: true });
+  const hasFinalists = nextFinal(recorder.state, plan.finalRounds) !== null;
+  const limit = limitOf(run, { done, hasFinalists });
+  const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
+  const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
+  const history = { trials: compared.trials, ...(pending.length > 0 && { pending }) };
+  const answer = run.sampler().ask(history, left);
+  if (answer.kind === 'stop') return { kind: 'stop', reason: limit ?? answer.reason };
+  if (limit !== null) return { kind: 'stop', reason: joinReasons(limit, promiseOf(answer) || null) };
+  const { assignment, expectedGain = null, chance = null, foreseen = [], bottleneck } = answer;
+  const why = bottleneck && { bottleneck };
+  recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen, ...why });
+  return assigned(run, answer, number);
+}
+
+const nextNumber = ({ trials, open }: StudyState): number =>
+  [...trials, ...open].reduce((highest, { number }) => Math.max(highest, number), BASELINE) + 1;
+
+export const joinReasons = (...reasons: readonly (string | null)[]): string =>
+  reasons.filter((reason) => reason !== null).join('; ');
+
+/** What the sampler holds for luck, where that is not what it was before. */
+async function recordDoubted({ recorder, sampler }: Planning): Promise<void> {
+  const { compared, doubted: before } = recorder.state;
+  const readings = sampler().doubted?.({ trials: compared.trials }) ?? [];
+  const known = new Set(before.map(keyOf));
+  if (readings.length === known.size && readings.every((each) => known.has(keyOf(each)))) return;
+  await recorder.record({ type: 'readings-doubted', readings });
+}
+
+const keyOf = ({ trial, reading }: Doubted): string => `${trial} ${reading}`;
+
+/** Which limit allows no further trial; null where none does. */
+function limitOf(
+  { plan, time }: Planning,
+  { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
+): string | null {
+  if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
+  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget';
+}
+
+/** What going on would bring, where the sampler has a notion. */
+const promiseOf = ({ expectedGain, unseen = [] }: Proposal): string =>
+  joinReasons(
+    expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`,
+    unseen.length === 0 ? null : `never measured: ${unseen.join(', ')}`,
+  );
+
+/** The trial of a proposal. What a person wishes is tried even if it is known to fail. */
+function assigned(
+  run: Planning,
+  { assignment, levels, bottleneck }: Wish & Pick<Proposal, 'bottleneck'>,
+  number: number,
+  { requested }: { readonly requested: boolean } = { requested: false },
+): NextStep {
+  const outcome = run.parts.adapter.build(assignment);
+  if (!outcome.legal) {
+    const unbuilt = { fingerprint: `illegal-${number}`, assignment, value: {}, shape: plainShape({}) };
+    const trial: Assigned = { number, role: 'search', candidate: unbuilt, levels, requested };
+    return { kind: 'trial', trial, refusal: { kind: 'illegal', reason: outcome.reason } };
+  }
+  const trial: Assigned = { number, role: 'search', candidate: outcome.candidate, levels, requested, bottleneck };
+  const { batch } = run.plan.study.levels;
+  const largest = largestRequest(outcome.candidate.shape);
+  if (batch && batch.low > largest) {
+    const reason = `its requests have ${batch.low} samples at least, and it takes ${largest} at most`;
+    return { kind: 'trial', trial, refusal: { kind: 'illegal', reason } };
+  }
+  const pruned = requested ? null : pruneReason(outcome.candidate, run.recorder.state.trials);
+  return { kind: 'trial', trial, refusal: pruned ? { kind: 'pruned', reason: pruned } : null };
+}
