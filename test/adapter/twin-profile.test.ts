@@ -162,6 +162,7 @@ it('has the memory and the power that a GPU reported', () => {
     original: originalOf(gpu.original),
   });
   expect(profile.device).toEqual({
+    count: 1,
     kind: 'gpu',
     name: 'GPU of the twin',
     memory_mib: 8000,

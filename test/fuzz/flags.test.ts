@@ -132,7 +132,7 @@ describe('options that are bad', () => {
         const own = refusedOr(() => optionsFor(options as SeriesOptions, model), 'USAGE');
         const spec = own && refusedOr(() => specOf(own), 'USAGE');
         if (!spec) continue;
-        refusedOr(() => goalOf(spec), 'USAGE');
+        refusedOr(() => goalOf(spec), 'USAGE', 'INPUT_INVALID');
         refusedOr(() => headersOf(spec.server), 'USAGE', 'INPUT_INVALID');
         const levels = refusedOr(() => levelsOf(spec), 'USAGE');
         if (levels) expect(levels.low).toBeLessThanOrEqual(levels.high);

@@ -1,10 +1,7 @@
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { Device } from './device.ts';
 import type { ModelSimulator } from './model-simulator.ts';
-import type { Placement } from './placement.ts';
-
-/** Each is a thread of a real server, and no machine starts more. */
-const MOST_INSTANCES = 4096;
+import { MOST_INSTANCES, type Placement } from './placement.ts';
 
 /**
  * Takes the memory of each GPU for the instances on it, which are all instances of a model, in place of what it held before; in a full reload both are there for a

@@ -1,6 +1,9 @@
 import type { InstanceGroup, ModelConfig } from '../../triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
+/** Each instance is a thread of a real server, and no machine starts more. */
+export const MOST_INSTANCES = 4096;
+
 /** The devices that instances can be placed on. */
 export interface Placeable {
   readonly gpus: number;
@@ -12,7 +15,7 @@ export interface Placement {
   readonly instances: number;
   /**
    * The GPU of each instance, in the order in which they are started: one on each GPU of a group before the second ones. 0 on a machine whose only
-   * device is its CPU; null on the CPU of a machine with GPUs, which takes none of these.
+   * device is its CPU; null on the CPU of a machine with GPUs, which takes none of these. Empty for more than MOST_INSTANCES, which nothing admits.
    */
   readonly gpuOf: readonly (number | null)[];
 }
@@ -21,8 +24,9 @@ export interface Placement {
 export function place(model: string, config: ModelConfig, device: Placeable): Placement {
   if (config.ensemble_scheduling) return { config, instances: 1, gpuOf: [null] };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
-  const gpuOf = groups.flatMap((group) => gpusOf(group, device));
-  return { config: { ...config, instance_group: groups }, instances: gpuOf.length, gpuOf };
+  const instances = groups.reduce((sum, { count = 1, gpus = [] }) => sum + count * Math.max(1, gpus.length), 0);
+  const gpuOf = instances > MOST_INSTANCES ? [] : groups.flatMap((group) => gpusOf(group, device));
+  return { config: { ...config, instance_group: groups }, instances, gpuOf };
 }
 
 /** An instance of KIND_MODEL is where its backend puts it: on the first GPU. */
