@@ -82,7 +82,7 @@ async function profileOf(name: string, topology: Topology) {
   };
 }
 
-describe('a profile of several models', { timeout: 60_000 }, () => {
+describe('a profile of several models', { timeout: 180_000 }, () => {
   it('measures two tenants of one GPU at the same time, each with its own figures', async () => {
     const { measure } = await profileOf('two-tenants', tenants);
     const measurement = await measure(8);

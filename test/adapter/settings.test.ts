@@ -35,7 +35,7 @@ function memoryServer(more: Partial<SettingsServer> = {}): Memory {
   return server;
 }
 
-describe('an adapter of settings, as every adapter', { timeout: 60_000 }, () => {
+describe('an adapter of settings, as every adapter', { timeout: 180_000 }, () => {
   const suite = adapterConformance({
     open: () => settingsAdapter(memoryServer()).open(rule),
     assignments: [

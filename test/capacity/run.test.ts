@@ -74,13 +74,13 @@ describe('the search for the capacity', () => {
     expect(last?.growthMsPerSecond).toBeGreaterThan(20);
     expect(document.saturation).toEqual({ perSecond: expect.closeTo(500, 0), isReached: true });
     expect(events.map(({ type }) => type)).toContain('beyond');
-  }, 60_000);
+  }, 180_000);
 
   it('says that no rate keeps a budget below the service time', async () => {
     const { document, events } = await run({ servers: 1, serviceMs: 20, budgetMs: 15 }, 1);
     expect(document).toMatchObject({ outcome: 'infeasible', capacity: null, atLeast: null, cliff: [] });
     expect(events.filter(({ type }) => type === 'tried').length).toBeLessThan(12);
-  }, 60_000);
+  }, 180_000);
 
   it('gives a lower bound where the load generator is the limit, and tries again where others had its CPU', async () => {
     const model = { servers: 4, serviceMs: 2, budgetMs: 20 };
@@ -104,7 +104,7 @@ describe('the search for the capacity', () => {
     expect(document.outcome).toBe('client-limited');
     expect(document.atLeast).toBeGreaterThan(700);
     expect(document.notes.join()).toContain('the load generator was the limit');
-  }, 60_000);
+  }, 180_000);
 
   it('finds the base rate of a burst, and a higher one where it may recover', async () => {
     const model = { servers: 1, serviceMs: 2, budgetMs: 20 };

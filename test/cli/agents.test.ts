@@ -151,7 +151,7 @@ describe('load from three agents', { timeout: 180_000 }, () => {
   });
 });
 
-describe('the options about agents', { timeout: 60_000 }, () => {
+describe('the options about agents', { timeout: 180_000 }, () => {
   const refusal = async (...args: string[]): Promise<string> => {
     const { code, stderr } = await runCli(args);
     expect(code).toBe(2);

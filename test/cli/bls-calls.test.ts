@@ -83,7 +83,7 @@ describe('calls', () => {
   });
 });
 
-describe('the calls of BLS models', { timeout: 30_000 }, () => {
+describe('the calls of BLS models', { timeout: 180_000 }, () => {
   const start = async () => {
     const emulator = await emulatorForTest({ profile: callingProfile() });
     return { url: emulator.grpcUrl, client: connectGrpc(emulator.grpcUrl) };

@@ -11,7 +11,7 @@ import { emulatorForTest } from '../support/emulator.ts';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/queueing/${name}`, import.meta.url));
 
-describe('calibrate', { timeout: 60_000 }, () => {
+describe('calibrate', { timeout: 180_000 }, () => {
   it('prints what it fitted, predicts the other rows, and writes a profile that an emulator runs', async () => {
     const directory = await freshDirectory();
     const [table, profile] = [join(directory, 'results.csv'), join(directory, 'my-t4.yaml')];

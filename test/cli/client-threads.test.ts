@@ -23,7 +23,7 @@ function failEvery(count: number): void {
     ++served % count === 0 ? { status: 'INVALID_ARGUMENT', message: `request ${count} of ${count}` } : null;
 }
 
-describe('--client-threads', { timeout: 60_000 }, () => {
+describe('--client-threads', { timeout: 180_000 }, () => {
   it('tunes with several threads, whose requests the server counts as ours', async () => {
     faults.failInfer = () => null;
     const output = await freshDirectory();
@@ -46,7 +46,7 @@ describe('--client-threads', { timeout: 60_000 }, () => {
   });
 });
 
-describe('--max-errors', { timeout: 60_000 }, () => {
+describe('--max-errors', { timeout: 180_000 }, () => {
   it('ends a run of tune whose original config fails too often, in the words of the server', async () => {
     failEvery(40);
     const outcome = await callCli(tuneTo(await freshDirectory(), '--max-errors', '2'));

@@ -61,7 +61,7 @@ describe('the values of config', () => {
   });
 });
 
-describe('config', { timeout: 60_000 }, () => {
+describe('config', { timeout: 180_000 }, () => {
   it("edits the server's own config, says what changed, and loads it", async () => {
     const args = [
       'config',

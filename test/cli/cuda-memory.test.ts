@@ -25,7 +25,7 @@ describe("tensors in a GPU's memory", { timeout: 120_000 }, () => {
 
   it('go with tune, through reloads, and leave nothing', async () => {
     const directory = join(await freshDirectory(), 'study');
-    const goal = ['--latency-budget', '80', '--max-trials', '2', '--concurrency', '4:8', '--precision', '20'];
+    const goal = ['--latency-budget', '800', '--max-trials', '2', '--concurrency', '4:8', '--precision', '20'];
     const how = [...goal, '--ui', 'lines', '-o', directory];
     const { child, ended } = startCli(['tune', ...target, ...how], { env });
     expect(await ended).toMatchObject({ code: 0 });

@@ -35,4 +35,4 @@ it('ends a run whose model others use: code, exit code 4, the model put back, wh
   expect(allowed).toMatchObject({ code: 0 });
   const measured = (await recordsOf(tolerant)).filter((record) => record.type === 'trial-measured');
   expect(measured[0]?.measurement.foreignRequests).toBeGreaterThan(0);
-}, 60_000);
+}, 180_000);

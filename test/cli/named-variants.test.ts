@@ -61,7 +61,7 @@ async function isAsBefore(client: TritonClient, before: ModelConfig): Promise<bo
   );
 }
 
-describe('variants that are other models of the server', { timeout: 60_000 }, () => {
+describe('variants that are other models of the server', { timeout: 180_000 }, () => {
   it('are put back after a kill by `tritune restore`; the resumed study emits the best under its name, and leaves every model as it began', async () => {
     const { client, output, args, isAsBefore } = await stageOf();
     const running = startCli(args);

@@ -56,7 +56,7 @@ async function stageOf(candidates: readonly object[], unloaded: readonly string[
   return { client, directory, output, args, given, isAsBefore };
 }
 
-describe('a pipeline', { timeout: 60_000 }, () => {
+describe('a pipeline', { timeout: 180_000 }, () => {
   it('is tuned with all that it is made of; after a kill all of it is put back, and the resumed study ends it', async () => {
     const small = { 'm/max_batch_size': 2, 'second/instances': 2, 'first/instances': 3 };
     const { client, output, args, isAsBefore } = await stageOf([small]);

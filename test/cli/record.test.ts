@@ -98,7 +98,7 @@ describe('record', () => {
     expect(contest).toMatchObject({ code: 0, stderr: '' });
     expect(contest.stdout).toMatch(/recorded on real servers[\s\S]*queueing/);
     expect(contest.stdout).not.toContain('made-up');
-  }, 60_000);
+  }, 180_000);
 
   it('is interrupted with the model put back and what there is written, and goes on without repeating a point', async () => {
     const { grpcUrl } = await emulatorForTest({ profile: smallProfile() });
@@ -123,7 +123,7 @@ describe('record', () => {
     expect(all).toHaveLength(10);
     expect((await read()).candidates.flatMap(({ points }) => points)).toHaveLength(10);
     expect(await modelConfig(grpcUrl)).toEqual(before);
-  }, 60_000);
+  }, 180_000);
 
   it('writes down what the server refuses, with its words', async () => {
     const faults = { load: [{ what: 'out-of-memory', when: { 'instance_group.count': 2 } }] };
@@ -136,7 +136,7 @@ describe('record', () => {
     const testProblem = gridOf(grid);
     const built = testProblem.space.build(refused[0]?.assignment as { instances: number });
     expect(built.legal && testProblem.refusal(built.candidate)).toMatch(/memory/);
-  }, 60_000);
+  }, 180_000);
 
   it('says what it would take, and changes nothing', async () => {
     const { grpcUrl } = await emulatorForTest({ profile: smallProfile() });

@@ -28,7 +28,7 @@ async function killedRun(...server: string[]) {
   return { cwd, output };
 }
 
-describe('restore', { timeout: 60_000 }, () => {
+describe('restore', { timeout: 180_000 }, () => {
   it('finds the killed run and puts its model back, once', async () => {
     const before = await client.modelConfig('m');
     const { cwd, output } = await killedRun('-u', emulator.grpcUrl);

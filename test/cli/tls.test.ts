@@ -85,7 +85,7 @@ describe('tune over TLS', () => {
     expect(written).toContain('"gpuUtilizationPercent":25');
     expect(written).toContain(files.key);
     expect(written).not.toContain(secret);
-  }, 60_000);
+  }, 180_000);
 
   it('plans over HTTP, with the control calls behind https:// too', async () => {
     const outcome = await callCli(tune('-i', 'http', '-u', `https://${http.url}`, ...known(), '--dry-run'));
@@ -104,7 +104,7 @@ describe('tune over TLS', () => {
     expect(half).toMatchObject({ code: 2, stderr: expect.stringMatching(/go together/) });
     const missing = await callCli(tune('-u', grpc.url, '--tls-ca', 'no such file', '-o', await freshDirectory()));
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringMatching(/'no such file'/) });
-  }, 60_000);
+  }, 180_000);
 
   it('says aloud that it verifies nothing', async () => {
     const insecure = ['--tls-insecure', ...known().slice(2)];
@@ -120,5 +120,5 @@ describe('tune over TLS', () => {
     await running.ended;
     const restored = await callCli(['restore', output]);
     expect(restored).toMatchObject({ code: 0, stderr: '' });
-  }, 60_000);
+  }, 180_000);
 });

@@ -6,7 +6,7 @@ import { freshDirectory, runCli } from '../support/cli.ts';
 
 const real = resolve(import.meta.dirname, '../fixtures/trace/triton-2.51.trace');
 
-describe('trace', { timeout: 60_000 }, () => {
+describe('trace', { timeout: 180_000 }, () => {
   it('prints tables, and every request when asked', async () => {
     const short = await callCli(['trace', real]);
     expect(short).toMatchObject({ code: 0, stderr: '' });

@@ -40,7 +40,7 @@ async function dataFile(expected: number): Promise<string> {
   return path;
 }
 
-describe('tune with data of the user', { timeout: 60_000 }, () => {
+describe('tune with data of the user', { timeout: 180_000 }, () => {
   it('sends it, checks the replies, and keeps no header value', async () => {
     const output = await freshDirectory();
     const header = ['-H', 'Authorization: Bearer secret', '--request-parameter', 'priority:1:int'];

@@ -96,7 +96,7 @@ describe('tune --workload', () => {
     expect(changed.stderr).toContain('the study began with other arrivals than');
   });
 
-  it('says what it would do, and for how long', { timeout: 60_000 }, async () => {
+  it('says what it would do, and for how long', { timeout: 180_000 }, async () => {
     const { files, space } = await written(workloadOf('day', 40, { process: 'constant' }));
     const { grpcUrl, metricsUrl } = await emulator();
     const plan = (...more: string[]) =>
@@ -111,7 +111,7 @@ describe('tune --workload', () => {
     expect(secondsOf(longer.stdout)).toBeGreaterThan(2 * secondsOf(one.stdout));
   });
 
-  it('says what does not go with it', { timeout: 60_000 }, async () => {
+  it('says what does not go with it', { timeout: 180_000 }, async () => {
     const { directory, files } = await written(workloadOf('one', 40, { process: 'constant' }), {
       ...workloadOf('two', 40, { process: 'constant' }),
       classes: { other: { model: 'elsewhere' } },

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await writeFile(join(run, 'journal.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''));
 });
 
-it('is tuned like the server of the run, to the same best config', { timeout: 60_000 }, async () => {
+it('is tuned like the server of the run, to the same best config', { timeout: 180_000 }, async () => {
   await writeFile(space, 'name: batches\nparameters:\n  max_batch_size: [8]\n  dynamic_batching: [on]\n');
   const output = join(files, 'dry');
   const outcome = await tune(output, '--sampler', 'grid', '--launch', `twin:${run}`);

@@ -17,7 +17,7 @@ import { emulatorForTest, everyKindProfile } from '../support/emulator.ts';
 import { everyCandidate, play, space, untilItStops, World } from '../tuner/world.ts';
 import { lastLineOf, runHere, shortRun, stageOf, untilOnServer } from './own-stage.ts';
 
-describe('the last line of a run', { timeout: 60_000 }, () => {
+describe('the last line of a run', { timeout: 180_000 }, () => {
   it('says when the model could not be put back, which `restore` can when the reason is gone', async () => {
     const faults: Faults = {};
     const stage = await stageOf(['m'], faults);
@@ -100,7 +100,7 @@ async function killedRun(url: string): Promise<string> {
   return directory;
 }
 
-describe('--protect', { timeout: 60_000 }, () => {
+describe('--protect', { timeout: 180_000 }, () => {
   /** The models `m`, `second`, `seq`, `stream`, and `chain`, which is made of the first two; and what was done to any. */
   async function protectedStage() {
     const touched: string[] = [];

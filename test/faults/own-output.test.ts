@@ -53,7 +53,7 @@ describe('a disk that is full', { timeout: 90_000 }, () => {
   });
 });
 
-describe('an output directory that goes away', { timeout: 60_000 }, () => {
+describe('an output directory that goes away', { timeout: 180_000 }, () => {
   const losses: readonly (readonly [string, (output: string) => Promise<void>])[] = [
     ['is removed', (output) => rm(output, { recursive: true })],
     ['is moved', (output) => rename(output, `${output}-elsewhere`)],
@@ -70,7 +70,7 @@ describe('an output directory that goes away', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a reader of the output that goes away', { timeout: 60_000 }, () => {
+describe('a reader of the output that goes away', { timeout: 180_000 }, () => {
   const outputs: readonly (readonly [string, readonly string[]])[] = [
     ['a closed pipe', []],
     ['a full disk', ['sh', '-c', 'exec "$@" > /dev/full', '-']],

@@ -39,7 +39,7 @@ async function runWithDeath({ how, where }: Death) {
   return ended;
 }
 
-describe('something of ours that dies', { timeout: 60_000 }, () => {
+describe('something of ours that dies', { timeout: 180_000 }, () => {
   const deaths: readonly (readonly [string, RegExp])[] = [
     ['run out of memory', /memory/],
     ['throw', /a defect/],

@@ -47,7 +47,7 @@ it('says so as a command: exit code 4, what happened and what to do on stderr, t
   } finally {
     await emulator.close();
   }
-}, 60_000);
+}, 180_000);
 
 function named(all: readonly Row[]): [string, Row][] {
   return all.map((row) => [row.fault, row]);

@@ -106,7 +106,7 @@ describe('on an emulated GPU', () => {
   let state: StudyState;
   beforeAll(async () => {
     state = await tuned(sizes, 32, 32, { metric: 'gpu-memory', relation: '<=', value: 700 });
-  }, 60_000);
+  }, 180_000);
 
   it('every measurement has its memory, utilisation and power', () => {
     const measurements = state.trials.flatMap((trial) => trial.measurements);
@@ -162,5 +162,5 @@ describe('on an emulated GPU', () => {
     expect(within.length).toBeLessThan(measurements.length);
     const chosen = measurements[baseline?.chosen ?? -1];
     expect(chosen?.throughput.value).toBe(Math.max(...within.map(({ throughput }) => throughput.value)));
-  }, 60_000);
+  }, 180_000);
 });

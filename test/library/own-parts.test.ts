@@ -40,7 +40,7 @@ const spread: Metric = {
   read: ({ latencyMs: { p50, p99 } }) => p99 / p50,
 };
 
-describe("parts of the program's own", { timeout: 60_000 }, () => {
+describe("parts of the program's own", { timeout: 180_000 }, () => {
   it('are a sampler and a metric, in the search, the summary and the documents, and when the study goes on', async () => {
     const output = await freshDirectory();
     const own = { sampler: firstOf(2), metrics: [spread] };

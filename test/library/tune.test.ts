@@ -21,7 +21,7 @@ const instancesServed = async (): Promise<number | undefined> => {
   }
 };
 
-describe('the library', { timeout: 60_000 }, () => {
+describe('the library', { timeout: 180_000 }, () => {
   it('tunes without a terminal: events, documents, the summary that they hold, and no command line', async () => {
     const output = await freshDirectory();
     const events: TuneEvent[] = [];

@@ -67,7 +67,7 @@ describe.each(['grpc', 'http'] as const)('a server that does nothing, over %s', 
     const [small, large] = await ceilingsInTurn(kinds, 2);
     expect(large).toBeGreaterThan(0);
     expect(small).toBeGreaterThan(2 * large);
-  }, 60_000);
+  }, 180_000);
 
   it('is measured once', () => {
     const runs = runsOf(protocol, setOf(16));
@@ -128,7 +128,7 @@ describe('the ceiling of other kinds of traffic', () => {
     const [plain, anew] = await ceilingsInTurn(kinds, 1.5);
     expect(anew).toBeGreaterThan(0);
     expect(plain).toBeGreaterThan(1.5 * anew);
-  }, 60_000);
+  }, 180_000);
 });
 
 it('answers message after message on one stream, large ones too', async () => {

@@ -85,7 +85,7 @@ describe('tokens and headers', () => {
     const written = await everythingOf([run, restored, resumed, without], output);
     expect(written).toContain('TRITUNE_TEST_TOKEN');
     expectNoSecret(written);
-  }, 60_000);
+  }, 180_000);
 
   it('from files let a whole run through over HTTP, with threads, and are nowhere', async () => {
     const output = await freshDirectory();
@@ -96,7 +96,7 @@ describe('tokens and headers', () => {
     const written = await everythingOf([run], output);
     expect(written).toContain(files.token);
     expectNoSecret(written);
-  }, 60_000);
+  }, 180_000);
 
   it.each(['grpc', 'http'] as const)(
     'are not repeated when a server that turns us away repeats them over %s',

@@ -200,7 +200,7 @@ describe('the final', () => {
           expect([0, 1, 2, 3]).toContain(decision?.best);
         }),
       );
-    }, 60_000);
+    }, 180_000);
 
     it('decides the same from its journal', () => {
       fc.assert(
@@ -212,7 +212,7 @@ describe('the final', () => {
         }),
         { numRuns: 6 },
       );
-    }, 60_000);
+    }, 180_000);
   });
 });
 

@@ -75,7 +75,7 @@ function searched(levels: LevelRange, budgetMs: number) {
 }
 
 describe('the queueing sampler over client batches', () => {
-  it('finds the best batch for one client in few measurements', { timeout: 60_000 }, () => {
+  it('finds the best batch for one client in few measurements', { timeout: 180_000 }, () => {
     const { made, best, optimum } = searched({ mode: 'concurrency', low: 1, high: 1, batch: { low: 1, high: 64 } }, 8);
     expect(best.each.throughput.value / optimum.rate).toBeGreaterThan(0.95);
     expect(made.length).toBeLessThanOrEqual(16);

@@ -158,5 +158,5 @@ describe('a search over settings', () => {
   it('says at a limit which values were never measured', async () => {
     const { state } = await play(7, 1);
     expect(state.finished?.stopReason).toMatch(/^the limit of 1 trials; .*never measured: /);
-  }, 60_000);
+  }, 180_000);
 });

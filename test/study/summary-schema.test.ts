@@ -45,7 +45,7 @@ describe('the JSON Schema of summary.json', () => {
     ];
     expect(faultsOf({ schemaVersion: 1, models, ranking: rankModels(models) })).toEqual([]);
     expect(faultsOf({ schemaVersion: 1, models, ranking: [{ model: 'm', rank: 'first' }] })).not.toEqual([]);
-  }, 60_000);
+  }, 180_000);
 
   it('does not fit what is no summary', async () => {
     const summary = summaryOf(await studyOfMany());

@@ -52,7 +52,7 @@ function candidateIn({ adapter }: OpenedAdapter, assignment: Assignment): Candid
   return outcome.candidate;
 }
 
-describe('an adapter of a server that takes its settings at its start, as every adapter', { timeout: 60_000 }, () => {
+describe('an adapter of a server that takes its settings at its start, as every adapter', { timeout: 180_000 }, () => {
   const suite = adapterConformance({
     open,
     assignments: [{ max_num_seqs: 4 }, { max_num_seqs: 1 }],
@@ -64,7 +64,7 @@ describe('an adapter of a server that takes its settings at its start, as every 
   for (const { name, run } of suite) it(name, run);
 });
 
-describe('an adapter of a server that takes its settings at its start', { timeout: 60_000 }, () => {
+describe('an adapter of a server that takes its settings at its start', { timeout: 180_000 }, () => {
   it('starts it with the flags and variables of a candidate, and ends it again', async () => {
     const opened = await open();
     const { adapter, logs, close } = opened;

@@ -81,4 +81,4 @@ profile_models:
     spec: { traffic: { batch: 2 } },
     goal: { budget: { percentile: 99, latencyMs: 500 } },
   });
-}, 60_000);
+}, 180_000);
