@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { readSpec } from '../../src/app/study/read-spec.ts';
+import { tuneFleetOptionTable } from '../../src/cli/commands/tune/fleet-options.ts';
 import { type SeriesFlags, seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { askedOf } from '../../src/spec/series-options.ts';
@@ -16,8 +17,11 @@ const published = resolve(import.meta.dirname, '../../docs/study.schema.json');
 
 /** What other options give by a model's name: --latency-budget, --input-data and --shape. */
 const ofOthers = ['modelBudgets', 'modelRequests'];
-/** What is no part of a study, but of how the command shows it, goes on with it, or is told it. */
-const ofTheCommand = ['ui', 'resume', 'dryRun', 'verbose', 'spec', 'printSpec', 'modelAnalyzerConfig'];
+/** What is no part of a study, but of how the command shows it, goes on with it, is told it, or has others do it. */
+const ofTheCommand = [
+  ...['ui', 'resume', 'dryRun', 'verbose', 'spec', 'printSpec', 'modelAnalyzerConfig'],
+  ...Object.keys(tuneFleetOptionTable),
+];
 
 describe('a study spec', () => {
   it('has defaults for all but the model', () => {
