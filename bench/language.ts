@@ -13,7 +13,7 @@ import { type LanguageSubject, languageSubjects } from './language-subjects.ts';
 /**
  * Tunes real language models with at most ten starts, and compares what is picked with a search through all candidates. Works in pieces of so many
  * seconds, `TRITUNE_BENCH_PIECE` (270), and goes on where it was when it is run again with the same folder:
- * `node bench/language.ts FOLDER [openai|triton]`.
+ * `node bench/language.ts FOLDER [openai|triton|dynamo]`.
  */
 const STARTS = 10;
 const pieceMs = Number(process.env.TRITUNE_BENCH_PIECE ?? 270) * 1e3;
@@ -48,8 +48,9 @@ async function study(subject: LanguageSubject): Promise<boolean> {
   return true;
 }
 
-const stateIn = async (directory: string): Promise<StudyState> =>
-  foldStudy(await readJournal(join(directory, 'journal.jsonl')));
+async function stateIn(directory: string): Promise<StudyState> {
+  return foldStudy(await readJournal(join(directory, 'journal.jsonl')));
+}
 
 /** Starts a study, or goes on with it. Returns true when it has ended by itself. */
 async function tuned(directory: string, options: readonly string[]): Promise<boolean> {
