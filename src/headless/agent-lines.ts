@@ -9,7 +9,7 @@ export const agentLines = (agents: readonly AgentFigures[] = []): readonly strin
     const drift = `drift ${signed(clock.driftMs)} ± ${formatMs(clock.driftUncertaintyMs)}`;
     const sent =
       sends === undefined ? '' : `, ${formatFigure(sends)} sends, ${lateSends} late, ${droppedSends} not sent`;
-    const limit = bound ? `IT WAS THE LIMIT: ${plainLine(reason)}` : 'not the limit';
+    const limit = bound ? `THIS AGENT WAS THE LIMIT: ${plainLine(reason)}` : 'not the limit';
     return `agent ${plainLine(address)}: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${offset}, ${drift}${sent}; ${limit}`;
   });
 
@@ -19,7 +19,7 @@ export function agentsLine(agents: readonly AgentFigures[] = []): readonly strin
   const leastSure = Math.max(...agents.map(({ clock }) => clock.uncertaintyMs));
   const drift = Math.max(...agents.map(({ clock }) => Math.abs(clock.driftMs)));
   const limits = agents.filter(({ bound }) => bound).length;
-  const verdict = limits === 0 ? 'none was the limit' : `${limits} of them the limit`;
+  const verdict = limits === 0 ? 'none was the limit' : `${limits} of ${agents.length} were the limit`;
   const clocks = `clocks known to ± ${formatMs(leastSure)} or better, drift up to ${formatMs(drift)}`;
   return [`from ${agents.length} ${agents.length === 1 ? 'agent' : 'agents'}: ${clocks}; ${verdict}`];
 }

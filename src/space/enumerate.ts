@@ -123,5 +123,5 @@ function reservoirOf(bound: BoundSpace, narrowing: Narrowing, random: Random): A
   }
   if (kept !== undefined) return kept;
   const reason = `the search space '${bound.space.name}' has no legal assignment for this model`;
-  throw new TrituneError('SPACE_INVALID', reason, 'see `tritune space check`, or give another space with --space');
+  throw new TrituneError('SPACE_INVALID', reason, 'run `tritune space check FILE`, or give another --space');
 }

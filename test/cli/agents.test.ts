@@ -103,7 +103,9 @@ describe('load from three agents', { timeout: 180_000 }, () => {
     const [lost = ''] = agents.slice(-1);
     await killAgent(lost);
     const { code, stdout, stderr } = await profile.ended;
-    expect(stderr).toMatch(new RegExp(`^tritune: AGENT_FAILED: agent ${lost}: it was lost: .*measure again`, 'm'));
+    expect(stderr).toMatch(
+      new RegExp(`^tritune: AGENT_FAILED: agent ${lost}: the connection was lost: .*repeat the measurement`, 'm'),
+    );
     expect(code).toBe(4);
     expect(stdout).not.toMatch(/Throughput|infer\/s/);
     // The others are free again, and the next level has all three.
@@ -177,6 +179,6 @@ describe('the options about agents', { timeout: 180_000 }, () => {
     const kept = join(directory, 'export.json');
     expect(await refusal(...here, '--profile-export-file', kept)).toMatch(/one thread of this machine only/);
     const far = [...profile, '--agent-token-file', tokenFile, '--agent-plaintext'];
-    expect(await refusal(...far)).toMatch(/is another server for each agent/);
+    expect(await refusal(...far)).toMatch(/means another machine on each agent/);
   });
 });

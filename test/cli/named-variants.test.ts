@@ -140,7 +140,7 @@ describe('variants that are other models of the server', { timeout: 180_000 }, (
     });
     const { code, stderr } = await runHere(args);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/UNSUPPORTED: model 'other' is no variant of 'slow': its input 'IN' is INT32, not FP32/);
+    expect(stderr).toMatch(/UNSUPPORTED: model 'other' is not a variant of 'slow': its input 'IN' is INT32, not FP32/);
     expect(await recordsOf(output)).toEqual([]);
     expect(await isAsBefore()).toBe(true);
   });

@@ -64,6 +64,6 @@ describe("perf_analyzer's other spellings", () => {
 
   it.each(refusedFlags.map(({ flags }) => flags))('says why it has no %s', (flags) => {
     const [name, value] = flags.split(' ') as [string, string | undefined];
-    expect(() => parsed(name, ...(value === undefined ? [] : ['1']))).toThrow(/is not offered: /);
+    expect(() => parsed(name, ...(value === undefined ? [] : ['1']))).toThrow(/is not supported: /);
   });
 });

@@ -281,11 +281,11 @@ describe('a run of plain HTTP', () => {
   });
 
   it.each([
-    [['--service-kind', 'http', '-u', 'http://a', '-m', 'mlp'], '--model has no meaning for plain HTTP'],
+    [['--service-kind', 'http', '-u', 'http://a', '-m', 'mlp'], '--model does not apply to plain HTTP'],
     [['--service-kind', 'http', '-u', 'http://a', '-b', '1'], '--batch has no meaning'],
     [['--service-kind', 'http', '-u', 'http://a', '--streaming'], '--streaming has no meaning'],
     [['--service-kind', 'http', '-u', 'http://a', '--trace-level', 'MAX'], '--trace-level has no meaning'],
-    [['-m', 'mlp', '--body', 'x'], '--body is about plain HTTP'],
+    [['-m', 'mlp', '--body', 'x'], '--body is for plain HTTP'],
   ])('ignores nothing in silence: %j', async (args, words) => {
     const { stderr } = await callCli(['profile', ...args]);
     expect(stderr).toContain(`USAGE: ${words}`);

@@ -31,7 +31,7 @@ describe('sequencesOf', () => {
   it('refuses batches, and fewer ids than requests in flight', () => {
     expect(() => sequencesOf({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/no batch of more than 1/));
     const few = { ...options, sequenceIds: { low: 1, high: 7 } };
-    expect(() => sequencesOf(few, stateful, levels)).toThrow(usage(/7 sequence ids do not do for 8/));
+    expect(() => sequencesOf(few, stateful, levels)).toThrow(usage(/7 sequence ids are too few for 8/));
     expect(sequencesOf(few, stateful, { mode: 'request-rate', low: 1, high: 100 })).toMatchObject({
       ids: few.sequenceIds,
     });

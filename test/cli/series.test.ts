@@ -133,7 +133,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const cwd = await freshDirectory();
     await client.unload('b');
     const planned = await runCli(['tune', '-m', 'a,b', '-u', emulator.grpcUrl, '--dry-run'], { cwd });
-    expect(planned.stdout).toMatch(/model 1 of 2: a[\s\S]*model 2 of 2: b[\s\S]*expected in all: /);
+    expect(planned.stdout).toMatch(/model 1 of 2: a[\s\S]*model 2 of 2: b[\s\S]*expected in total: /);
     expect(await readdir(cwd)).toEqual([]);
     expect(await ready()).toEqual(['a']);
 

@@ -95,7 +95,7 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
     expect(portless.stderr).toMatch(/\{port\}/);
     const two = await runCli(['tune', '-m', 'a,b', '--launch-command', 'vllm serve m --port {port}', '--dry-run']);
     expect(two.code).toBe(2);
-    expect(two.stderr).toMatch(/--launch-command goes with one model/);
+    expect(two.stderr).toMatch(/--launch-command works with one model only/);
   });
 
   it('says what it would try, and starts nothing', async () => {

@@ -76,7 +76,7 @@ it('is refused with its reason when the run measured nothing', async () => {
   await writeFile(join(empty, 'journal.jsonl'), `${JSON.stringify(started)}\n`);
   expect(await callCli(['emulate', '--from', empty])).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/UNSUPPORTED: no twin can be made of this study: it has no measurements/),
+    stderr: expect.stringMatching(/UNSUPPORTED: this study cannot be emulated: it has no measurements/),
   });
   const outcome = await tune(join(files, 'other'), '--launch', `twin:${empty}`);
   expect(outcome).toMatchObject({ code: 4, stderr: expect.stringMatching(/LAUNCH_FAILED.*it has no measurements/) });

@@ -144,7 +144,7 @@ describe('--print-spec', () => {
     expect(stdout).toMatch(/maxTrials: 2\n/);
     expect(await callCli(['tune', '--spec', file, '-m', 'a,b'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/says which models are tuned/),
+      stderr: expect.stringMatching(/already names the models/),
     });
     await writeFile(file, 'model: m\nbudget: 8\n');
     expect(await callCli(['tune', '--spec', file])).toMatchObject({

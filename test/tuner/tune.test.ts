@@ -69,7 +69,7 @@ describe('a full run', () => {
   it('stops at the limit of trials', async () => {
     const { state } = await play({ plan: { maxTrials: 3 } });
     expect(state?.counts.trials).toBe(4);
-    expect(state?.finished?.stopReason).toBe('the limit of 3 trials');
+    expect(state?.finished?.stopReason).toBe('the limit of 3 trials was reached');
   });
 
   it('keeps the time budget within one measurement, final included', async () => {
@@ -430,7 +430,7 @@ describe('a resumed run', () => {
     }
   });
 
-  it('plays on where the time budget ended in the final, and repeats none of its measurements', async () => {
+  it('plays on where the time budget ended during the final, and repeats none of its measurements', async () => {
     const whole = await play({ plan: { maxTrials: 3 } });
     const finals = whole.state?.finals ?? [];
     const [, second] = finals.filter(({ round }, at) => round !== finals[at - 1]?.round);
@@ -438,7 +438,7 @@ describe('a resumed run', () => {
     // A run that had time for one round decides on that.
     const world = new World();
     const cut = await play({ world, plan: { earlier: whole.records.slice(0, at), maxTrials: 3, timeBudgetMs: 1 } });
-    expect(cut.state?.finished?.stopReason).toContain('the time budget ended in the final');
+    expect(cut.state?.finished?.stopReason).toContain('the time budget ended during the final');
     expect([cut.state?.gain === null, cut.state?.finals.length]).toEqual([
       false,
       finals.filter(({ round }) => round === finals[0]?.round).length,

@@ -61,7 +61,13 @@ describe('a workload file', () => {
   it.each([
     ['cv: 3', 'cv: -3', 7, 'phases.1.arrivals.cv: it is too small', 'write 0 or more'],
     ['cv: 3', 'cw: 3', 7, "phases.1.arrivals: 'cw' is not known here (did you mean 'cv'?)", 'process, perSecond, cv'],
-    ['gamma', 'gama', 7, 'phases.1.arrivals.process: there is no such process', 'gamma, ramp, diurnal or trace'],
+    [
+      'gamma',
+      'gama',
+      7,
+      'phases.1.arrivals.process: there is no such arrival process',
+      'gamma, ramp, diurnal or trace',
+    ],
     ['durationS: 60, ', '', 6, 'phases.0.durationS: it is missing', 'write the seconds'],
     ['perSecond: 200', 'perSecond: x', 6, 'phases.0.arrivals.perSecond: expected number', 'write a number'],
     ['{ photo: 1 }', '{ foto: 1 }', 8, "phases.2.weights.to.foto: there is no class 'foto'", 'thumb, photo'],
@@ -172,7 +178,7 @@ describe('a trace of a file', () => {
   });
 
   it.each([
-    ['1\nx\n', {}, 'line 2', "'x' is no time"],
+    ['1\nx\n', {}, 'line 2', "'x' is not a time"],
     ['a,b\n1,2\n', {}, 'line 1', 'no column has the name of a time'],
     ['ts,b\n1,2\n', { column: 'tz' }, 'line 1', "no column 'tz' (did you mean 'ts'?)"],
     ['ts,b\n1,2\n5\n', {}, 'line 3', 'it has 1 of 2 columns'],

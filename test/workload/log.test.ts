@@ -50,7 +50,7 @@ describe('a log', () => {
       { name: '/predict/:id', weight: 0.25, limits: {} },
     ]);
     expect(workload.notes.join('\n')).toContain('1 health checks');
-    expect(workload.notes.join('\n')).toContain('1 lines are no requests');
+    expect(workload.notes.join('\n')).toContain('1 lines are not requests');
   });
 
   it('may be in files that follow each other, with times of several zones', async () => {

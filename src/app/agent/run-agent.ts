@@ -31,7 +31,7 @@ export interface AgentSpec {
 export async function runAgent(spec: AgentSpec, tell: (line: string) => void): Promise<RunningAgent> {
   const { allowTarget = [] } = spec;
   if (allowTarget.length === 0) {
-    throw usage('an agent sends to servers that it is allowed to', 'name them with --allow-target HOST:PORT');
+    throw usage('the agent has no server that it may send to', 'add --allow-target HOST:PORT');
   }
   return startAgent({
     ...addressOf(spec.listen),
@@ -51,17 +51,17 @@ async function tlsOf(spec: AgentSpec): Promise<AgentOptions['tls']> {
   const { tlsCert, tlsKey, tlsCa, plaintext, listen } = spec;
   const isSecure = tlsCert !== undefined || tlsKey !== undefined || tlsCa !== undefined;
   if (plaintext && isSecure)
-    throw usage('--plaintext is without TLS', 'leave out --plaintext, or the options about TLS');
+    throw usage('--plaintext cannot be used with TLS options', 'leave out --plaintext, or the TLS options');
   if (!isSecure) {
     if (plaintext || isLoopback(listen)) return undefined;
     throw usage(
-      'over a network the token, and what is sent, would go in plaintext',
-      'give --tls-cert and --tls-key, or --plaintext where nobody can listen in',
+      'the token and the requests would cross the network in plaintext',
+      'add --tls-cert and --tls-key, or --plaintext on a trusted network',
     );
   }
   const { cert, key, ca } = await readTls({ tlsCert, tlsKey, tlsCa });
   if (cert === undefined || key === undefined) {
-    throw usage('an agent with TLS needs a certificate', 'give --tls-cert and --tls-key');
+    throw usage('TLS needs a certificate and its key', 'add both --tls-cert and --tls-key');
   }
   return { cert, key, ca };
 }

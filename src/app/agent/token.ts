@@ -9,13 +9,14 @@ const LEAST_CHARACTERS = 16;
 export function agentToken({ tokenFile, tokenEnv }: Pick<HeaderSpec, 'tokenFile' | 'tokenEnv'>): string {
   const [header] = headersOf({ tokenFile, tokenEnv });
   const token = header?.value.replace(/^Bearer /, '') ?? '';
-  if (token === '') throw usage('agents and their controller share a token, and none is given', HOW);
+  if (token === '') throw usage('the token of the agents is missing', HOW);
   if (token.length < LEAST_CHARACTERS) {
-    throw usage(`the token of the agents has less than ${LEAST_CHARACTERS} characters`, HOW);
+    throw usage(`the token of the agents is shorter than ${LEAST_CHARACTERS} characters`, HOW);
   }
   return token;
 }
 
-const HOW = 'make a file with one on both sides: openssl rand -hex 32';
+const HOW =
+  'create one with openssl rand -hex 32, and give it on both machines with --token-file and --agent-token-file';
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 
-/** Errors: USAGE for a study that a fleet cannot do: each server is a Triton that a worker of its own knows. */
+/** Errors: USAGE for a study that a fleet cannot run: each server must be a Triton with its own worker. */
 export function checkFleetSpec({ adapter, server, trace, traffic, workloads }: StudySpec): void {
   const wrong = [
     [adapter !== undefined, '--adapter'],
@@ -16,8 +16,8 @@ export function checkFleetSpec({ adapter, server, trace, traffic, workloads }: S
   if (!wrong) return;
   throw new TrituneError(
     'USAGE',
-    `${wrong[1]} does not go with --fleet`,
-    'the workers of the group say which servers are tuned: tritune fleet worker --server HOST:8001',
+    `${wrong[1]} cannot be used with --fleet`,
+    'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001',
   );
 }
 

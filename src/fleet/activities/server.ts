@@ -63,7 +63,11 @@ export class ServerWorker implements ServerActivities {
       this.#tell({ work: work.id, trial: work.trial });
       const server = await this.#take(study, null);
       if (!server)
-        throw new TrituneError('SERVER_FAILED', `${this.#host.name} is not held for '${study}'`, 'it is held again');
+        throw new TrituneError(
+          'SERVER_FAILED',
+          `${this.#host.name} is not reserved for '${study}'`,
+          'wait: the study reserves it again',
+        );
       return server.runner.run(work, signal);
     });
 
@@ -81,7 +85,7 @@ export class ServerWorker implements ServerActivities {
     if (!server) return untouched;
     const restored = await server.runner.restore();
     if (restored.how === 'failed')
-      throw new TrituneError('RESTORE_FAILED', restored.detail, 'it is tried again; else run `tritune restore`');
+      throw new TrituneError('RESTORE_FAILED', restored.detail, 'wait for the next attempt, or run `tritune restore`');
     this.#held = null;
     await server.close();
     return restored;
@@ -125,4 +129,4 @@ export class ServerWorker implements ServerActivities {
 }
 
 const taken = (server: string, study: string): TrituneError =>
-  new TrituneError('MODEL_LOCKED', `${server} is held for study '${study}'`, 'wait for that to end');
+  new TrituneError('MODEL_LOCKED', `${server} is reserved for study '${study}'`, 'wait until that study ends');

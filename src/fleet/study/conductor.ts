@@ -308,7 +308,7 @@ function noServer(unfit: ReadonlyMap<string, string>): TrituneError {
   const reasons = [...unfit].map(([server, reason]) => `${server}: ${reason}`).join('; ');
   return new TrituneError(
     'SERVER_FAILED',
-    `no server can take this study: ${reasons}`,
-    'see that all serve the same model',
+    `no server can run this study: ${reasons}`,
+    'check that all servers serve the same model',
   );
 }

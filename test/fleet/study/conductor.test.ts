@@ -70,7 +70,7 @@ describe('a study over several servers', () => {
     ]);
     expect(finished(two).length).toBe(trials);
     const one = await play({ disturb: unfit('s0') });
-    expect(one.end.failure?.message).toContain('no server can take this study: s0: another model');
+    expect(one.end.failure?.message).toContain('no server can run this study: s0: another model');
   });
 
   it('plays the final on one server', async () => {

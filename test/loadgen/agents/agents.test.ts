@@ -230,7 +230,7 @@ describe('an agent lets in', () => {
       const refusal = agentsForTest([agent], to({ url: '127.0.0.1:1' }), { token });
       await expect(refusal).rejects.toMatchObject({
         code: 'AGENT_FAILED',
-        message: expect.stringMatching(`^agent ${agent.address}: it does not know the token`),
+        message: expect.stringMatching(`^agent ${agent.address}: it rejected the token`),
       });
     }
     expect(agent.lines.filter((line) => line.includes('401'))).toHaveLength(3);
@@ -355,7 +355,7 @@ describe('a measurement ends', () => {
     const workers = agentsForTest([agent], to({ url: '127.0.0.1:1' }));
     await expect(workers).rejects.toMatchObject({
       code: 'AGENT_FAILED',
-      message: expect.stringMatching(/it was lost: it said nothing for 3 s/),
+      message: expect.stringMatching(/the connection was lost: it said nothing for 3 s/),
       hint: expect.stringMatching(/does not count/),
     });
   });

@@ -47,11 +47,11 @@ describe('what an agent gives', () => {
     const usage = new AgentUsage(limits, 0);
     const [one, other] = [{}, {}];
     usage.addThreads(one, 2);
-    expect(() => usage.addThreads(other, 2)).toThrow(/3 threads at most, and not 4/);
+    expect(() => usage.addThreads(other, 2)).toThrow(/at most 3 threads, and 4 were requested/);
     usage.addBytes(one, 600);
     expect(() => usage.addBytes(other, 600)).toThrow(/MiB of its memory/);
     usage.planRate(one, 'a', 60);
-    expect(() => usage.planRate(other, 'b', 60)).toThrow(/100 requests per second at most, and not 120/);
+    expect(() => usage.planRate(other, 'b', 60)).toThrow(/at most 100 requests per second, and 120 were requested/);
     usage.leave(one);
     usage.leave(other);
     usage.addThreads(other, 3);

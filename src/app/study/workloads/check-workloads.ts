@@ -5,22 +5,23 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 export function checkWorkloads(spec: StudySpec): void {
   if (!spec.workloads) return;
   const { levels, traffic, server, measurement, together, adapter } = spec;
-  if (levels.concurrency) refuse('--concurrency', 'give --request-rate: the levels are mean requests per second');
-  if (levels.batch) refuse('--batch-size', 'say in a class of the workload how many samples its requests have');
+  if (levels.concurrency) refuse('--concurrency', 'give --request-rate instead');
+  if (levels.batch) refuse('--batch-size', 'set the batch of each class in the workload file');
   if (levels.requestDistribution !== 'constant')
-    refuse('--request-distribution', 'the workload says when requests come');
-  if (measurement.stability !== 'interval') refuse('--stability', 'a workload is measured over whole passes');
+    refuse('--request-distribution', 'leave it out: the workload file has the arrivals');
+  if (measurement.stability !== 'interval')
+    refuse('--stability', 'leave it out: a workload is measured over whole passes');
   if (traffic.sharedMemory !== undefined && traffic.sharedMemory !== 'none')
-    refuse('--shared-memory', 'tune without it, or for one rate');
-  if (together?.mix) refuse('--mix', 'say with the weights of classes how much each model is asked');
+    refuse('--shared-memory', 'leave out one of them');
+  if (together?.mix) refuse('--mix', 'set the weights of the classes in the workload file');
   const isLanguage = server.endpoint !== undefined || server.launchCommand !== undefined;
   if (isLanguage || adapter !== undefined || spec.recording)
     refuse(
       isLanguage ? 'language models' : spec.recording ? 'recordings' : '--adapter',
-      isLanguage ? 'measure one under a workload with `tritune profile --workload`' : 'tune for a rate there',
+      isLanguage ? 'measure the model with `tritune profile --workload`' : 'use --request-rate instead',
     );
 }
 
 function refuse(what: string, hint: string): never {
-  throw new TrituneError('USAGE', `--workload does not go with ${what}`, hint);
+  throw new TrituneError('USAGE', `--workload cannot be used with ${what}`, hint);
 }

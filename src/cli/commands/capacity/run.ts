@@ -30,7 +30,7 @@ export async function runCapacityCommand(
   terminal: Terminal,
 ): Promise<number> {
   const { batch } = options;
-  // What is wrong with the options is told before anybody is asked.
+  // Faults in the options are reported before the server is contacted.
   const isFree = options.workload !== undefined && options.latencyBudget === undefined;
   questionOf(options, { batch, followsHost: false, hasLimits: isFree });
   await prepareCapacity(options);
@@ -78,7 +78,7 @@ async function measured(
   try {
     await runCapacity(question, state, { loads, clock: realClock, onEvent: screen.onEvent });
   } catch (error) {
-    // What was seen until then is told; nothing was, where no rate was tried.
+    // Reports the results so far; there are none before the first rate.
     if (!signal.aborted || state.probes.length === 0) throw error;
   } finally {
     terminal.status(null);
