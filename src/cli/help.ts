@@ -1,10 +1,14 @@
-import type { Command, Help, Option } from 'commander';
+import { type Command, type Help, Option } from 'commander';
 
-/** How the help of every command is laid out. */
-export const helpLayout: Partial<Help> = {
-  subcommandTerm: (command) => command.name(),
-  optionDescription,
-};
+const layout: Partial<Help> = { subcommandTerm: (command) => command.name(), optionDescription };
+
+/** Gives the command the layout that the help of all commands has. Call it when the command has its options. */
+export function layOutHelp(command: Command): Command {
+  command.configureHelp(layout);
+  const options = command.createHelp().visibleOptions(command);
+  const last = options.some(({ helpGroupHeading }) => helpGroupHeading === 'Output:') ? 'Output:' : 'Options:';
+  return command.addHelpOption(new Option('-h, --help', 'Show this help').helpGroup(last));
+}
 
 /** The description, then the choices and the default in brackets. A switch has no default to show: it is off. */
 function optionDescription({ description, argChoices, defaultValue }: Option): string {

@@ -7,7 +7,7 @@ import { type ProfileOptions, profileOptionTable } from './commands/profile/opti
 import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
 import { failureOf } from './failure.ts';
-import { helpLayout } from './help.ts';
+import { layOutHelp } from './help.ts';
 import { addOptions } from './options/option-table.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
@@ -16,7 +16,6 @@ import { processTerminal } from './terminal.ts';
 const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .description('Measure a model as it is, in place of perf_analyzer')
   .option('--version', 'Show the version')
-  .configureHelp(helpLayout)
   .exitOverride();
 
 const { refuse } = addRefusedOptions(command);
@@ -40,6 +39,7 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
 
 try {
   requireNode(process.versions.node);
+  layOutHelp(command);
   await command.parseAsync();
 } catch (error) {
   const { line } = failureOf(error, process.argv.includes('--verbose'));

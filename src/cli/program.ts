@@ -18,7 +18,7 @@ import { spaceCommand } from './commands/space/command.ts';
 import { traceCommand } from './commands/trace/command.ts';
 import { tuneCommand } from './commands/tune/command.ts';
 import { workloadCommand } from './commands/workload/command.ts';
-import { addExamples, helpLayout } from './help.ts';
+import { addExamples, layOutHelp } from './help.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The commands under what a person wants to do. */
@@ -41,7 +41,6 @@ export function createProgram(terminal: Terminal): Command {
     .usage('COMMAND [options]')
     .description('Find the fastest configuration of a model on NVIDIA Triton within a latency budget')
     .version(trituneVersion, '-V, --version', 'Show the version')
-    .helpOption('-h, --help', 'Show this help')
     .addHelpCommand(helpCommand());
   for (const [task, commands] of Object.entries(tasks)) {
     for (const makeCommand of commands) program.addCommand(makeCommand(terminal).helpGroup(`${task}:`));
@@ -63,7 +62,7 @@ export function createProgram(terminal: Terminal): Command {
 
 /** Gives every command the same layout of its help; a usage error is printed in one line, as any other error is, and thrown. */
 function setUp(command: Command, terminal: Terminal): void {
-  command.configureHelp(helpLayout);
+  layOutHelp(command);
   command.exitOverride();
   command.configureOutput({ outputError: (text) => terminal.tell(usageLine(text)) });
   for (const inner of command.commands) setUp(inner, terminal);

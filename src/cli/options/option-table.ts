@@ -49,8 +49,7 @@ export function addOptions<O>(
       if ((row.heading ?? 'Options') === heading) command.addOption(optionOf(key, row).helpGroup(`${heading}:`));
     }
   }
-  const last = rows.some(([, row]) => row.heading === 'Output') ? 'Output' : 'Options';
-  return command.addHelpOption(new Option('-h, --help', 'Show this help').helpGroup(`${last}:`));
+  return command;
 }
 
 function optionOf(key: string, row: OptionRow<unknown>): Option {

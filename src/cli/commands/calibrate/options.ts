@@ -15,7 +15,7 @@ export interface CalibrateOptions {
 export const calibrateOptionTable: OptionTable<CalibrateOptions> = {
   config: {
     flags: '-c, --config <file>',
-    help: 'config.pbtxt that the table was measured with',
+    help: 'The config.pbtxt that the table was measured with',
     required: true,
   },
   output: { flags: '-o, --output <file>', help: 'File for the emulator profile' },

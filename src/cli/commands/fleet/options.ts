@@ -54,7 +54,7 @@ export const workerOptionTable: OptionTable<WorkerFlags> = {
     choices: protocols,
     default: 'grpc',
   },
-  controlUrl: { flags: '--control-url <host:port>', help: 'gRPC address for loading models, with --protocol http' },
+  controlUrl: { flags: '--control-url <host:port>', help: 'Address of gRPC for loading models, with --protocol http' },
   metricsUrl: {
     flags: '--metrics-url <url>',
     help: "Address of the server's Prometheus metrics (default: http://HOST:8002/metrics)",

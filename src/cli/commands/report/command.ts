@@ -10,7 +10,7 @@ export function reportCommand(terminal: Terminal): Command {
     .description('Write the report of a study again from its journal, or browse the study')
     .argument('<directory>', 'Output directory of a run')
     .addOption(
-      new Option('--ui <screen>', 'lines writes the files and lists them; tui shows the study on the full screen')
+      new Option('--ui <screen>', 'What to do: lines writes the files and lists them, tui shows the study')
         .choices(['lines', 'tui'])
         .default('lines'),
     )

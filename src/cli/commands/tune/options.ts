@@ -50,7 +50,7 @@ export const connectionOptionTable: OptionTable<ConnectionOptions> = under<Conne
   },
   controlUrl: {
     flags: '--control-url <host:port>',
-    help: "gRPC address for loading models when requests go over HTTP (default: port 8001 if HTTP's is 8000, else HTTP)",
+    help: "Address of gRPC for loading models when requests go over HTTP (default: port 8001 if HTTP's is 8000, else HTTP)",
   },
   metricsUrl: {
     flags: '--metrics-url <url>',
