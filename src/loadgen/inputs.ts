@@ -82,7 +82,7 @@ function checkBatch(model: string, config: ModelConfig, batch: number): void {
   if (Number.isInteger(batch) && batch >= 1 && batch <= Math.max(maxBatchSize, 1)) return;
   throw invalid(
     maxBatchSize > 0
-      ? `a batch of ${batch} is larger than max_batch_size of '${model}', ${maxBatchSize}`
+      ? `a batch of ${batch} is larger than the max_batch_size of '${model}', which is ${maxBatchSize}`
       : `'${model}' does not batch, so a batch of ${batch} cannot be sent`,
     `give --batch a whole number from 1 to ${Math.max(maxBatchSize, 1)}`,
   );

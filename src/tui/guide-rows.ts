@@ -84,7 +84,7 @@ function page(rows: readonly Row[], first: number, room: number): readonly Row[]
   if (rows.length <= room) return rows;
   const at = Math.min(first, rows.length - room + 1);
   const below = rows.length - at - room + 1;
-  const more = below > 0 ? `… ${below} more lines, press ↓` : '… the end, press ↑ to go back';
+  const more = below > 0 ? `… ${below} more, press ↓` : '… the end, press ↑ to go back';
   return [...rows.slice(at, at + room - 1), row(`  ${more}`, 'muted')];
 }
 

@@ -81,14 +81,14 @@ describe('the lines about the noise at rest', () => {
 
   it('are quiet, a note, or a warning with what helps', () => {
     expect(linesOf(5, 8)).toEqual([
-      '    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window), budget 8 ms: noise of the machine takes 25 % of it',
+      '    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window), budget 8 ms: noise takes 25 % of it',
     ]);
     expect(linesOf(5, null)).toEqual(['    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window)']);
     expect(linesOf(6, 8)).toEqual([
-      'note: p99 at one request in flight: 5 ms (4.5 to 6 by window), budget 8 ms: noise of the machine takes 50 % of it',
+      'note: p99 at one request in flight: 5 ms (4.5 to 6 by window), budget 8 ms: noise takes 50 % of it',
     ]);
     expect(linesOf(9, 8)).toEqual([
-      'warning: p99 at one request in flight: 5 ms (4.5 to 9 by window), budget 8 ms: in a bad window, noise of the machine alone breaks it',
+      'warning: p99 at one request in flight: 5 ms (4.5 to 9 by window), budget 8 ms: in a bad window, noise alone breaks it',
       expect.stringMatching(/^ {4}try a quieter machine, a larger --latency-budget/),
     ]);
   });
@@ -98,11 +98,11 @@ describe('the lines about the noise at rest', () => {
       const [start, begun, , finished] = records;
       const measurement = measured(1, 250, 4, { windowPercentilesMs: { low: 4, high: highMs } });
       const one = [start, begun, { type: 'trial-measured', at, trial: 0, measurement }, finished] as StudyRecord[];
-      return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|what helps/.test(line));
+      return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|try a quieter/.test(line));
     };
     expect(closing(4.1)).toEqual([]);
     expect(closing(6)).toEqual([
-      expect.stringMatching(/^noise {6}p99 at one .* noise of the machine takes 50 % of it$/),
+      expect.stringMatching(/^noise {6}p99 at one .* noise takes 50 % of it$/),
     ]);
     expect(closing(9)).toHaveLength(2);
   });

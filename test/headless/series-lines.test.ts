@@ -19,12 +19,12 @@ it('says in a line what came of each model of a series', () => {
   ];
   expect(seriesLines({ schemaVersion: 1, models, ranking: rankModels(models) }, 'runs/x')).toEqual([
     '',
-    'the 4 models:',
+    'results of the 4 models:',
     'a     1,235 infer/s at concurrency 8, p99 6.25 ms; gain 2.00×',
     'bb    1,235 infer/s at concurrency 8, p99 6.25 ms; the original config; misses its limits',
     'c     SERVER_FAILED: is gone',
     '[2Jd  nothing could be measured',
-    'all in runs/x',
+    'files: runs/x',
   ]);
 });
 

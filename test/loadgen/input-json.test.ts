@@ -132,8 +132,8 @@ const good = { A: [1, 2] };
 
 describe('a fault in a data file', () => {
   it.each([
-    ['no JSON', '{"data": [', /data\.json: no JSON: /],
-    ['nothing', '', /data\.json: no JSON/],
+    ['no JSON', '{"data": [', /data\.json: it is not JSON: /],
+    ['nothing', '', /data\.json: it is not JSON/],
     ['another root', '[1]', /data\.json: its JSON is not an object/],
     ['nested too deep', `{"data": ${'['.repeat(1e5)}`, /nested deeper than 64/],
     ['no data', {}, /"data" is not a list/],
@@ -187,7 +187,7 @@ describe('a fault in a data file', () => {
   it('is told of BYTES in base64 without lengths', async () => {
     const b64 = Buffer.from('plain text').toString('base64');
     await expect(requestsOfJson(one('BYTES', [1]), { data: [{ A: { b64 } }] })).rejects.toThrow(
-      /no whole number of BYTES/,
+      /not a whole number of BYTES/,
     );
   });
 

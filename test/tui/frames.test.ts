@@ -278,7 +278,7 @@ describe('keys', () => {
     const lines = await screen.terminal.lines();
     expect(lines.slice(22).map((line) => line.trimEnd())).toEqual([
       ' End the run?',
-      ' k keep the best  y quit now  Esc go on',
+      ' k keep the best  y quit now  Esc continue',
     ]);
   });
 
@@ -304,7 +304,7 @@ describe('keys', () => {
       'enqueue {"assignment":{"max_batch_size":4,"instances":3},"levels":{"kind":"search"}}',
     ]);
     await screen.press(RIGHT, DOWN, DOWN, RIGHT);
-    expect((await screen.terminal.lines()).join('\n')).toContain('not legal: all batches together are above 24');
+    expect((await screen.terminal.lines()).join('\n')).toContain('not valid: all batches together are above 24');
     await screen.press('\r');
     expect(screen.asked).toHaveLength(1);
     await screen.press('\u001b', 'p');
@@ -327,7 +327,7 @@ describe('keys', () => {
     screen.tui.onEvent({ type: 'trial-withdrawn', at, ...(wishes[1] as (typeof wishes)[number]) });
     await screen.press('\u001b');
     const text = await textOf(screen);
-    expect(text).toMatch(/steered +1 trial asked for \(u takes it back\)\n/);
+    expect(text).toMatch(/steered +1 trial asked for \(u cancels it\)\n/);
     expect(text.match(/\+ +asked for/g)).toHaveLength(1);
   });
 

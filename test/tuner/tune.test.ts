@@ -231,8 +231,8 @@ describe('failures', () => {
       expect(error).toBeNull();
       const failures = state?.trials.flatMap(({ failure }) => failure ?? []) ?? [];
       expect(failures).toEqual([
-        { kind: 'requests-failed', reason: expect.stringContaining('went away 3 times') },
-        { kind: 'requests-failed', reason: expect.stringContaining('went away 3 times') },
+        { kind: 'requests-failed', reason: expect.stringContaining('became unreachable 3 times') },
+        { kind: 'requests-failed', reason: expect.stringContaining('became unreachable 3 times') },
       ]);
       expect(state?.best?.candidate.assignment).toEqual({ batch: 4, count: 4 });
     }

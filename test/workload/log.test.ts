@@ -187,9 +187,9 @@ describe('counters of Prometheus', () => {
 
   it.each([
     ['one reading', range({ a: [1] }), 'fewer than two readings'],
-    ['no request', range({ a: [1, 1, 1] }), 'stand still'],
-    ['a rate', range({ a: [5, 3, 6, 2, 7, 1, 9, 4, 8, 3] }), 'no counter'],
-    ['another counter', range({ a: [1, 2] }, 'nv_gpu_utilization'), 'no counter of requests'],
+    ['no request', range({ a: [1, 1, 1] }), 'do not change'],
+    ['a rate', range({ a: [5, 3, 6, 2, 7, 1, 9, 4, 8, 3] }), 'not a counter'],
+    ['another counter', range({ a: [1, 2] }, 'nv_gpu_utilization'), 'no request counter'],
     ['a broken answer', `${range({ a: [1, 2] })}x`, 'cannot read'],
   ])('with %s are refused', async (_, content, what) => {
     await expect(recorded(content)).rejects.toThrow(what);

@@ -73,7 +73,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
       await start(candidate, signal);
       return { candidate, change: 'full', loadMs: nsToMs(realClock.nowNs() - startNs) };
     },
-    changed: async () => (server && !server.hasEnded() ? null : 'the server has ended'),
+    changed: async () => (server && !server.hasEnded() ? null : 'the server has exited'),
     // It is started where it is needed.
     isReachable: async () => true,
     restore: async (): Promise<Restored> => {

@@ -33,23 +33,23 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
         advice: 'try a larger --latency-budget, or a config that makes a single request faster',
       };
     case 'breaks':
-      return { tone: 'warning', figures, meaning: `${budgetIs}: noise of the machine alone breaks it`, advice: ADVICE };
+      return { tone: 'warning', figures, meaning: `${budgetIs}: noise alone breaks it`, advice: ADVICE };
     case 'may-break':
       return {
         ...{ tone: 'warning', figures, advice: ADVICE },
-        meaning: `${budgetIs}: in a bad window, noise of the machine alone breaks it`,
+        meaning: `${budgetIs}: in a bad window, noise alone breaks it`,
       };
     case 'large':
       return {
         tone: 'note',
         figures,
-        meaning: `${budgetIs}: noise of the machine takes ${percent(share)} of it`,
+        meaning: `${budgetIs}: noise takes ${percent(share)} of it`,
         advice: null,
       };
     case 'small':
       return {
         ...{ tone: 'quiet', figures, advice: null },
-        meaning: `${budgetIs}: noise of the machine takes ${percent(share)} of it`,
+        meaning: `${budgetIs}: noise takes ${percent(share)} of it`,
       };
   }
 }

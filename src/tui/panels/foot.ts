@@ -55,7 +55,7 @@ export function helpPanel(view: ViewState, interaction: Interaction, abilities: 
   const others = working.filter(({ command }) => command.name !== 'move' && !isHelp(command));
   const rows = others.map(({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)]);
   const signs: readonly Row[] = [
-    row('  ★ best  ◆ on the Pareto front  · within the budget  ? doubtful  ○ over the budget', 'muted'),
+    row('  ★ best  ◆ on the Pareto front  · within budget  ? doubtful  ○ over budget', 'muted'),
     row('  ✗ failed  ▶ running  + asked for  ● selected  o the original  ╌ the budget', 'muted'),
     row(`  ⠒⠒ front predicted by the sampler  ${FINAL_MARK} measured in the final`, 'muted'),
   ];

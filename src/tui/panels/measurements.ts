@@ -32,7 +32,7 @@ export function predictionRows(
     `${formatRate(rate)}, p${budgetLatencyMs.percentile} ${formatMs(latencyMs)}`;
   const text = textOf(throughput, budgetLatencyMs.value);
   const own = compared && textOf(compared.throughput.value, compared.budgetLatencyMs.value);
-  const source = `predicted${width < FULL_TITLES ? '' : ' by the queueing model, from other trials'}`;
+  const source = `predicted by the ${width < FULL_TITLES ? 'model' : 'queueing model, from other trials'}`;
   return [
     row(`  ${source}`, 'muted'),
     row(`  ${text}${own === null ? '' : ' at the usual speed,'}`),

@@ -197,9 +197,9 @@ describe('a trace', () => {
 
 describe('a bad file', () => {
   it.each([
-    ['{"prompt": "a"}\n{"prompt": 3}', 'line 2: it has no text'],
+    ['{"prompt": "a"}\n{"prompt": 3}', 'line 2: it has no prompt'],
     ['{"prompt": "a"}\n\n{"prompt": "b"', 'line 3: it is not JSON'],
-    ['[{"prompt": "a"},\n{"promt": "b"}]', 'line 2: it has no text'],
+    ['[{"prompt": "a"},\n{"promt": "b"}]', 'line 2: it has no prompt'],
     ['[{"prompt": "a"},\n{"prompt": "b"}', 'line 2: the list is not closed'],
     ['{"prompt": "a", "max_tokens": "9"}', 'line 1: its "max_tokens"'],
     ['{"conversations": [{"from": "nobody", "value": "x"}]}', "line 1: 'nobody' is not a known role"],

@@ -219,7 +219,7 @@ describe('a joint space', () => {
       expect(() => ruled('hed.instances > 1')).toThrow(
         /rules\[0\].require: 'hed.instances' does not name a model of the study/,
       );
-      expect(() => ruled('instances > 1')).toThrow(/does not name a model of the study; name what it is of: encoder/);
+      expect(() => ruled('instances > 1')).toThrow(/does not name a model of the study; begin it with encoder/);
       expect(() => ruled('head.instnces > 1')).toThrow(/there is no parameter 'instnces'.*instances/);
       expect(() => ruled('head.instances > limits.cores')).toThrow(/there is no limit 'cores'/);
       const nothing = ruled('head.instances > 99');

@@ -18,7 +18,7 @@ import type { WorkerFlags } from './options.ts';
 export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise<number> {
   const { server: url, group, state, temporal, protocol } = flags;
   if (!/^[\w.-]+$/.test(group))
-    throw new TrituneError('USAGE', `'${group}' is not a valid name of a group`, 'use letters, digits, - _ and .');
+    throw new TrituneError('USAGE', `'${group}' is not a valid name of a group`, 'use only letters, digits, dots, hyphens and underscores');
   const { server } = specOf({ ...flags, model: '-', url });
   const name = serverAddress(url, protocol === 'grpc' ? 8001 : 8000);
   const directory = resolve(state);
