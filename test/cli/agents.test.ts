@@ -169,15 +169,15 @@ describe('the options about agents', { timeout: 180_000 }, () => {
     const short = join(directory, 'short');
     await writeFile(short, 'guess-me');
     const told = await refusal('fleet', 'agent', '--allow-target', '*', '--token-file', short);
-    expect(told).toMatch(/less than 16 characters.*openssl rand/);
+    expect(told).toMatch(/shorter than 16 characters.*openssl rand/);
     expect(told).not.toContain('guess-me');
   });
 
   it('refuse what agents cannot do', async () => {
     const here = [...profile.slice(0, -2), ...withAgents()];
-    expect(await refusal(...here, '--shared-memory', 'system')).toMatch(/share no memory/);
+    expect(await refusal(...here, '--shared-memory', 'system')).toMatch(/cannot be used with --agents/);
     const kept = join(directory, 'export.json');
-    expect(await refusal(...here, '--profile-export-file', kept)).toMatch(/one thread of this machine only/);
+    expect(await refusal(...here, '--profile-export-file', kept)).toMatch(/one thread on this machine only/);
     const far = [...profile, '--agent-token-file', tokenFile, '--agent-plaintext'];
     expect(await refusal(...far)).toMatch(/means another machine on each agent/);
   });

@@ -42,7 +42,7 @@ describe('--client-threads', { timeout: 180_000 }, () => {
   it('does not go with what only one thread does', async () => {
     const kept = ['--profile-export-file', join(await freshDirectory(), 'export.json')];
     const outcome = await callCli(profileWith('--client-threads', '2', ...kept));
-    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching('USAGE: .*lower --client-threads') });
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching('USAGE: .*leave out --client-threads') });
   });
 });
 

@@ -75,7 +75,7 @@ describe('doctor', () => {
     });
     const { code, stdout } = await callCli([...about, '-m', 'x']);
     expect(code).toBe(4);
-    expect(stdout).toEqual(line('bad', 'x', 'it has m'));
+    expect(stdout).toEqual(line('bad', 'x', 'its models are m'));
     expect(stdout).toEqual(line('note', 'metrics', '--metrics-url'));
   });
 

@@ -179,7 +179,7 @@ describe('profile --endpoint', () => {
       reply: () => ({ pieces: [{ afterMs: 0, text: 'a' }], ending: calls++ === 0 ? 'done' : 'cut' }),
     });
     const failed = await callCli(['profile', '--endpoint', 'auto', '-u', broken.url, '--request-count', '5']);
-    expect(failed).toMatchObject({ code: 4, stderr: expect.stringMatching(/no whole reply.*cut-off/) });
+    expect(failed).toMatchObject({ code: 4, stderr: expect.stringMatching(/no complete reply.*cut-off/) });
   });
 
   it.each([

@@ -156,7 +156,7 @@ describe('profile --workload', PATIENT, () => {
     ]) {
       expect(await callCli(['profile', '-m', 'm', ...args])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('is about a workload'),
+        stderr: expect.stringContaining('needs a workload'),
       });
     }
     expect((await profile(twoClasses, [])).stderr).toContain("class 'small' names no model");

@@ -146,7 +146,7 @@ describe('prompts of options', () => {
 
   it.each([
     [{ traceSlice: { fromS: 0, toS: 1 } }, '--trace-slice needs a trace'],
-    [{ prefixPrompts: 2 }, '--prefix-prompts does not say how long'],
+    [{ prefixPrompts: 2 }, '--prefix-prompts needs a prefix length'],
     [{ sessions: true }, 'need a number of turns'],
     [
       { promptFile: 'x', inputTokens: { kind: 'constant', value: 1 } },

@@ -111,7 +111,7 @@ describe('tune --workload', () => {
     expect(secondsOf(longer.stdout)).toBeGreaterThan(2 * secondsOf(one.stdout));
   });
 
-  it('says what does not go with it', { timeout: 180_000 }, async () => {
+  it('says what cannot be used with it', { timeout: 180_000 }, async () => {
     const { directory, files } = await written(workloadOf('one', 40, { process: 'constant' }), {
       ...workloadOf('two', 40, { process: 'constant' }),
       classes: { other: { model: 'elsewhere' } },
@@ -123,9 +123,9 @@ describe('tune --workload', () => {
     expect(await refused('--workload', one, '--concurrency', '1:4')).toContain(
       '--workload cannot be used with --concurrency',
     );
-    expect(await refused('--workload', one, '--batch-size', '1:4')).toContain('does not go with --batch-size');
-    expect(await refused('--workload', one, '--shared-memory', 'system')).toContain('does not go with --shared-memory');
-    expect(await refused('--workload', one, '--robust', 'best')).toContain("'best' is no rule");
+    expect(await refused('--workload', one, '--batch-size', '1:4')).toContain('cannot be used with --batch-size');
+    expect(await refused('--workload', one, '--shared-memory', 'system')).toContain('cannot be used with --shared-memory');
+    expect(await refused('--workload', one, '--robust', 'best')).toContain("'best' is not a rule");
     expect(await refused('--workload', one, '--workload-weights', '1,2')).toContain('as many weights as files');
     expect(await refused('--workload', one, '--workload', one)).toContain("are both named 'one'");
     expect(await refused('--workload', two)).toContain("has requests for 'elsewhere'");

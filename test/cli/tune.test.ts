@@ -39,7 +39,7 @@ describe('bad input to tune', () => {
   it('asks for a model when none is named', async () => {
     expect(await runCli(['tune', '-u', emulator.grpcUrl])).toMatchObject({
       code: 2,
-      stderr: oneLine('USAGE', /which model/),
+      stderr: oneLine('USAGE', /the model is missing/),
     });
   });
 
@@ -173,7 +173,7 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
   it('changes nothing in a dry run', async () => {
     const cwd = await freshDirectory();
     const outcome = await runCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, '--dry-run'], { cwd });
-    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/legal assignments[\s\S]*expected: /) });
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/valid candidates[\s\S]*expected: /) });
     expect(await readdir(cwd)).toEqual([]);
   });
 

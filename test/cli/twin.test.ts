@@ -63,8 +63,8 @@ it('serves the original config under the name of the model, and is kept as a pro
 
 it.each([
   [['--from', join(files, 'nowhere')], 2, /JOURNAL_INVALID/],
-  [['--from', run, '--profile', 'demo'], 2, /USAGE: .*either a profile or a twin/],
-  [['--write-profile', join(files, 'none.yaml')], 2, /USAGE: .*no twin to write/],
+  [['--from', run, '--profile', 'demo'], 2, /USAGE: --profile and --from/],
+  [['--write-profile', join(files, 'none.yaml')], 2, /USAGE: --write-profile needs a run/],
 ])('emulate %j ends with %i', async (options, code, words) => {
   const outcome = await callCli(['emulate', ...options]);
   expect(outcome).toMatchObject({ code, stderr: expect.stringMatching(words) });

@@ -61,7 +61,7 @@ describe('a signal', { timeout: 180_000 }, () => {
     await stage.client.load('m', { ...(await stage.client.modelConfig('m')), max_batch_size: 7 });
     expect(await runHere(['tune', '--resume', output])).toMatchObject({
       code: 4,
-      stderr: expect.stringMatching(/^tritune: RESTORE_FAILED: .*somebody has changed it since.*restore --force/),
+      stderr: expect.stringMatching(/^tritune: RESTORE_FAILED: .*somebody has changed the config.*restore --force/),
     });
     expect((await stage.client.modelConfig('m')).max_batch_size).toBe(7);
     expect((await runHere(['restore', '--force', output])).code).toBe(0);

@@ -244,7 +244,7 @@ describe('what the gate reads', () => {
   });
 
   it.each([
-    ['nonsense', /no JSON/],
+    ['nonsense', /not JSON/],
     ['[]', /not as expected/],
     ['{"schemaVersion": 2}', /schemaVersion/],
     ['{"schemaVersion": 1, "models": []}', /of several models/],

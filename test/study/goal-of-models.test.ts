@@ -88,7 +88,7 @@ describe('METRIC@MODEL', () => {
     expect(objective('throughput@a b')).toEqual({ metric: 'throughput@a b', weight: 1 });
     for (const wrong of ['latency@<=3', 'nothing@a<=3', 'gpu-memory@a<=3', '@a<=3'])
       expect(() => parse(wrong)).toThrowError(expect.objectContaining({ code: 'USAGE' }));
-    expect(() => parse('gpu-memory@a<=3')).toThrowError('gpu-memory is of the whole server');
+    expect(() => parse('gpu-memory@a<=3')).toThrowError('gpu-memory is a figure of the whole server');
   });
 
   it('has columns of its own', () => {

@@ -45,7 +45,7 @@ function choiceRow(choice: HandChoice, isSelected: boolean, columns: number): Ro
 
 function verdictRows(verdict: Verdict, size: Size): readonly Row[] {
   if (!verdict.legal) return sentenceRows(foreign(`not valid: ${verdict.reason}`), size, 'bad');
-  return sentenceRows(foreign(verdict.note === null ? 'legal' : `legal; ${verdict.note}`), size, 'good');
+  return sentenceRows(foreign(verdict.note === null ? 'valid' : `valid; ${verdict.note}`), size, 'good');
 }
 
 function waitingRows({ requested }: StudyState, columns: number): readonly Row[] {

@@ -64,5 +64,5 @@ const TALL = 14;
 export function parameterNote({ path, change, description }: Parameter, size: Size): readonly Row[] {
   const field = path === null ? 'several fields' : formatPath(path);
   const about = description === '' ? '' : `: ${description.trim()}`;
-  return sentenceRows(foreign(`${field}, ${costs[change]}${about}`), size, 'muted');
+  return sentenceRows(foreign(`${field} (${costs[change]})${about}`), size, 'muted');
 }

@@ -224,7 +224,7 @@ describe('a joint space', () => {
       expect(() => ruled('head.instances > limits.cores')).toThrow(/there is no limit 'cores'/);
       const nothing = ruled('head.instances > 99');
       expect(jointSize(nothing)).toBe(0);
-      expect(() => sampleJoint(nothing, seededRandom(1))).toThrow(/no assignment of these models keeps the rules/);
+      expect(() => sampleJoint(nothing, seededRandom(1))).toThrow(/no combination of candidates keeps the rules/);
     });
 
     it('is the same after the journal', () => {

@@ -33,7 +33,7 @@ export function doctorCommand(terminal: Terminal): Command {
     const { examine } = await import('../../../app/doctor/examine.ts');
     const codes: number[] = [];
     for await (const { state, about, text, code } of examine(options)) {
-      terminal.print(inertLine(`${state.padEnd(5)} ${about.padEnd(14)} ${text}`));
+      terminal.print(inertLine(`${state.padEnd(5)} ${about.padEnd(18)} ${text}`));
       if (code !== null) codes.push(exitCodeFor(code));
     }
     process.exitCode = worstExitCode(codes);

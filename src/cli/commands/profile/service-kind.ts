@@ -21,7 +21,7 @@ export function serviceKindOf({
   throw new TrituneError(
     'UNSUPPORTED',
     `there is no service kind '${serviceKind}'`,
-    'use --service-kind triton, openai for a language model, or http for any URL',
+    'use --service-kind triton, with --launch local to start a server; openai for a language model; or http for any URL',
   );
 }
 
