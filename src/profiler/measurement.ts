@@ -120,7 +120,7 @@ export interface ClientFigures {
 export interface AgentFigures {
   /** HOST:PORT */
   readonly address: string;
-  /** Of tritune. */
+  /** Version of tritune. */
   readonly version: string;
   /** Cores that it may use, and threads that sent. */
   readonly cores: number;

@@ -15,7 +15,7 @@ export interface PromptTraffic {
   readonly requests: RequestSet;
   /** When the requests of a trace are due; null where nobody says. A load level that the user gives goes before it. */
   readonly schedule: TimedRequests | null;
-  /** Who counted `inputTokens` of the prompts. */
+  /** How `inputTokens` of the prompts were counted. */
   readonly countedBy: 'tokenizer' | 'estimate';
   /** What the prompts are, a line each, for the head of a document. */
   readonly notes: readonly string[];

@@ -31,7 +31,7 @@ export interface EntryOptions {
 /** What a load loads. */
 export interface LoadSource {
   readonly config: ModelConfig;
-  /** That of uploaded files; the repository has version 1 only. */
+  /** Version of the uploaded files; the repository has version 1 only. */
   readonly version: string;
   /** None for those of the repository. */
   readonly files: UploadedFiles;

@@ -9,7 +9,7 @@ export interface AgentLimits {
   readonly targets: readonly AllowedTarget[] | null;
   readonly threads: number;
   readonly requestsPerSecond: number;
-  /** Of requests, with a copy for each thread. */
+  /** Memory of the requests, counting one copy per thread. */
   readonly memoryBytes: number;
 }
 

@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Who has it may use the agent. */
+  /** Whoever has the token may use the agent. */
   readonly token: string;
   /** Certificate and key in PEM; with `ca` only clients with a certificate of that CA. Without it everything goes in plaintext. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;

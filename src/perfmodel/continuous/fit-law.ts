@@ -94,7 +94,7 @@ export function fitLaw(
 interface LawParameters {
   /** The figures of the law, each alone, and the sum of the effects on each part. */
   sumsOf(choice: Choice): readonly (readonly Summand[])[];
-  /** Of the effects, after those of the figures. */
+  /** Priors of the effects; they follow those of the figures. */
   readonly priors: readonly Normal[];
   /** The standard deviation of what settings do that no observation has. */
   unknownSd(choice: Choice): number;

@@ -3,7 +3,7 @@ import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'n
 import { hostname } from 'node:os';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
-/** Who holds a lock. A process id alone is not enough: ids are used again. */
+/** The process that holds a lock. Its id alone is not enough, because ids are reused. */
 interface Holder {
   readonly pid: number;
   /** Clock ticks from boot to the process's start; null where the system does not say. */

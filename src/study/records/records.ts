@@ -95,7 +95,7 @@ export interface StartedWorkload {
   /** Its mean requests per second over the level of the study. */
   readonly perLevel: number;
   readonly passSeconds: number;
-  /** Of the arrivals at the workload's own rate. */
+  /** Digest of the arrivals at the workload's own rate. */
   readonly digest: string;
 }
 
@@ -148,7 +148,7 @@ export interface TrialWithdrawn extends Stamped, Wish {
   readonly type: 'trial-withdrawn';
 }
 
-/** Of what one of several servers did: the name of that piece of work, which has each of its records once. */
+/** In records of what one of several servers did: the name of the piece of work. Each of its records is written once. */
 interface OfWork {
   readonly work?: string;
 }
