@@ -9,7 +9,7 @@ export interface AtRest {
   readonly version: string;
   readonly before: Reading;
   readonly after: Reading;
-  /** Requests that we sent to it, or that ours made there; null where nobody knows how many. */
+  /** Requests that we sent to it, or that ours caused there; null if unknown. */
   readonly ours: number | null;
   readonly mostInFlight: number;
 }

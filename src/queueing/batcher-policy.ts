@@ -11,7 +11,7 @@ export type BatcherPolicy = {
   readonly maxQueueDelayNs: number;
   /** Instances over all groups and devices. */
   readonly instances: number;
-  /** GPUs that the instances are spread over: only those of one slow each other. Absent: one, or nobody says which. */
+  /** GPUs of the instances: only instances on one GPU slow each other. Absent: one GPU, or unknown. */
   readonly devices?: number;
   /** False: the default scheduler, one execution per request. */
   readonly dynamicBatching: boolean;

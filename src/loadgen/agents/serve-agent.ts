@@ -136,7 +136,7 @@ class ListeningAgent {
   #refusalOf({ url, headers }: IncomingMessage): string | null {
     if (url !== AGENT_PATH) return '404 Not Found';
     const [scheme, token = ''] = (headers.authorization ?? '').split(' ');
-    // Hashes are of one length, so that the comparison says nothing about the token's.
+    // Hashes have equal lengths, so the comparison does not reveal the token's length.
     const isKnown = timingSafeEqual(hashOf(token), this.#tokenHash) && scheme === 'Bearer';
     if (!isKnown) return '401 Unauthorized';
     if (headers[PROTOCOL_HEADER] !== String(AGENT_PROTOCOL)) return '426 Upgrade Required';

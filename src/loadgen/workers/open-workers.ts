@@ -9,7 +9,7 @@ import { watchThreads } from './watch-threads.ts';
 import { type Workers, workersOf } from './workers.ts';
 
 /**
- * Starts threads of this process. What goes wrong in one is told by the flow. `worker`: how they run, for tests of threads that die;
+ * Starts threads of this process. The flow reports errors in a thread. `worker`: how they run, for tests of threads that die;
  * `onObserved` is told of every request that ends, if the transport observes.
  */
 export function openWorkers(

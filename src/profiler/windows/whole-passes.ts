@@ -9,7 +9,7 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { isFarAbove, progressOf } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
-/** Where nobody says how many passes are counted: as many as last so long. Three windows of the rule of intervals are no longer. */
+/** Default number of passes: as many as last this long. Three windows of the rule of intervals last as long. */
 const LEAST_MS = 5000;
 /** Batches in all, at least; their spread gives the confidence intervals. */
 const LEAST_BATCHES = 20;

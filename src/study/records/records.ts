@@ -195,7 +195,7 @@ export interface TrialFinished extends Stamped, OfWork {
   readonly failure: TrialFailure | null;
 }
 
-/** Readings that the sampler now takes to have met the goal by luck: in place of what an earlier record said. */
+/** Readings that the sampler now suspects to be false-feasible; replaces the previous record. */
 export interface ReadingsDoubted extends Stamped {
   readonly type: 'readings-doubted';
   readonly readings: readonly Doubted[];

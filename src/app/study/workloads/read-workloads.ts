@@ -149,7 +149,7 @@ function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: 
 export const passesSeconds = ({ search }: StudiedWorkloads): number =>
   search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(LEAST_SECONDS / passS) * (1 + LEAD_IN), 0);
 
-/** The workloads as the performance model simulates them. `goodput`: what requests keep where their class says nothing. */
+/** The workloads as the performance model simulates them. `goodput`: limits of requests whose class has none. */
 export function simulatedWorkloads(
   { rule, search }: StudiedWorkloads,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,
