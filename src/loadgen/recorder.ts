@@ -33,7 +33,7 @@ export interface Batch {
   readonly classes?: readonly ClassTally[];
   /** Times of the successful requests that were sampled; absent where none was. */
   readonly clientTimes?: ClientTimeSums;
-  /** Absent where nobody watches who sends. */
+  /** Absent if the sender is not watched. */
   readonly heldUp?: HeldUp;
 }
 

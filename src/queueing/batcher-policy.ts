@@ -25,7 +25,7 @@ type Spread = Pick<BatcherPolicy, 'instances' | 'devices'>;
 export const instancesPerDevice = ({ instances, devices = 1 }: Spread): number => instances / devices;
 
 /**
- * Returns how many instances are busy on the device of one that executes, itself included, where so many are busy in all: each of the others is
+ * Returns how many instances are busy on the device of one that executes, itself included, where this many are busy in all: each of the others is
  * there with the same chance.
  */
 export function busyBeside({ instances, devices = 1 }: Spread, busyInstances: number): number {

@@ -164,7 +164,7 @@ export class ModelEntry {
     this.#posted = { config: this.#options.stored, version: STORED_VERSION, files: NO_FILES };
   }
 
-  /** An ensemble is made anew: its statistics start again from 0, and what is under way goes on. */
+  /** An ensemble is recreated: its statistics start again from 0, and what is under way goes on. */
   renew(): void {
     const { serving } = this;
     if (!serving) return;

@@ -38,7 +38,7 @@ const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: n
   ['ttft-p99', 0.15],
   ['latency-avg', 0.04],
 ];
-/** The residual of a figure that the law says cannot be, as so many standard deviations. */
+/** The residual of a figure that the law says cannot be, as this many standard deviations. */
 const IMPOSSIBLE = 10;
 /** Measurements that a law is fitted to, at most: the first, and others evenly over the levels. */
 const MOST_OBSERVATIONS = 14;

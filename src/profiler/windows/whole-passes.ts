@@ -13,9 +13,9 @@ import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 const LEAST_MS = 5000;
 /** Batches in all, at least; their spread gives the confidence intervals. */
 const LEAST_BATCHES = 20;
-/** After a load a server gets faster for up to so long (`settled.ts`). */
+/** After a load a server gets faster for up to this long (`settled.ts`). */
 const SETTLING_MS = 2500;
-/** A stalled server has the last word when it has been silent for so long at the end of the passes. */
+/** A stalled server has the last word when it has been silent for this long at the end of the passes. */
 const PATIENCE_MS = 10_000;
 
 /** The ends of batches that several threads made together are exact to a share of a slice. */

@@ -22,7 +22,7 @@ export type Refusal = (path: string, holder: string) => TrituneError;
 
 /**
  * Takes the lock file for this process and gives the function that lets go of it. The lock of a process that no longer
- * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED unless told otherwise; OUTPUT_UNWRITABLE.
+ * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
 export function takeLock(path: string, refusal: Refusal = outputLocked): () => void {
   const holder: Holder = {

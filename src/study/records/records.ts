@@ -51,7 +51,7 @@ export interface StudyStarted extends Stamped {
   readonly adapter: string;
   readonly model: string;
   readonly server: ServerIdentity;
-  /** What the server had before the first change: what `restore` puts back. */
+  /** The server's state before the first change, which `restore` restores. */
   readonly original: Candidate;
   /** False when the model was not loaded before the run: it is unloaded at the end. */
   readonly wasLoaded: boolean;
@@ -234,7 +234,7 @@ export interface FinalMeasured extends Stamped, OfWork {
   readonly server?: string;
 }
 
-/** What was measured in that round of the final does not count, and it is played again: the original config was so many times slower than before. */
+/** A round of the final that does not count and is repeated, because the original config was this many times slower than usual. */
 export interface RoundVoided extends Stamped {
   readonly type: 'round-voided';
   readonly round: number;
@@ -273,7 +273,7 @@ export interface TracingEnded extends Stamped {
   readonly detail: string;
 }
 
-/** `verified`: the config read back equals the original one. `failed`: it could not be put back; `detail` says why. */
+/** `verified`: the config read back equals the original one. `failed`: it could not be restored; `detail` says why. */
 export interface ModelRestored extends Stamped {
   readonly type: 'model-restored';
   readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';

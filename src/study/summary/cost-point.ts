@@ -19,7 +19,7 @@ export interface CostPoint {
   /** What is paid for, and whether by GPU or as a whole server. */
   readonly name: string;
   readonly per: CostTerms['per'];
-  /** Different GPUs, or slices, that one server uses; null where nothing tells. */
+  /** Different GPUs, or slices, that one server uses; null if unknown. */
   readonly gpus: Figure;
   /** Cost per hour of all replicas if a rate was requested, otherwise of one server. */
   readonly perHour: Figures;

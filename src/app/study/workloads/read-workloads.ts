@@ -16,7 +16,7 @@ const MOST_SECONDS = 30;
 /** Levels from the mean rate of the first workload divided by this to as many times that. */
 const LEVELS_AROUND = 4;
 
-/** A measurement plays passes for at least so long, … */
+/** A measurement plays passes for at least this long, … */
 const LEAST_SECONDS = 5;
 /** … and this share of one before, which is not counted. */
 const LEAD_IN = 0.05;
