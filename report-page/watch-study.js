@@ -32,7 +32,7 @@ function studySection(name) {
     element,
     showHead(head, canSteer) {
       if (!last) parts.about.textContent = [head.status, groupText(head), sinceText(head)].filter(Boolean).join(', ');
-      orders.show(canSteer && head.status === 'under way', last);
+      orders.show(canSteer && head.status === 'under way' && !isOver(last));
     },
     show(view, canSteer) {
       last = view;
@@ -44,7 +44,7 @@ function studySection(name) {
       parts.about.textContent = [view.phase, view.model, groupText(view)].filter(Boolean).join(', ');
       showStanding(parts, view);
       showProgress(parts, view, 0);
-      orders.show(canSteer && view.status === 'under way', view);
+      orders.show(canSteer && view.status === 'under way' && !isOver(view));
       showServers(parts.servers, view.servers);
       showTrials(parts.trials, view.trials);
       showFailures(parts.failures, view.failures);
@@ -56,6 +56,8 @@ function studySection(name) {
     },
   };
 }
+
+const isOver = (view) => view?.phase.startsWith('ended: ') ?? false;
 
 const groupText = ({ group }) => (group === null ? '' : `group ${group}`);
 
@@ -77,7 +79,7 @@ function showStanding({ standing, notice }, view) {
 
 function showProgress({ bar, progress }, view, passedSeconds) {
   const { done, failed, maxTrials, share, elapsedSeconds, secondsLeft } = view.progress;
-  bar.hidden = share === null || view.status !== 'under way';
+  bar.hidden = share === null || view.status !== 'under way' || isOver(view);
   if (share !== null) bar.value = Math.min(1, share);
   const of = maxTrials === null || done > maxTrials ? '' : ` of ${maxTrials}`;
   const left = secondsLeft === null ? 0 : secondsLeft - passedSeconds;
@@ -114,26 +116,28 @@ const cell = (text, name) => make('td', name ? { class: name } : {}, text);
 
 function showServers(place, servers) {
   const hasSpeeds = servers.some(({ speed }) => speed !== '');
-  const rows = servers.map((row) =>
-    make(
+  const hasWork = servers.some(({ what }) => what !== '');
+  const rows = servers.map((row) => {
+    const figures = [row.level, row.figures].filter(Boolean).join(', ');
+    const work = [
+      ...[cell(row.what, 'what'), cell(row.config, 'config'), cell(figures, 'figures')],
+      make('td', { class: 'spark' }, ...sparkOf(row.windows)),
+    ];
+    return make(
       'tr',
       {},
       make('th', { scope: 'row' }, row.server),
       cell([row.state, row.note].filter(Boolean).join(': '), `is-${row.state.replaceAll(' ', '-')}`),
-      cell(row.what),
-      cell(row.config, 'config'),
-      cell(row.level, 'level'),
-      cell(row.figures, 'figures'),
-      make('td', { class: 'spark' }, ...sparkOf(row.windows)),
+      ...(hasWork ? work : []),
       cell(String(row.done), 'done'),
       ...(hasSpeeds ? [cell(row.speed)] : []),
-    ),
-  );
-  const heads = ['server', 'state', 'tries', 'config', 'level', 'last window', 'throughput by window', 'done'];
-  showTable(place, {
-    ...{ title: 'Who tries what', name: 'servers', rows },
-    heads: hasSpeeds ? [...heads, 'speed'] : heads,
+    );
   });
+  const heads = [
+    ...['server', 'state', ...(hasWork ? ['tries', 'config', 'last window', 'windows'] : [])],
+    ...['trials', ...(hasSpeeds ? ['speed'] : [])],
+  ];
+  showTable(place, { title: hasWork ? 'Who tries what' : 'Servers', name: 'servers', heads, rows });
 }
 
 function showTrials(place, trials) {
@@ -144,8 +148,8 @@ function showTrials(place, trials) {
       {},
       cell(String(row.trial)),
       ...(hasServers ? [cell(row.server)] : []),
-      cell(row.config),
-      cell(row.figures),
+      cell(row.config, 'config'),
+      cell(row.figures, 'figures'),
       cell(standingWords[row.standing], `is-${row.standing}`),
     ),
   );
