@@ -1,6 +1,6 @@
 import { modelAnalyzer } from '../bench/analyzer.ts';
 import { perfAnalyzer, pythonClients } from '../bench/peers.ts';
-import { helm, kubeconform, kubernetesSchemas } from '../test/support/chart.ts';
+import { chartTools } from '../test/support/chart.ts';
 import { dynamoPackages, llamaLibrary, smolModel } from '../test/support/language/packages.ts';
 import { openvinoPackages } from '../test/support/openvino.ts';
 import { realTriton } from '../test/support/real-triton.ts';
@@ -14,6 +14,4 @@ await openvinoPackages(install);
 await smolModel();
 await llamaLibrary();
 await dynamoPackages();
-await kubernetesSchemas();
-await kubeconform();
-await helm();
+await chartTools();

