@@ -27,7 +27,7 @@ export type ErrorCode =
   | 'AGENT_FAILED' // an agent that sends load cannot be used, or was lost
   | 'LAUNCH_FAILED' // a server that we started for the run did not come up
   | 'INSTALL_FAILED' // fetching Triton from PyPI failed
-  | 'RESTORE_FAILED' // the model could not be put back as it was
+  | 'RESTORE_FAILED' // the model could not be restored
   | 'INFEASIBLE' // no configuration met the constraints
   | 'REGRESSION' // a gate found one
   | 'INTERRUPTED' // the user or the system asked us to stop

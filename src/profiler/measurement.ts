@@ -96,7 +96,7 @@ export interface ClientFigures {
   readonly cpuUsPerRequest: number;
   /** CPU of the process beside the threads that send, over the windows: 1 is one core. Absent where that is not known. */
   readonly besideCpuShare?: number;
-  /** Garbage collection in the threads that send, in the counted windows. Absent where nobody watched. */
+  /** Garbage collection in the threads that send, in the counted windows. Absent if that was not watched. */
   readonly gcMs?: number;
   /**
    * How far what held the sending threads up can have moved the budgeted percentile up, at most, in milliseconds. Absent where nobody
@@ -120,7 +120,7 @@ export interface ClientFigures {
 export interface AgentFigures {
   /** HOST:PORT */
   readonly address: string;
-  /** Of tritune. */
+  /** Version of tritune. */
   readonly version: string;
   /** Cores that it may use, and threads that sent. */
   readonly cores: number;

@@ -36,7 +36,7 @@ export interface Changes {
 const OWN_DEGREES = 8;
 /** With fewer figures than this there is no change of all together. */
 export const LEAST_TOGETHER = 3;
-/** With fewer measurements than this beyond one on each side, the spread of the figures is used in place of theirs. */
+/** With fewer measurements than this beyond one on each side, the spread of the figures is used instead of theirs. */
 const LEAST_REPEATS = 2;
 
 /**

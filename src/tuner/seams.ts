@@ -30,7 +30,7 @@ export type TunerEvent =
       readonly type: 'proposed';
       readonly assignment: Assignment;
       readonly expectedGain: number | null;
-      /** That its first measurement meets the goal, 0 to 1. */
+      /** Predicted chance that its first measurement meets the goal, 0 to 1. */
       readonly chance: number | null;
       readonly foreseen: readonly PredictedPoint[];
       /** Absent for one model alone. */

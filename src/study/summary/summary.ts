@@ -29,7 +29,7 @@ export interface SummaryPoint extends PointParts {
   readonly assignment: Assignment;
   /** For Triton the whole model config; of several models all that the candidate sets. */
   readonly config: JsonObject;
-  /** Of models that are tuned together each one's part, by name: its assignment under its own parameters' names, and its whole config. */
+  /** The part of each model that is tuned together with others, by name: its assignment under its own parameter names, and its whole config. */
   readonly models?: { readonly [model: string]: { readonly assignment: Assignment; readonly config: JsonObject } };
   readonly load: LoadLevel;
   readonly feasible: boolean;

@@ -80,7 +80,7 @@ export interface Derivation {
   counted(measurement: Measurement): readonly number[] | undefined;
   /** The value for what counts. `device`: of any measurement of the study, to tell the server's GPUs. */
   of(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;
-  /** The same without steps, where the value has some: what rises and falls with every change. Values that are equal are told apart by it. */
+  /** A stepless version of a value with steps; it distinguishes equal values. */
   smooth?(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;
   /** What would count at the ends of the measurement's intervals; absent where the value has no interval. */
   ends?(measurement: Measurement): { readonly least: readonly number[]; readonly most: readonly number[] } | undefined;

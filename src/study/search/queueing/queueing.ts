@@ -150,7 +150,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 }
 
 /**
- * Tells whether each candidate is to be measured up to its own best level. A cost says nothing of a candidate before its capacity is known, and at a rate
+ * Tells whether each candidate is to be measured up to its own best level. The cost of a candidate is unknown until its capacity is known, and at a rate
  * a server that could do more serves no more than it is asked for.
  */
 const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>
