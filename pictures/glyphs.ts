@@ -41,7 +41,13 @@ export function glyphOutline(character: string, x: number): string | null {
   const code = character.codePointAt(0) ?? 0;
   if (code >= BRAILLE && code < BRAILLE + 256) return brailleOutline(code - BRAILLE, x);
   const block = blockOf(code);
-  if (block) return rectangle(x + block.left * CELL.width, block.top * CELL.height, block.width * CELL.width, block.height * CELL.height);
+  if (block)
+    return rectangle(
+      x + block.left * CELL.width,
+      block.top * CELL.height,
+      block.width * CELL.width,
+      block.height * CELL.height,
+    );
   if (character === '╌') return dashes.map(([from, to]) => horizontal(x, from, to)).join('');
   if (character === '╎') return dashes.map(([from, to]) => vertical(x, from, to)).join('');
   const lines = arms[character];
@@ -66,7 +72,8 @@ function brailleOutline(bits: number, x: number): string {
 function blockOf(code: number): { left: number; top: number; width: number; height: number } | null {
   const eighths = { lower: code - 0x2580, left: 0x2590 - code };
   if (code === 0x2580) return { left: 0, top: 0, width: 1, height: 0.5 };
-  if (code >= 0x2581 && code <= 0x2588) return { left: 0, top: 1 - eighths.lower / 8, width: 1, height: eighths.lower / 8 };
+  if (code >= 0x2581 && code <= 0x2588)
+    return { left: 0, top: 1 - eighths.lower / 8, width: 1, height: eighths.lower / 8 };
   if (code >= 0x2589 && code <= 0x258f) return { left: 0, top: 0, width: eighths.left / 8, height: 1 };
   if (code === 0x2590) return { left: 0.5, top: 0, width: 0.5, height: 1 };
   if (code >= 0x2591 && code <= 0x2593) return { left: 0, top: 0, width: 1, height: 1 };

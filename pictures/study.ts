@@ -1,24 +1,38 @@
-import { mkdtemp } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { runCli } from '../test/support/cli.ts';
-import { makeModelRepository, startRealTriton } from '../test/support/real-triton.ts';
+import { startRealTriton } from '../test/support/real-triton.ts';
 
-const MODEL = 'encoder';
-const study = ['--latency-budget', '40', '--time-budget', '90s', '--concurrency', '1:64'];
+const tutorial = resolve(import.meta.dirname, '../docs/tutorial.md');
+const goal = ['--latency-budget', '400', '--concurrency', '1:32', '--max-trials', '12'];
 
-/** Tunes a model on a real Triton, which it starts and stops, and writes its report and charts. Returns the study's directory. */
+/**
+ * Tunes the tutorial's model on a real Triton, which it starts and stops, with more trials than there, and writes the report and its charts.
+ * Returns the study's directory.
+ */
 export async function realStudy(): Promise<string> {
-  const directory = join(await mkdtemp(join(tmpdir(), 'tritune-pictures-')), 'study');
-  const server = await startRealTriton(await makeModelRepository());
+  const directory = await mkdtemp(join(tmpdir(), 'tritune-pictures-'));
+  execFileSync('bash', ['-ec', await modelCommands()], { cwd: directory });
+  const server = await startRealTriton(join(directory, 'models'));
+  const study = join(directory, 'study');
   try {
-    const where = ['-m', MODEL, '-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', directory];
-    await done(['tune', ...where, ...study, '--ui', 'lines']);
-    await done(['report', directory, '--plots']);
+    const where = ['-m', 'scorer', '-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', study];
+    await done(['tune', ...where, ...goal, '--ui', 'lines']);
+    await done(['report', study, '--plots']);
   } finally {
     await server.stop();
   }
-  return directory;
+  return study;
+}
+
+/** The commands with which the tutorial's reader writes the model. */
+async function modelCommands(): Promise<string> {
+  const blocks = (await readFile(tutorial, 'utf8')).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
+  const found = [...blocks].map(([, text]) => text as string).find((text) => text.includes('models/scorer/1/model.py'));
+  if (found === undefined) throw new Error(`no commands that write models/scorer are in ${tutorial}`);
+  return found;
 }
 
 async function done(args: readonly string[]): Promise<void> {

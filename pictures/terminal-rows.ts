@@ -49,7 +49,8 @@ function runsOf(cells: readonly Drawn[]): Run[] {
     const last = runs.at(-1);
     const isAlone = standsAlone(cell.text);
     const isOutline = glyphOutline(cell.text, 0) !== null;
-    const fits = last && last.from + last.text.length === from && last.look === cell.look && last.isInverse === cell.isInverse;
+    const fits =
+      last && last.from + last.text.length === from && last.look === cell.look && last.isInverse === cell.isInverse;
     if (fits && isOpen && !isAlone && isOutline === last.isOutline) last.text += cell.text;
     else runs.push({ from, ...cell, isOutline });
     isOpen = !isAlone;

@@ -7,7 +7,12 @@ export function longSentences(mostWords: number) {
   return (tree: Root, file: VFile): void => {
     visit(tree, 'SentenceNode', (sentence) => {
       const words = wordsIn(sentence);
-      if (words > mostWords) file.message(`A sentence of ${words} words; at most ${mostWords} are easy to read`, { place: sentence.position, source: 'prose', ruleId: 'long-sentence' });
+      if (words > mostWords)
+        file.message(`A sentence of ${words} words; at most ${mostWords} are easy to read`, {
+          place: sentence.position,
+          source: 'prose',
+          ruleId: 'long-sentence',
+        });
       return SKIP;
     });
   };

@@ -6,12 +6,19 @@ import type { VFile } from 'vfile';
 export function passiveChains(least: number) {
   return (tree: Root, file: VFile): void => {
     const isPassive = ({ source }: { readonly source?: string | undefined }): boolean => source === 'retext-passive';
-    const offsets = file.messages.filter(isPassive).map(({ place }) => (place && 'start' in place ? (place.start.offset ?? -1) : -1));
+    const offsets = file.messages
+      .filter(isPassive)
+      .map(({ place }) => (place && 'start' in place ? (place.start.offset ?? -1) : -1));
     file.messages = file.messages.filter((message) => !isPassive(message));
     visit(tree, 'SentenceNode', ({ position }) => {
       const [from, to] = [position?.start.offset ?? 0, position?.end.offset ?? 0];
       const count = offsets.filter((offset) => offset >= from && offset < to).length;
-      if (count >= least) file.message(`${count} passives in a sentence: say who does what`, { place: position, source: 'prose', ruleId: 'passive-chain' });
+      if (count >= least)
+        file.message(`${count} passives in a sentence: say who does what`, {
+          place: position,
+          source: 'prose',
+          ruleId: 'passive-chain',
+        });
       return SKIP;
     });
   };

@@ -8,8 +8,20 @@ const words: Readonly<Record<string, string>> = {
   ...{ very: '', quite: '', fairly: '', somewhat: '', simply: '', basically: '', obviously: '', clearly: '' },
   ...{ really: '', just: '', actually: '', easily: '', 'of course': '', 'note that': '', 'needless to say': '' },
   ...{ seamless: '', seamlessly: '', blazing: '', effortless: '', effortlessly: '', powerful: '' },
-  ...{ 'in order to': 'to', 'due to the fact that': 'because', 'a number of': 'the number', 'at this point in time': 'now' },
-  ...{ utilise: 'use', utilises: 'uses', leverage: 'use', leverages: 'uses', 'prior to': 'before', 'with regard to': 'about' },
+  ...{
+    'in order to': 'to',
+    'due to the fact that': 'because',
+    'a number of': 'the number',
+    'at this point in time': 'now',
+  },
+  ...{
+    utilise: 'use',
+    utilises: 'uses',
+    leverage: 'use',
+    leverages: 'uses',
+    'prior to': 'before',
+    'with regard to': 'about',
+  },
 };
 
 /** Finds words that say nothing, and longer forms of a short word. */

@@ -18,9 +18,12 @@ export function plainMarkdown(md: MarkdownRenderer, docs: string, repository: st
     if (path === '' || /^\w+:/.test(path)) return href;
     const target = relative(docs, resolve(folder, path));
     if (!target.startsWith('..') && target.endsWith('.md')) return href.replace('README.md', 'index.md');
-    return repository && `${repository}/blob/main/${join('docs', target)}${fragment === undefined ? '' : `#${fragment}`}`;
+    return (
+      repository && `${repository}/blob/main/${join('docs', target)}${fragment === undefined ? '' : `#${fragment}`}`
+    );
   };
-  md.renderer.rules.text = (tokens, index) => md.utils.escapeHtml(tokens[index]?.content ?? '').replaceAll('{{', '&#123;&#123;');
+  md.renderer.rules.text = (tokens, index) =>
+    md.utils.escapeHtml(tokens[index]?.content ?? '').replaceAll('{{', '&#123;&#123;');
 }
 
 /** Gives links their address on the site; one without becomes a span, which keeps its words. */

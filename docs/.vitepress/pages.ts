@@ -27,7 +27,11 @@ export function sidebarOf(docs: string): readonly Item[] {
       const below = pagesBelow(docs, page);
       for (const each of [page, ...below.map(({ link }) => link)]) listed.add(each);
       const children = below.map((each) => ({ text: each.text, link: addressOf(each.link) }));
-      items.push({ text: text.replaceAll('`', ''), link: addressOf(page), ...(children.length > 0 && { collapsed: true, items: children }) });
+      items.push({
+        text: text.replaceAll('`', ''),
+        link: addressOf(page),
+        ...(children.length > 0 && { collapsed: true, items: children }),
+      });
     }
   }
   const missing = pagesIn(docs).filter((page) => page !== 'index.md' && !listed.has(page));
@@ -47,7 +51,9 @@ const titleOf = (path: string): string =>
   (/^# (.+)$/m.exec(readFileSync(path, 'utf8'))?.[1] ?? path).replaceAll('`', '');
 
 const pagesIn = (docs: string): readonly string[] =>
-  readdirSync(docs, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md') && !name.startsWith('.')).sort();
+  readdirSync(docs, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.startsWith('.'))
+    .sort();
 
 /** Where the site has a page; what GitHub shows of a folder is the folder's index. */
 export const addressOf = (page: string): string => `/${page.replace(/(?:README|index)\.md$/, '').replace(/\.md$/, '')}`;
