@@ -31,7 +31,7 @@ const SEEN_LATELY_MS = 90_000;
 /** What the SDK says of workers for activities alone. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 /** Work under way ends in this time when the worker is asked to stop. */
-const GRACE = '30 seconds';
+const GRACE_MS = 30_000;
 
 const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
@@ -68,7 +68,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const { hold, work, restore } = serving;
   const common = {
     ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
-    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE },
+    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE_MS },
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
