@@ -17,9 +17,9 @@ import { assembleLanguageParts } from '../study/engine/language-on-triton.ts';
 import { checkAllParts, takeModels } from '../study/held-model.ts';
 import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
-import { inputsOfStudy } from '../study/study-inputs.ts';
 import { configsOf, leaveAsTheyWere, modelsNamedBy, type StudyModels } from '../study/study-models.ts';
 import { checkSameWorkloads } from '../study/workloads/read-workloads.ts';
+import { inputsOfStudy } from '../study/workloads/study-inputs.ts';
 import { type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 

@@ -10,11 +10,11 @@ import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
 import { trafficTo } from './pipeline/front-inputs.ts';
 import { planStudy } from './plan-study.ts';
-import { inputsOfStudy } from './study-inputs.ts';
 import { leaveAsTheyWere, modelsNamedBy, type NamedModels, type StudyModels } from './study-models.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
 import { tuneByAdapter } from './tune-by-adapter.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
+import { inputsOfStudy } from './workloads/study-inputs.ts';
 
 /** One study on the server that its spec names, or on one that is started for it: connects, and tunes. Errors: as `tuneStudy`. */
 export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {

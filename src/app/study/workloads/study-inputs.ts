@@ -1,9 +1,9 @@
-import type { PreparedInputs } from '../../loadgen/inputs.ts';
-import { checkEndOnly } from '../traffic/limits.ts';
-import type { OpenStudy } from './open-study.ts';
-import { type FrontInputs, inputsOfFronts } from './pipeline/front-inputs.ts';
-import type { StudyModels } from './study-models.ts';
-import { inputsOfWorkloads, type WorkloadInputs } from './workloads/profiled-workloads.ts';
+import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import { checkEndOnly } from '../../traffic/limits.ts';
+import type { OpenStudy } from '../open-study.ts';
+import { type FrontInputs, inputsOfFronts } from '../pipeline/front-inputs.ts';
+import type { StudyModels } from '../study-models.ts';
+import { inputsOfWorkloads, type WorkloadInputs } from './profiled-workloads.ts';
 
 /** The requests of a study of tensors: to each front, and under each workload. */
 export interface StudyInputs {
