@@ -162,6 +162,16 @@ describe('the gate, of several levels', () => {
     expect(seen(decide(same, same))).toBeLessThan(8);
   });
 
+  it('is sure of each level where a new config gains far more than a machine drifts, however differently', () => {
+    const decision = decide(same, levels([3.5, 5, 7, 9, 12, 14]));
+    for (const { before, verdict } of decision.comparisons)
+      if (before.metric === 'throughput') expect(verdict, before.subject).toBe('better');
+    // Of latencies no such bound is known: then there are no bounds in the text either.
+    const unsure = decision.comparisons.filter(({ verdict }) => verdict === 'unsure');
+    expect(gateMarkdown(decision)).not.toMatch(/\+\d{4,}\.\d %/);
+    if (unsure.length > 0) expect(gateMarkdown(decision)).toContain('the readings set no usable bounds');
+  });
+
   it('learns from repeated measurements how much they differ', () => {
     const at = (by: number): GateDocument => levels(same.readings.slice(0, 6).map(() => by));
     expect(decide(at(1), at(0.92)).isRegression).toBe(true);

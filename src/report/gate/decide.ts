@@ -1,4 +1,4 @@
-import { type Change, changesOf, LEAST_TOGETHER, type Tails } from '../../stats/change.ts';
+import { type Change, changesOf, LEAST_TOGETHER, MOST_DRIFT, type Tails } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
 import type { GateDocument, Reading } from './readings.ts';
 
@@ -71,6 +71,8 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
   const changes = changesOf(
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
     tails,
+    // A rate follows the speed of the machine; a latency near saturation rises by far more than the machine slows down.
+    figures.every(({ before }) => before[0]?.better === 'higher') ? MOST_DRIFT : undefined,
   );
   const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
     before,

@@ -13,13 +13,18 @@ const names: Readonly<Record<GateVerdict, string>> = {
 /** The verdict on one figure, in words. */
 export const verdictName = ({ verdict }: Comparison): string => names[verdict];
 
+/** Bounds further apart than this say nothing to anybody. */
+const MOST_USABLE = 100;
+
 /** `-4.2 % (95.1 % sure …)`: the change and how sure it is. */
 export function changeText({ change, verdict }: Comparison): string {
   if (change === null) return 'not measured';
   const percent = (ratio: number): string =>
     Number.isFinite(ratio) ? `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %` : 'no limit';
   const range = `${percent(change.low)} to ${percent(change.high)}`;
-  if (verdict === 'same' || verdict === 'unsure') return `${percent(change.ratio)} (${range})`;
+  const isUsable = change.high < MOST_USABLE * change.low;
+  if (verdict === 'same' || verdict === 'unsure')
+    return `${percent(change.ratio)} (${isUsable ? range : 'the readings set no usable bounds'})`;
   const sure = change.sureness >= 0.9995 ? 'over 99.9 %' : `${(change.sureness * 100).toFixed(1)} %`;
   return `${percent(change.ratio)} (${range}; ${sure} sure of the direction)`;
 }
