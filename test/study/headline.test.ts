@@ -46,8 +46,13 @@ describe('the headline', () => {
   it('says when nothing better was found, nothing met the goal, or nothing was measured', () => {
     expect(headline(both.slice(0, 1))).toEqual({
       tone: 'same',
-      text: 'Nothing better than your config was found: it gives 400 infer/s at p99 12 ms within p99 ≤ 20 ms.',
+      text: 'Only your config was measured: it gives 400 infer/s at p99 12 ms within p99 ≤ 20 ms.',
     });
+    const slower = [
+      ...both.slice(0, 1),
+      { assignment: { instances: 2 }, measurements: [{ ...slow, throughput: { value: 90, low: 88, high: 92 } }] },
+    ];
+    expect(headline(slower).text).toMatch(/^Nothing better than your config was found: it gives 400 infer\/s/);
     const missed = both.map((tried) => ({ ...tried, feasible: false }));
     expect(headline(missed, goalOf(3))).toMatchObject({
       tone: 'bad',
@@ -55,7 +60,10 @@ describe('the headline', () => {
         /^No config that was tried keeps p99 ≤ 3 ms\. The nearest, trial 1, gives 1,000 infer\/s/,
       ),
     });
-    expect(headline([])).toMatchObject({ tone: 'bad', text: expect.stringMatching(/^Nothing could be measured/) });
+    expect(headline([])).toMatchObject({
+      tone: 'bad',
+      text: expect.stringMatching(/^Nothing was measured: the run ended before its first measurement\./),
+    });
   });
 
   it('says when the original config misses the limit that the best keeps', () => {

@@ -50,9 +50,9 @@ describe('the short list of reasons', () => {
     const fast = { assignment: { instances: 2, max_batch_size: 8 }, measurements: [served(better, blind)] };
     const reasons = reasonsOf([slow, fast]);
     expect(told(reasons)).toEqual([
-      'before: none that was measured',
+      'before: none seen in what was measured',
       'changed: instances=2 max_batch_size=8: how much each did is not known',
-      'now: none that was measured',
+      'now: none seen in what was measured',
     ]);
     expect(reasons.map(({ bar }) => bar && describeBar(bar))).toEqual(['10.5 ms', null, '5.4 ms']);
   });

@@ -48,7 +48,11 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
             itemStyle: { color, opacity: 1 },
             z: size,
             ...(label && {
-              label: { show: true, formatter: label.text, position: label.side, distance: 9, color: paper.ink },
+              label: {
+                ...{ show: true, formatter: label.text, position: label.side, distance: 9, color: paper.ink },
+                // White is the page's own colour in a page, so that lines and marks behind the words do not show through.
+                ...{ backgroundColor: '#fff', padding: [1, 3] },
+              },
             }),
             data: points.map(({ x, y }) => [x, y]),
           })),

@@ -25,6 +25,8 @@ export interface Comparison {
   readonly verdict: GateVerdict;
   /** All levels as one figure, by their geometric mean. */
   readonly isTogether?: true;
+  /** It is unsure by itself, while all levels together are not. */
+  readonly isKnownTogether?: true;
 }
 
 export interface GateDecision {
@@ -92,7 +94,12 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
     subject: `all ${whole.length} levels together`,
   });
   const [before, after] = [whole.flatMap((figure) => figure.before), whole.flatMap((figure) => figure.after)];
-  return [{ ...judged(all(before), all(after), changes.together), isTogether: true }, ...each];
+  const together = judged(all(before), all(after), changes.together);
+  const isKnown = together.verdict === 'better' || together.verdict === 'worse' || together.verdict === 'regression';
+  return [
+    { ...together, isTogether: true },
+    ...each.map((one): Comparison => (isKnown && one.verdict === 'unsure' ? { ...one, isKnownTogether: true } : one)),
+  ];
 }
 
 function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number): GateVerdict {

@@ -58,15 +58,13 @@ export function chartTitle(name: TitledChart, state: StudyState, explanation: Ex
 /** Returns the title of the first screen's picture: the best and the original by the figures of its axes. */
 export function pictureTitle(state: StudyState, { objective, limited }: Picture): string {
   const { best, baseline, goal } = state;
-  const told = (trial: Trial): string => {
+  const of = (trial: Trial, metric: Picture['objective']): string => {
     const measurement = representative(state, trial)?.measurement;
-    const of = (metric: typeof objective): string =>
-      metricText(metric, measurement && metricsOf(goal).read(metric.name, measurement, trial.candidate));
-    return `${of(objective)} at ${limited.label} ${of(limited)}`;
+    return metricText(metric, measurement && metricsOf(goal).read(metric.name, measurement, trial.candidate));
   };
   if (!best) return 'What was measured';
-  const own = `${nameOf(state, best)}: ${told(best)}`;
-  return baseline && baseline !== best ? `${own}; your config: ${told(baseline)}` : own;
+  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${limited.label} ${of(best, limited)}`;
+  return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
 }
 
 const nameOf = ({ baseline }: StudyState, trial: Trial): string =>

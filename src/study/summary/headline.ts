@@ -3,7 +3,7 @@ import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { isInCost } from './cost-point.ts';
 import { describeObjectives } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
-import type { Summary, SummaryPoint } from './summary.ts';
+import type { StandingPoint, Summary } from './summary.ts';
 
 /** What came of a study, in a sentence. */
 export interface Headline {
@@ -17,7 +17,10 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
   const { best, baseline, feasible } = summary;
   const limits = describeLimits(summary, metrics);
   const within = `${limits === '' ? '' : ` within ${limits}`}${describeStudied(summary)}`;
-  if (!best) return { tone: 'bad', text: `Nothing could be measured: ${summary.stopReason}.` };
+  if (!best) {
+    const why = summary.interrupted ? 'the run ended before its first measurement' : summary.stopReason;
+    return { tone: 'bad', text: `Nothing was measured: ${why}.` };
+  }
   if (!feasible) {
     const kept = limits === '' ? 'serves without too many failed requests' : `keeps ${limits}`;
     return {
@@ -25,8 +28,11 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
       text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best)}.`,
     };
   }
-  if (best.trial === baseline?.trial)
-    return { tone: 'same', text: `Nothing better than your config was found: it gives ${figures(best)}${within}.` };
+  if (best.trial === baseline?.trial) {
+    const isAlone = summary.counts.trials - summary.counts.failed <= 1;
+    const found = isAlone ? 'Only your config was measured' : 'Nothing better than your config was found';
+    return { tone: 'same', text: `${found}: it gives ${figures(best)}${within}.` };
+  }
   if (!baseline)
     return {
       tone: 'unsure',
@@ -83,11 +89,14 @@ function comparedWith(objectives: Summary['objectives'], metrics: Metrics): stri
 export const factorText = (ratio: number, objectives: Summary['objectives']): string =>
   isInCost(objectives) ? `${Math.round(100 / ratio)} %` : ratio.toFixed(2);
 
-/** `1,389 infer/s at p99 51.5 ms`; of a language model its tokens. */
-function figures({ throughput, budgetLatencyMs, tokens }: SummaryPoint): string {
-  const { percentile, value } = budgetLatencyMs;
-  if (!tokens)
-    return `${formatRate(throughput.value ?? Number.NaN)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
+/** `1,389 infer/s at p99 51.5 ms`, as they count in the comparison; of a language model its tokens. */
+function figures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoint): string {
+  const { percentile, value } = (compared ?? { budgetLatencyMs }).budgetLatencyMs;
+  if (!tokens) {
+    const rate = formatRate((compared ?? { throughput }).throughput.value ?? Number.NaN);
+    const speed = compared ? " at the machine's usual speed" : '';
+    return `${rate} at p${percentile} ${formatMs(value ?? Number.NaN)}${speed}`;
+  }
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;
   const { ttftMs, itlMs } = tokens.budget;
   const time = (of: { readonly value: number | null }): string => formatMs(of.value ?? Number.NaN);

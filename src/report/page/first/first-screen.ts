@@ -12,7 +12,7 @@ import { threeFigures } from './three-figures.ts';
 import { whyList } from './why-list.ts';
 
 /** Beside the picture stands the config, so it has half the width of a page. */
-const halfPaper: Paper = { ...widePaper, width: 600, height: 380 };
+const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };
 
 /** What a reader needs first: the verdict, what the objective was and is, the front with the limit, what changes, and why. */
 export function firstScreen(state: StudyState, summary: Summary): Html {

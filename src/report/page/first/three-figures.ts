@@ -1,9 +1,11 @@
-import { formatFigure, formatRatio } from '../../../base/format.ts';
+import { formatFigure, formatMs, formatRate, formatRatio } from '../../../base/format.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
 import { representative } from '../../../study/final/final.ts';
 import { constraintsOf, missedConstraints } from '../../../study/goal/goal.ts';
 import { metricCell, metricText } from '../../../study/goal/metrics/format.ts';
 import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
+import { comparedOf } from '../../../study/speed/changes.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
 import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
@@ -51,7 +53,8 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
     interval && Number.isFinite(interval.low) && Number.isFinite(interval.high)
       ? [`95 %: ${metricCell(objective, interval.low)} to ${metricCell(objective, interval.high)}`]
       : [];
-  const missed = new Set(missedConstraints(measurement, trial.candidate, goal).map(({ metric }) => metric));
+  const compared = comparedOf(state.speeds, measurement);
+  const missed = new Set(missedConstraints(compared ?? measurement, trial.candidate, goal).map(({ metric }) => metric));
   const percentile = measurement.budgetLatencyMs.percentile;
   const limits = limitNames(state).map((metric) => {
     const label = LIMITED_TIMES.includes(metric)
@@ -67,10 +70,15 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
       ...others.map((metric) => `${metric.label} ${metricText(metric, read(metric.name))}`),
       `at ${describeLevel(measurement.level)}`,
       limits.join(', '),
+      ...(compared ? [comparedNote(compared)] : []),
     ],
     tone: feasible ? 'plain' : 'bad',
   };
 }
+
+/** What counts in the comparison, where the machine had another speed than usual. */
+const comparedNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
+  `at the machine's usual speed ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
 
 const LIMITED_TIMES = ['latency', 'ttft', 'itl', 'tpot'];
 

@@ -27,7 +27,7 @@ const stageColours = ['#2f7ed8', '#e08a1e', '#2ca05a', '#8a56c2', '#cc4458', '#2
 export function whyList(explanation: Explanation | null): Html {
   if (!explanation) return none;
   const { reasons, text } = explanation;
-  return html`<h2>Why</h2>
+  return html`<h2 id="why">Why</h2>
 <dl class="why">${reasons.map(
     (reason) => html`<dt>${titles[reason.about]}</dt><dd>${capital(reason.words)}${barHtml(reason, reasons)}</dd>`,
   )}</dl>

@@ -47,14 +47,14 @@ export function explainBest(state: StudyState): Explanation | null {
   const { measurement, split } = after;
   const credit = creditOf(state, best, stands);
   const found = limitOf(state, best, measurement, split);
-  const limit = { ...found, words: limitSentence(found, measurement, goal) };
+  const limit = { ...found, words: limitSentence(found, state.speeds.comparable(measurement), goal) };
   const stage = bottleneckOfBest(state, best, stands);
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
   const advice = adviceOf(state, best, measurement, split, limit);
   const reasons = reasonsOf({
     ...{ best, credit, bottleneck: stage, advice },
     before: before && baseline && limitTold(state, baseline, before),
-    now: { words: limitPhrase(found, measurement, goal), bar: timeBarOf(after, state, best) },
+    now: { words: limitPhrase(found, state.speeds.comparable(measurement), goal), bar: timeBarOf(after, state, best) },
   });
   const sentences = [
     ...standing(state, best),
@@ -82,7 +82,8 @@ export function explainBest(state: StudyState): Explanation | null {
 /** The limit of a config that is not the best. */
 function limitTold(state: StudyState, trial: Trial, told: Told): LimitTold {
   const { measurement, split } = told;
-  const words = limitPhrase(limitOf(state, trial, measurement, split), measurement, state.goal);
+  const found = limitOf(state, trial, measurement, split);
+  const words = limitPhrase(found, state.speeds.comparable(measurement), state.goal);
   return { words, bar: timeBarOf(told, state, trial) };
 }
 

@@ -5,7 +5,10 @@ import { describeConstraint, describeLevel } from '../../summary/describe.ts';
 import type { Goal } from '../../types.ts';
 import type { Limit } from './limit.ts';
 
-/** Returns the limit in a phrase without a verb's tense, to stand after `limit was` and `limit now` alike. `stands`: what it limits. */
+/**
+ * Returns the limit in a phrase without a verb's tense, to stand after `limit was` and `limit now` alike. `stands`: what it limits, as it is
+ * compared.
+ */
 export function limitPhrase(limit: Limit, stands: Measurement, goal: Goal): string {
   const { kind, engine } = limit;
   switch (kind) {
@@ -35,7 +38,7 @@ export function limitPhrase(limit: Limit, stands: Measurement, goal: Goal): stri
     case 'unseen':
       return `not known: more load (${nextLevel(limit, stands)}) serves no more`;
     case 'none':
-      return 'none that was measured';
+      return 'none seen in what was measured';
   }
 }
 

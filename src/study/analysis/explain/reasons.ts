@@ -77,9 +77,12 @@ function changedBy({ best, credit }: ReasonParts): Reason {
   }
   const all = plainLine(describeAssignment(best.candidate.assignment), MOST_LETTERS);
   const isKnown = credit !== null && credit.knobs.length > 0 && Object.keys(credit.unknown).length === 0;
-  const words = isKnown
-    ? `${all} together: none of it makes much of a difference alone`
-    : `${all}: how much each did is not known`;
+  const words =
+    Object.keys(best.candidate.assignment).length === 1
+      ? `${all}, the only change`
+      : isKnown
+        ? `${all} together: none of it makes much of a difference alone`
+        : `${all}: how much each did is not known`;
   return { about: 'changed', words, bar: null };
 }
 
