@@ -7,6 +7,7 @@ import type { Assignment, Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
 import { representative } from '../final/final.ts';
+import { gainSoFar } from '../final/gain-so-far.ts';
 import { decidingWorkload } from '../goal/deciding-workload.ts';
 import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
 import type { StudyStarted } from '../records/records.ts';
@@ -65,6 +66,8 @@ interface BestPoint extends StandingPoint {
   readonly predicted: Prediction | null;
 }
 
+type GainFigures = { readonly ratio: Figure; readonly low: Figure; readonly high: Figure };
+
 /** The content of `summary.json` (docs/summary.schema.json). */
 export interface Summary {
   readonly schemaVersion: 1;
@@ -84,7 +87,9 @@ export interface Summary {
   readonly best: BestPoint | null;
   readonly baseline: StandingPoint | null;
   /** Best over baseline, from the final; null without a final. */
-  readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
+  readonly gain: GainFigures | null;
+  /** Without a final: the same from the search's measurements, made one after the other; null if nothing can be compared. */
+  readonly searchGain: GainFigures | null;
   readonly rejected: { readonly trial: number; readonly reason: string } | null;
   /** The latency with almost no load at the start of the study, and the share of the budget that it decides; null if unknown. */
   readonly noiseFloor: NoiseFloor | null;
@@ -127,6 +132,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     best: best && { ...best, predicted: predictBest(state) },
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),
+    searchGain: searchGainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
     noiseFloor: noiseFloorOf(state),
     clientBound: clientBoundOf(state),
@@ -217,6 +223,11 @@ function gainOf(state: StudyState): Summary['gain'] {
   if (state.best && state.best === state.baseline) return { ratio: 1, low: 1, high: 1 };
   const gain = state.gain?.gain;
   return gain ? { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) } : null;
+}
+
+function searchGainOf(state: StudyState): GainFigures | null {
+  const gain = gainOf(state) ? null : gainSoFar(state);
+  return gain && { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) };
 }
 
 function intervalFigures({ value, low, high }: Interval): IntervalFigures {
