@@ -18,9 +18,9 @@ const prose = unified()
   .use(retextEnglish)
   .use(retextRepeatedWords)
   .use(retextIndefiniteArticle)
-  .use(longSentences, 40)
+  .use(longSentences, 45)
   .use(retextPassive)
-  .use(passiveChains, 2)
+  .use(passiveChains, 3)
   .use(weaselWords);
 
 export default { plugins: [remarkGfm, [remarkValidateLinks, { repository: false }], [remarkRetext, prose]] };
