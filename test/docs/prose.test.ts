@@ -1,6 +1,6 @@
 import { remark } from 'remark';
 import { expect, it } from 'vitest';
-import rules from '../../prose/remark.js';
+import { rules } from '../../prose/rules.ts';
 
 /** The rules that a text breaks. */
 const faultsOf = async (text: string): Promise<readonly string[]> => {
