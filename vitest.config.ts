@@ -29,7 +29,7 @@ const shared = [
     'space',
     'spec',
   ],
-  ...['stats', 'study', 'triton', 'tuner', 'workload'],
+  ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
 ].map((room) => `test/${room}/**/*.test.ts`);
 const unit = {
   globalSetup: [ownFolder],

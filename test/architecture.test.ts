@@ -24,7 +24,7 @@ const runsOnly: Readonly<Record<string, readonly string[]>> = {
 
 /** What a candidate is to Triton only these rooms know: all others take a candidate as its adapter made it. */
 const knowsNoTriton: ReadonlySet<string> = new Set([
-  ...['perfmodel', 'study', 'tuner', 'capacity', 'report', 'tui', 'headless', 'testing'],
+  ...['perfmodel', 'study', 'tuner', 'capacity', 'report', 'tui', 'headless', 'testing', 'watch'],
 ]);
 
 /** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */
@@ -32,9 +32,9 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['triton', 'loadgen'],
   protobufjs: ['triton', 'loadgen', 'emulator'],
   undici: ['triton', 'loadgen', 'profiler'],
-  'node:http': ['loadgen', 'emulator'],
+  'node:http': ['loadgen', 'emulator', 'watch'],
   'node:http2': ['loadgen'],
-  'node:net': ['http2', 'loadgen', 'emulator', 'launch'],
+  'node:net': ['http2', 'loadgen', 'emulator', 'launch', 'watch'],
   'node:child_process': ['launch'],
   execa: ['launch'],
   koffi: ['loadgen'],

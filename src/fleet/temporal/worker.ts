@@ -3,6 +3,7 @@ import { messageOf } from '../../base/errors.ts';
 import { Keeper, type StudyHost } from '../activities/keeper.ts';
 import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activities/server.ts';
 import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
+import { NEVER_RESTORED } from '../workflow/permanent.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
 import { watchForAbandoned } from './abandoned.ts';
 import { withFailures, withHeartbeats } from './activity-wrappers.ts';
@@ -89,7 +90,10 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
-        activities: withFailures({ hold, work, restore }, packages),
+        activities: {
+          ...withFailures({ hold, work }, packages),
+          ...withFailures({ restore }, packages, NEVER_RESTORED),
+        },
       }),
     ];
     tell(`worker of group '${group}' for ${server.name}: ready`);
