@@ -11,7 +11,6 @@ const words: Readonly<Record<string, string>> = {
   ...{
     'in order to': 'to',
     'due to the fact that': 'because',
-    'a number of': 'the number',
     'at this point in time': 'now',
   },
   ...{
