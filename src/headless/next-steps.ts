@@ -11,9 +11,9 @@ export interface NextDocuments {
 
 /** Returns what to do after a run, a step a line, three at most: after one on the emulator, how to come to one on a server. */
 export function nextSteps(summary: Summary, { summary: own, report, config }: NextDocuments): readonly string[] {
-  const look = report ? [`look at it: open ${report} in a browser`] : [];
-  if (summary.emulated !== null) return [...look, `try it on your server: ${tuneCommand(summary)}`, CI];
+  const look = report && summary.best ? [`look at it: open ${report} in a browser`] : [];
   if (summary.interrupted && own) return [...look, `go on with it: npx tritune tune --resume ${dirname(own)}`];
+  if (summary.emulated !== null) return [...look, `try it on your server: ${tuneCommand(summary)}`, CI];
   if (!summary.best) return [`find out why: npx tritune doctor -m ${summary.model} -u HOST:PORT`];
   if (!summary.feasible) return [...look, 'allow a higher latency, or search longer (--time-budget, --max-trials)'];
   const isBetter = summary.best.trial !== summary.baseline?.trial;

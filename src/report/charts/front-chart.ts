@@ -23,7 +23,7 @@ export interface FrontSeries {
   readonly symbol: 'circle' | 'emptyCircle' | 'diamond' | 'rect' | 'triangle';
   readonly points: readonly FrontPoint[];
   /** What stands beside its points, and on which side; none where absent. */
-  readonly label?: { readonly text: string; readonly side: 'left' | 'right' } | null;
+  readonly label?: { readonly text: string; readonly side: 'left' | 'right' | 'top' | 'bottom' } | null;
 }
 
 /** Two figures against each other: every measurement, the front as a line, and the budget. */

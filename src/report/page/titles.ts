@@ -4,12 +4,11 @@ import type { Explanation } from '../../study/analysis/explain/explain.ts';
 import { lengthOf, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
 import { representative } from '../../study/final/final.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type ChartName, risingLevels } from './charts.ts';
-import type { Picture } from './first/picture.ts';
+import { comparedFigure, type Picture } from './first/picture.ts';
 
 /** Charts that a title is computed of here; the speed's is in its section. */
 export type TitledChart = Exclude<ChartName, 'speed'>;
@@ -57,13 +56,14 @@ export function chartTitle(name: TitledChart, state: StudyState, explanation: Ex
 
 /** Returns the title of the first screen's picture: the best and the original by the figures of its axes. */
 export function pictureTitle(state: StudyState, { objective, limited }: Picture): string {
-  const { best, baseline, goal } = state;
+  const { best, baseline } = state;
   const of = (trial: Trial, metric: Picture['objective']): string => {
     const measurement = representative(state, trial)?.measurement;
-    return metricText(metric, measurement && metricsOf(goal).read(metric.name, measurement, trial.candidate));
+    return metricText(metric, measurement && comparedFigure(state, metric, { measurement, trial }));
   };
   if (!best) return 'What was measured';
-  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${limited.label} ${of(best, limited)}`;
+  const at = limited.label.replace(/ latency$/, '');
+  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
   return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
 }
 
