@@ -62,7 +62,7 @@ export function pictureTitle(state: StudyState, { objective, limited }: Picture)
     return metricText(metric, measurement && comparedFigure(state, metric, { measurement, trial }));
   };
   if (!best) return 'What was measured';
-  const at = limited.label.replace(/ latency$/, '');
+  const at = limited.label.replace(/^(p\d+) latency$/, '$1');
   const own = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
   return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
 }
@@ -73,9 +73,9 @@ const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
 /** How many configs the best beats in both figures, each at the level that it stands for. */
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
-  const own = best && representative(state, best)?.measurement;
+  const own = best && comparedOf(state, best);
   if (!best || !own) return 'What was measured';
-  const others = trials.flatMap((trial) => (trial === best ? [] : (representative(state, trial)?.measurement ?? [])));
+  const others = trials.flatMap((trial) => (trial === best ? [] : (comparedOf(state, trial) ?? [])));
   if (others.length === 0) return 'One config was measured';
   const beaten = others.filter(
     ({ throughput, budgetLatencyMs }) =>
@@ -83,6 +83,12 @@ function dominanceTitle(state: StudyState): string {
   ).length;
   if (beaten === 0) return 'Each config here gives up latency for throughput, or the other way round';
   return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
+}
+
+/** What stands for a trial, at the machine's usual speed; null where nothing does. */
+function comparedOf(state: StudyState, trial: Trial): Measurement | null {
+  const stands = representative(state, trial);
+  return stands && state.speeds.comparable(stands.measurement);
 }
 
 /** Where more load serves no more. */

@@ -1,6 +1,6 @@
 import { paretoFront } from '../../../stats/front.ts';
 import { representative } from '../../../study/final/final.ts';
-import { constraintsOf } from '../../../study/goal/goal.ts';
+import { constraintsOf, isFeasible } from '../../../study/goal/goal.ts';
 import { metricHead, metricText } from '../../../study/goal/metrics/format.ts';
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../../study/goal/metrics/registry.ts';
@@ -37,19 +37,27 @@ export function pictureOf(state: StudyState): Picture | null {
     return x === undefined || y === undefined || !(x > 0) ? [] : [{ point, x, y }];
   });
   if (points.length === 0) return null;
+  const sign = (metric: Metric, value: number): number => (metric.better === 'higher' ? -value : value);
+  const front = paretoFront(points.map(({ x, y }) => [sign(limited, x), sign(objective, y)])).map(
+    (index) => points[index] as Placed,
+  );
   const series = standingKinds.map(({ standing, ...kind }) => {
-    const own = points.filter(({ point }) => point.standing === standing);
+    const own = points.filter((one) => standingIn(one, front, state) === standing);
     return { ...kind, label: labelOf(own, points, objective, state), points: own.map(placed) };
   });
-  const sign = (metric: Metric, value: number): number => (metric.better === 'higher' ? -value : value);
-  const front = paretoFront(points.map(({ x, y }) => [sign(limited, x), sign(objective, y)]))
-    .map((index) => placed(points[index] as Placed))
-    .sort((a, b) => a.x - b.x);
   const axes = {
     ...{ x: metricHead(limited), y: metricHead(objective), isLogX: limited.unit === 'ms' },
     limit: limit && { value: limit.value, text: `limit ${metricText(limited, limit.value)}` },
   };
-  return { chart: frontChart(series, front, axes), objective, limited };
+  return {
+    chart: frontChart(
+      series,
+      front.map(placed).sort((a, b) => a.x - b.x),
+      axes,
+    ),
+    objective,
+    limited,
+  };
 }
 
 interface Placed {
@@ -59,6 +67,14 @@ interface Placed {
 }
 
 const placed = ({ point, x, y }: Placed): FrontPoint => ({ x, y, link: { href: `#${point.id}`, label: point.label } });
+
+/** What a point is by the picture's own two figures. */
+function standingIn(one: Placed, front: readonly Placed[], { goal, speeds }: StudyState): PagePoint['standing'] {
+  const { standing, measurement, trial } = one.point;
+  if (standing === 'best' || standing === 'original') return standing;
+  if (front.includes(one)) return 'front';
+  return isFeasible(speeds.comparable(measurement), trial.candidate, goal) ? 'within' : 'missed';
+}
 
 /** Returns a figure of a measurement as it counts in the comparison: at the machine's usual speed. */
 export const comparedFigure = (
