@@ -122,7 +122,7 @@ function clientBound({ clientBound }: Summary): string[] {
   return [row('client', `${were} limited by the load generator, not by the server (left out): ${reason}`)];
 }
 
-/** Of several models the directory that has a config of each. */
+/** Lists the written documents; for several models it names the directory with a config of each. */
 function documents({ config = null, ...files }: DocumentPaths, { best }: Summary): string[] {
   const models = Object.keys(best?.models ?? {});
   const configs = config !== null && models.length > 1 ? `${dirname(dirname(config))} (${models.join(', ')})` : config;

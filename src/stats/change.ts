@@ -41,7 +41,7 @@ export const LEAST_TOGETHER = 3;
  * virtual cores, is 1.6. Disagreement of figures beyond it is of the server: it changed more at some levels than at others.
  */
 export const MOST_DRIFT = 2;
-/** With fewer measurements than this beyond one on each side, the spread of the figures is used in place of theirs. */
+/** With fewer measurements than this beyond one on each side, the spread of the figures is used instead of theirs. */
 const LEAST_REPEATS = 2;
 
 /**

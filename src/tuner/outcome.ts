@@ -38,7 +38,7 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
 }
 
 /**
- * The work's outcome. When the server goes away in the middle of it, or an agent that sends, waits until it is back and begins anew, with `again`.
+ * The work's outcome. When the server goes away in the middle of it, or an agent that sends, waits until it is back and restarts, with `again`.
  * Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
  */
 export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () => Promise<T> = work): Promise<T> {

@@ -104,7 +104,7 @@ const STARVED_WAIT_MS = 1_000;
 
 /**
  * One measurement, of the candidate from its beginning to its end: a server that went away and came back has forgotten the
- * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured anew. So it is, once, when
+ * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured again. So it is, once, when
  * others had the CPU that the load generator lacked. Errors:
  * CONFIG_MISMATCH when that happens again; FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
  */

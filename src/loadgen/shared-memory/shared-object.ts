@@ -21,7 +21,7 @@ const removeAll = (): void => {
 };
 
 /**
- * Creates an object of so many bytes, none of which takes memory before it is written. Errors: UNSUPPORTED where there is
+ * Creates an object of this many bytes, none of which takes memory before it is written. Errors: UNSUPPORTED where there is
  * no shared memory to be had.
  */
 export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {

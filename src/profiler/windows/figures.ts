@@ -95,7 +95,7 @@ interface Paced {
   readonly due: number;
 }
 
-/** What rates are told of. */
+/** What rates are computed from. */
 type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**

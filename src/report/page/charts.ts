@@ -47,6 +47,12 @@ export type ChartName =
   | TokenChart
   | 'speed';
 
+/** Returns the chart of all measurements and their front; null where nothing was measured. */
+export function studyFront(state: StudyState): Chart | null {
+  const points = pagePoints(state);
+  return points.length === 0 ? null : frontOf(state, points);
+}
+
 /** The percentile that latencies are about, by its name: `p99 latency, ms`. */
 export const latencyAxis = (state: StudyState): string => {
   const first = state.trials.flatMap(({ measurements }) => measurements)[0];

@@ -43,7 +43,7 @@ function testOf(word: string, operand: Json): Test {
 }
 
 /**
- * Whether the condition holds. A parameter that does not apply, and a limit that nobody stated, fail every test but `present`; a
+ * Whether the condition holds. A parameter that does not apply, and a limit that is not stated, fail every test but `present`; a
  * field that is not in the config counts as its protobuf default (0, false, empty text).
  */
 export function holds(condition: Condition, scene: Scene): boolean {

@@ -41,7 +41,7 @@ interface PlacedIssue {
   readonly path: readonly PropertyKey[];
 }
 
-/** Of the forms that a value may have, the fault of the one that it came closest to. */
+/** Returns the fault of the form that the value came closest to, among the forms it may have. */
 function deepest(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): PlacedIssue {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union') return { issue, path };

@@ -27,7 +27,7 @@ interface ArtifactsOptions {
   readonly clock: Clock;
   /** Where built files are kept (`cacheDirectory`). */
   readonly cache: string;
-  /** Is told when a build begins, with the log that it writes. */
+  /** Called when a build begins, with its log. */
   readonly onBuild?: (variant: string, log: string) => void;
 }
 

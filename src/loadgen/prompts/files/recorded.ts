@@ -28,7 +28,7 @@ const OUTPUT_NAMES = [
 const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
 
 /**
- * Returns the turns of a record in any of the forms that load generators read; none where nobody asks anything in it: ShareGPT's
+ * Returns the turns of a record in any of the forms that load generators read; none if it has no user message: ShareGPT's
  * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of its answer. Throws BadRecord.
  */
 export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {

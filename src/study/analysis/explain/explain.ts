@@ -91,7 +91,7 @@ function limitTold(state: StudyState, trial: Trial, told: Told): LimitTold {
 const capitalised = (words: string): string =>
   words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words;
 
-/** Returns the workload that figures are told of: the one that decides, of a mean the first; null where a study tells none apart. */
+/** Returns the workload whose figures are reported: the deciding one, or the first for a mean; null in a study without workloads. */
 const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement: Measurement): string | null =>
   (decidingWorkload(measurement, best.candidate, goal, started.workloads) ?? measurement.workloads?.[0])?.workload ??
   null;
