@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circlesIn, type Import, importGraph, importsIn, importsOf, sourcesIn } from './support/import-graph.ts';
+import { roomRows } from './support/room-rows.ts';
 
 const root = resolve(import.meta.dirname, '../src');
 const page = resolve(import.meta.dirname, '../docs/architecture.md');
 
 /** The rooms of `src/`, row by row, as docs/architecture.md has them: a room imports only from rows above its own, and from itself. */
-const rows = roomRows(readFileSync(page, 'utf8'));
+const rows = roomRows(readFileSync(page, 'utf8')).map(({ rooms }) => rooms);
 
 /** Rooms that run the code of few others; types they take from every room above them. */
 const runsOnly: Readonly<Record<string, readonly string[]>> = {
@@ -49,13 +50,6 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
 
 /** More files than this in one folder nobody finds their way in. */
 const MOST_FILES_IN_FOLDER = 22;
-
-/** The first column of the table under "Rooms": a row of names in backticks, such as `| \`report\` · \`tui\` | … |`. */
-function roomRows(text: string): string[][] {
-  const section = text.split(/^## /m).find((part) => part.startsWith('Rooms\n')) ?? '';
-  const cells = [...section.matchAll(/^\| ((?:`\w+`(?: · )?)+) \|/gm)].map(([, cell]) => cell as string);
-  return cells.map((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name as string));
-}
 
 const rowOf = (room: string): number => rows.findIndex((row) => row.includes(room));
 

@@ -47,7 +47,7 @@ export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | n
 }
 
 /** Why a final was cut short for which there was no time. */
-export const OUT_OF_TIME = 'the time budget ended in the final';
+export const OUT_OF_TIME = 'there was no time for all rounds of the final';
 
 type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
 

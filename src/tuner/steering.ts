@@ -47,7 +47,7 @@ export class Steering implements TunerCommands {
   }
 
   resume(): void {
-    if (this.#isPaused) this.#passOn?.({ kind: 'resume' });
+    this.#passOn?.({ kind: 'resume' });
     this.#isPaused = false;
     this.#resumed?.();
   }
@@ -59,7 +59,7 @@ export class Steering implements TunerCommands {
   stopSearch(): void {
     this.#stopsSearch = true;
     this.#passOn?.({ kind: 'stop-search' });
-    this.resume();
+    if (this.#isPaused) this.resume();
     this.skipTrial();
   }
 

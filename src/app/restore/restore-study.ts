@@ -24,7 +24,8 @@ import { controlOver, originalsOf } from '../study/control-over.ts';
 /** How a model is restored, and where, if not as its journal says. */
 export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
   readonly url?: string | undefined;
-  readonly how: 'config' | 'reload';
+  /** null for the way that the study says. */
+  readonly how: 'config' | 'reload' | null;
   /** Also over a config that another client has set since. */
   readonly force: boolean;
 }
@@ -55,7 +56,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
         const { loadTimeoutSeconds } = started.spec.limits;
         const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
         const limits = { loadTimeoutSeconds, mayBeLoading };
-        const control = controlOver(client, originals, options.how, limits);
+        const control = controlOver(client, originals, options.how ?? started.spec.server.restore, limits);
         const restored = await control.restore();
         await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
         if (!restored.verified) {

@@ -3,6 +3,7 @@ import { messageOf } from '../../base/errors.ts';
 import { Keeper, type StudyHost } from '../activities/keeper.ts';
 import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activities/server.ts';
 import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
+import { NEVER_RESTORED } from '../workflow/permanent.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
 import { watchForAbandoned } from './abandoned.ts';
 import { withFailures, withHeartbeats } from './activity-wrappers.ts';
@@ -31,7 +32,7 @@ const SEEN_LATELY_MS = 90_000;
 /** What the SDK says of workers for activities alone. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 /** Work under way ends in this time when the worker is asked to stop. */
-const GRACE = '30 seconds';
+const GRACE_MS = 30_000;
 
 const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
@@ -68,7 +69,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const { hold, work, restore } = serving;
   const common = {
     ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
-    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE },
+    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE_MS },
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
@@ -89,7 +90,10 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
-        activities: withFailures({ hold, work, restore }, packages),
+        activities: {
+          ...withFailures({ hold, work }, packages),
+          ...withFailures({ restore }, packages, NEVER_RESTORED),
+        },
       }),
     ];
     tell(`worker of group '${group}' for ${server.name}: ready`);

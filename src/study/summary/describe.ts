@@ -163,7 +163,7 @@ export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'hi
 }
 
 /** A gain of one more instance below this is none. */
-const LEAST_INSTANCE_GAIN = 1.02;
+export const LEAST_INSTANCE_GAIN = 1.02;
 
 /** Returns which model holds the others back and what one more instance of it would do, by the performance model. */
 export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
