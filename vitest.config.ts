@@ -47,6 +47,7 @@ export default defineConfig({
           // More than two cores have: many tests wait for a process that they started.
           maxWorkers: 4,
           ...unit,
+          globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
         },
       },
       {

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import headless, { type IBuffer } from '@xterm/headless';
+import { cliProgram } from '../support/cli-program.ts';
 
 const program = resolve(import.meta.dirname, '../support/pseudo_terminal.py');
-const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
 /** A final takes ten seconds, and several times as long beside busy processes; what never comes ends with its process before. */
 const LONGEST_WAIT_MS = 100_000;
 
@@ -34,11 +34,15 @@ export function sitDown(
   args: readonly string[],
   { columns = 80, rows = 24, env = {}, cwd = process.cwd() } = {},
 ): Sitting {
-  const child = spawn('python3', [program, String(columns), String(rows), process.execPath, main, ...args], {
-    env: { ...process.env, TERM: 'xterm-256color', CI: '', NO_COLOR: '', NODE_ENV: 'production', ...env },
-    cwd,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    'python3',
+    [program, String(columns), String(rows), process.execPath, cliProgram('main'), ...args],
+    {
+      env: { ...process.env, TERM: 'xterm-256color', CI: '', NO_COLOR: '', NODE_ENV: 'production', ...env },
+      cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
   const terminal = new headless.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1000 });
   let [written, errors, hasEnded] = ['', '', false];
   child.stdout.on('data', (chunk: Buffer) => {

@@ -1,7 +1,8 @@
 import { realClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
-import { followStudy, listStudies, type StudyStatus, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
+import { followStudy } from '../../fleet/temporal/follow-study.ts';
+import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
 import type { Board } from '../../watch/board.ts';
 import type { Order } from '../../watch/serve/controls.ts';
 import type { StudyHead } from '../../watch/view/watched.ts';
@@ -89,6 +90,8 @@ async function followWhole(
         {
           onRecord: async (record) => board.take(study, record),
           onHeartbeat: (details) => board.heartbeat(study, details),
+          // The list of studies tells when Temporal is away.
+          onTrouble: () => undefined,
         },
         signal,
       );
