@@ -35,6 +35,9 @@ const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 /** Work under way ends in this time when the worker is asked to stop. */
 const GRACE_MS = 30_000;
 
+/** Who watches is told of every window, or of one a second: the SDK would hold heartbeats back for most of their time-out, 48 s. */
+const TOLD_EVERY_MS = 1_000;
+
 const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
 /** Runs a worker until the signal. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE for Temporal. */
@@ -89,6 +92,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
+        maxHeartbeatThrottleInterval: TOLD_EVERY_MS,
         activities: {
           ...withFailures({ hold, work }, packages),
           ...withFailures({ restore }, packages, NEVER_RESTORED),
