@@ -17,13 +17,14 @@ import { restoreCommand } from './commands/restore/command.ts';
 import { spaceCommand } from './commands/space/command.ts';
 import { traceCommand } from './commands/trace/command.ts';
 import { tuneCommand } from './commands/tune/command.ts';
+import { watchCommand } from './commands/watch/command.ts';
 import { workloadCommand } from './commands/workload/command.ts';
 import { addExamples, layOutHelp } from './help.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The commands under what a person wants to do. */
 const tasks: Readonly<Record<string, readonly ((terminal: Terminal) => Command)[]>> = {
-  'Tune a model': [tuneCommand, reportCommand, restoreCommand],
+  'Tune a model': [tuneCommand, watchCommand, reportCommand, restoreCommand],
   Measure: [profileCommand, capacityCommand, traceCommand],
   'Decide in CI': [compareCommand],
   'Prepare and inspect': [doctorCommand, configCommand, spaceCommand, workloadCommand],

@@ -11,7 +11,7 @@ import { openTraffic } from '../traffic/open-traffic.ts';
 import { requestsOf } from '../traffic/requests.ts';
 import { type Finding, note, ok } from './finding.ts';
 
-/** The defaults of a run. */
+/** Defaults of a run. */
 const USUAL = { batch: 1, seed: 1, percentile: 99 } as const;
 const TIMEOUT_MS = 10_000;
 /** One request in flight. */

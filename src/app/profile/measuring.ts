@@ -14,7 +14,7 @@ import type { LevelSpec, MeasuringSpec } from './profile-spec.ts';
 /** The percentile whose interval is reported when none is asked for. */
 const USUAL_PERCENTILE = 99;
 
-/** Who wants to know what happens while a level is measured. */
+/** Callbacks for events while a level is measured. */
 export interface LevelListener {
   onProgress(progress: ProfileProgress): void;
   /** Every request that ended with its outputs; only for targets that observe. */

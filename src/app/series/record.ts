@@ -19,7 +19,7 @@ import { safeName, studyFiles } from '../output/directory.ts';
 import type { StudyOutcome } from '../study/watch.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';
 
-/** Maps an outcome or an error to its exit code, which `summary.json` of a series has for each study. */
+/** The exit code of an outcome or error, as `summary.json` of a series has it for each study. */
 export type ExitCodeOf = (outcome: StudyOutcome | ErrorCode) => number;
 
 /** How a model's turn ended. */

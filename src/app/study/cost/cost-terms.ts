@@ -28,7 +28,7 @@ function contentOf(file: string): unknown {
 const invalid = (what: string): TrituneError =>
   new TrituneError('INPUT_INVALID', what, 'see docs/prices.schema.json, and examples/prices.yaml for an example');
 
-/** Returns the spec with what stands in its file of prices in place of the file's name. Errors: INPUT_INVALID. */
+/** Returns the spec with what stands in its file of prices instead of the file's name. Errors: INPUT_INVALID. */
 export const withPrices = (spec: StudySpec): StudySpec =>
   typeof spec.prices === 'string' ? { ...spec, prices: readPrices(spec.prices) } : spec;
 

@@ -4,7 +4,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 /** Errors: USAGE for what does not go with workloads. */
 export function checkWorkloads(spec: StudySpec): void {
   if (!spec.workloads) return;
-  const { levels, traffic, server, measurement, together, adapter } = spec;
+  const { levels, traffic, measurement, together, adapter } = spec;
   if (levels.concurrency) refuse('--concurrency', 'give --request-rate instead');
   if (levels.batch) refuse('--batch-size', 'set the batch of each class in the workload file');
   if (levels.requestDistribution !== 'constant')
@@ -14,12 +14,8 @@ export function checkWorkloads(spec: StudySpec): void {
   if (traffic.sharedMemory !== undefined && traffic.sharedMemory !== 'none')
     refuse('--shared-memory', 'leave out one of them');
   if (together?.mix) refuse('--mix', 'set the weights of the classes in the workload file');
-  const isLanguage = server.endpoint !== undefined || server.launchCommand !== undefined;
-  if (isLanguage || adapter !== undefined || spec.recording)
-    refuse(
-      isLanguage ? 'language models' : spec.recording ? 'recordings' : '--adapter',
-      isLanguage ? 'measure the model with `tritune profile --workload`' : 'use --request-rate instead',
-    );
+  if (adapter !== undefined) refuse('--adapter', 'an adapter of your own sends what it likes: tune for a rate there');
+  if (spec.recording) refuse('recordings', 'record at rates');
 }
 
 function refuse(what: string, hint: string): never {

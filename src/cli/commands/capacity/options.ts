@@ -1,3 +1,5 @@
+import { type CapacityAsked, capacityDefaults } from '../../../app/capacity/capacity-spec.ts';
+import type { CapacityOutputs } from '../../../app/capacity/documents.ts';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { BurstShape } from '../../../capacity/loads.ts';
@@ -25,21 +27,7 @@ type Shared = Pick<ProfileOptions, (typeof shared)[number]>;
 type PlainHttp = Omit<PlainHttpFlags, 'outputFormat'>;
 
 /** What only `tritune capacity` has. */
-export interface CapacityFlags {
-  readonly latencyBudget?: number;
-  readonly percentile: number;
-  readonly precision: number;
-  readonly requestDistribution: ProfileOptions['requestDistribution'];
-  readonly maxDuration: number;
-  readonly burst?: BurstShape;
-  readonly recoverWithin?: number;
-  readonly forRate?: number;
-  readonly chance: number;
-  readonly headroom: number;
-  readonly replicaSpread: number;
-  readonly json?: string;
-  readonly output?: string;
-}
+export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
 
 /** The options of `tritune capacity`, parsed. */
 export type CapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
@@ -56,23 +44,23 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     help: 'Percentage of requests that must keep the budget or the limits',
     heading: 'Goal',
     parse: percentile,
-    default: 99,
+    default: capacityDefaults.percentile,
   },
   precision: {
     flags: '--precision <percent>',
     help: "Search until the capacity's 95 % interval is this narrow, in ± percent",
     parse: positiveNumber,
-    default: 3,
+    default: capacityDefaults.precision,
   },
   requestDistribution: {
     ...profileOptionTable.requestDistribution,
-    default: 'poisson',
+    default: capacityDefaults.requestDistribution,
   },
   maxDuration: {
     flags: '--max-duration <duration>',
     help: 'Longest time for the search, such as 10m, in s without a unit; bursts come after it',
     parse: durationSeconds,
-    default: 600,
+    default: capacityDefaults.maxDuration,
   },
   burst: {
     flags: '--burst <factor:duration>',
@@ -97,21 +85,21 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     help: 'Chance that all replicas keep the limit, 0.5 to 0.9999',
     heading: 'Cost and replicas',
     parse: (text) => shareBelow(text, 0.5, 0.9999),
-    default: 0.95,
+    default: capacityDefaults.chance,
   },
   headroom: {
     flags: '--headroom <percent>',
     help: 'Capacity of each replica that stays free, in percent',
     heading: 'Cost and replicas',
     parse: (text) => shareBelow(text, 0, 0.9),
-    default: 0,
+    default: capacityDefaults.headroom,
   },
   replicaSpread: {
     flags: '--replica-spread <percent>',
     help: 'Standard deviation of the capacity among replicas, in percent',
     heading: 'Cost and replicas',
     parse: (text) => shareBelow(text, 0, 0.5),
-    default: 0,
+    default: capacityDefaults.replicaSpread,
   },
   json: { flags: '--json <file>', help: 'Write all results as JSON', heading: 'Output' },
   output: {

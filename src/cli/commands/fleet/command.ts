@@ -12,6 +12,7 @@ import {
   type WorkerFlags,
   workerOptionTable,
 } from './options.ts';
+import { fleetWatchCommand } from './watch/command.ts';
 
 /** `tritune fleet`: workers over many servers, the studies that they do, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
@@ -19,6 +20,7 @@ export function fleetCommand(terminal: Terminal): Command {
     .summary('Tune many servers at once, or send load from many machines')
     .description('Tune many servers at once with workers (docs/fleet.md), and send load with agents (docs/agents.md)');
   fleet.addCommand(agentCommand(terminal));
+  fleet.addCommand(fleetWatchCommand(terminal));
   fleet.addCommand(
     addOptions(
       new Command('worker').description('Run trials on one server for the studies of its group'),

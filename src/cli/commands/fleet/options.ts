@@ -6,8 +6,11 @@ import {
   protocols,
   type TlsSpec,
 } from '../../../spec/server-spec.ts';
+import type { AgentsSpec } from '../../../spec/traffic-spec.ts';
+import { agentsOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
+import { collectListed } from '../../options/option-values.ts';
 import { protectOptionTable } from '../../options/protect.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
@@ -27,7 +30,7 @@ const fleetOptionTable: OptionTable<FleetFlags> = {
   ...temporalOptionTable,
 };
 
-export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec {
+export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec, AgentsSpec {
   readonly server: string;
   readonly protocol: Protocol;
   readonly controlUrl?: string;
@@ -62,6 +65,13 @@ export const workerOptionTable: OptionTable<WorkerFlags> = {
   ...tlsOptionTable,
   ...headerOptionTable,
   ...protectOptionTable,
+  ...agentsOptionTable,
+  agents: {
+    flags: '--agents <host:port,…>',
+    help: 'Agents that send the load to this server instead of this machine; no other worker may use them (docs/fleet.md)',
+    parse: collectListed,
+    heading: 'Agents',
+  },
   ...fleetOptionTable,
 };
 

@@ -66,7 +66,7 @@ async function watched(
       );
     await beginOnFleet(client, order);
     screen = await openScreen(ui, terminal, {
-      earlier: [],
+      ...{ earlier: [], elsewhere: 'ends' },
       interrupt: () => interrupts.raise('asked to quit'),
       exportConfig: (trial) => exportConfig(mirror.directory, spec.model, trial),
     });
