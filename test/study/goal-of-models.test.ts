@@ -134,7 +134,7 @@ describe('a goal over models', () => {
     const piped: Topology = { fronts: [{ model: 'judge', steps: [{ stage: 'a' }] }], stages: ['a'] };
     expect(goalOverModels(goal, piped).constraints.map(({ metric }) => metric)).toEqual(['latency@a', 'latency']);
     expect(() => goalOverModels(goal, topology)).toThrowError(/'judge', but it is not tuned in this study/);
-    expect(() => goalOverModels(goal, undefined)).toThrowError(/one model alone/);
+    expect(() => goalOverModels(goal, undefined)).toThrowError(/only one model/);
     expect(goalOverModels(goalOf(20), undefined).objectives).toEqual([{ metric: 'throughput', weight: 1 }]);
   });
 });
