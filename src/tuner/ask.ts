@@ -55,7 +55,7 @@ const nextNumber = ({ trials, open }: StudyState): number =>
 export const joinReasons = (...reasons: readonly (string | null)[]): string =>
   reasons.filter((reason) => reason !== null).join('; ');
 
-/** What the sampler holds for luck, where that is not what it was before. */
+/** Returns the suspected false-feasible readings, if they changed. */
 async function recordDoubted({ recorder, sampler }: Planning): Promise<void> {
   const { compared, doubted: before } = recorder.state;
   const readings = sampler().doubted?.({ trials: compared.trials }) ?? [];

@@ -33,7 +33,10 @@ const SEEN_LATELY_MS = 90_000;
 /** What the SDK says of workers for activities alone. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 /** Work under way ends in this time when the worker is asked to stop. */
-const GRACE = '30 seconds';
+const GRACE_MS = 30_000;
+
+/** Who watches is told of every window, or of one a second: the SDK would hold heartbeats back for most of their time-out, 48 s. */
+const TOLD_EVERY_MS = 1_000;
 
 const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
@@ -68,7 +71,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const { hold, work, restore } = serving;
   const common = {
     ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
-    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE },
+    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE_MS },
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
@@ -89,6 +92,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
+        maxHeartbeatThrottleInterval: TOLD_EVERY_MS,
         activities: {
           ...withFailures({ hold, work }, packages),
           ...withFailures({ restore }, packages, NEVER_RESTORED),
