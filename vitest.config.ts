@@ -29,7 +29,7 @@ const shared = [
     'space',
     'spec',
   ],
-  ...['stats', 'study', 'triton', 'tuner', 'workload'],
+  ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
 ].map((room) => `test/${room}/**/*.test.ts`);
 const unit = {
   globalSetup: [ownFolder],
@@ -47,6 +47,7 @@ export default defineConfig({
           // More than two cores have: many tests wait for a process that they started.
           maxWorkers: 4,
           ...unit,
+          globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
         },
       },
       {

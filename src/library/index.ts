@@ -3,6 +3,7 @@ export type { AdapterDefinition, MeasuringRule, OpenedAdapter } from '../adapter
 export { settingsAdapter } from '../adapter/settings/adapter.ts';
 export type { SettingsServer } from '../adapter/settings/server.ts';
 export { type ErrorCode, isTrituneError, TrituneError } from '../base/errors.ts';
+export { type Random, randomFor } from '../base/random.ts';
 export type { CapacityDocument } from '../capacity/document-schema.ts';
 export type { CapacityEvent } from '../capacity/means.ts';
 export type { LoadLevel } from '../loadgen/types.ts';

@@ -1,7 +1,7 @@
 import type { ServiceLaw } from '../queueing/service-law.ts';
 import { simulate } from '../queueing/simulate.ts';
 import type { Observation } from './observation.ts';
-import { playedAgain } from './played-again.ts';
+import { playedAgain, summedMisses } from './played-again.ts';
 
 const SPREADS = [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4];
 /** Observations that are simulated, spread evenly over their list. */
@@ -32,8 +32,14 @@ export function fitSpread(explained: readonly Explained[]): number {
   let best = 0;
   let least = Number.POSITIVE_INFINITY;
   for (const cv of SPREADS) {
-    const misses = chosen.reduce((sum, { law, observation }) => sum + miss({ ...law, cv }, observation), 0);
-    const loss = misses + PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
+    const surprise = PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
+    const loss =
+      surprise +
+      summedMisses(
+        chosen,
+        ({ law, observation }) => miss({ ...law, cv }, observation),
+        (sum) => sum + surprise >= least,
+      );
     if (loss >= least) continue;
     least = loss;
     best = cv;

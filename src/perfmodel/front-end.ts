@@ -3,7 +3,7 @@ import type { ServiceLaw } from '../queueing/service-law.ts';
 import { simulate } from '../queueing/simulate.ts';
 import { type Observation, seenExecutions } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
-import { playedAgain } from './played-again.ts';
+import { playedAgain, summedMisses } from './played-again.ts';
 
 /** An observation with the service law of its choice. */
 export interface Explained {
@@ -81,6 +81,12 @@ function turnsAmong(explained: readonly Explained[]): number | undefined {
   return isIdle ? most : undefined;
 }
 
+/** A front-end time with its loss; Infinity where another's is less. */
+interface Tried {
+  readonly us: number;
+  readonly loss: number;
+}
+
 function fitWith(
   explained: readonly Explained[],
   roundTripNs: number,
@@ -96,15 +102,26 @@ function fitWith(
     roundTripNs: Math.max(0, roundTripNs - us * 1e3),
     ...(atOnce !== undefined && { atOnce }),
   });
-  const lossOf = (us: number): number => {
-    const misses = chosen.reduce((sum, each) => sum + miss(each, frontEndOf(us)), 0);
-    return misses / chosen.length + PRIOR_WEIGHT * Math.log2(1 + us / 20);
+  const tried = (us: number, least: number): Tried => {
+    const surprise = PRIOR_WEIGHT * Math.log2(1 + us / 20);
+    const lossOf = (misses: number): number => misses / chosen.length + surprise;
+    const frontEnd = frontEndOf(us);
+    const misses = summedMisses(
+      chosen,
+      (each) => miss(each, frontEnd),
+      (sum) => lossOf(sum) >= least,
+    );
+    return { us, loss: lossOf(misses) };
   };
-  const best = (tried: readonly number[]): { us: number; loss: number } =>
-    tried.map((us) => ({ us, loss: lossOf(us) })).reduce((least, each) => (each.loss < least.loss ? each : least));
+  const best = (first: Tried, others: readonly number[]): Tried =>
+    others.reduce((least, us) => {
+      const each = tried(us, least.loss);
+      return each.loss < least.loss ? each : least;
+    }, first);
   const possible = (us: number): boolean => us < longestUs;
-  const rough = best([...TRIED_US.filter(possible), longestUs]).us;
-  const { us, loss } = best([rough, ...FINER.map((factor) => rough * factor).filter(possible)]);
+  const [first = longestUs, ...others] = [...TRIED_US.filter(possible), longestUs];
+  const rough = best(tried(first, Number.POSITIVE_INFINITY), others);
+  const { us, loss } = best(rough, FINER.map((factor) => rough.us * factor).filter(possible));
   return { frontEnd: frontEndOf(us), loss };
 }
 

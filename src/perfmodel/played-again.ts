@@ -10,6 +10,23 @@ interface Lengths {
   readonly seed: number;
 }
 
+/**
+ * Returns the sum of the misses, each at least 0; Infinity as soon as `isTooMuch` of the sum so far: further misses make it no less, and each
+ * takes a simulation.
+ */
+export function summedMisses<T>(
+  all: readonly T[],
+  missOf: (each: T) => number,
+  isTooMuch: (sum: number) => boolean,
+): number {
+  let sum = 0;
+  for (const each of all) {
+    sum += missOf(each);
+    if (isTooMuch(sum)) return Number.POSITIVE_INFINITY;
+  }
+  return sum;
+}
+
 /** Returns the traffic of an observation, to simulate it again: its arrivals where they are known, else a closed loop. */
 export function playedAgain(
   { arrivalsNs, concurrency, samplesPerRequest }: Observation,

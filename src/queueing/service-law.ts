@@ -72,12 +72,20 @@ export function checkServiceLaw(law: ServiceLaw): void {
 
 /** Returns the mean time of one execution in nanoseconds. `busyInstances` counts the executing one. */
 export function executionNs(law: ServiceLaw, batchSize: number, busyInstances: number): number {
-  const size = paddedSize(law.paddedSizes, batchSize);
-  const { perInstance, batchExponent } = law.interference;
-  const alone = timeAlone(law.points, size);
-  if (perInstance === 0 || busyInstances <= 1) return alone;
-  const each = Math.min(LARGEST_INTERFERENCE, perInstance * size ** batchExponent);
-  return alone * (1 + each * (busyInstances - 1));
+  const alone = loneExecutionNs(law, batchSize);
+  if (law.interference.perInstance === 0 || busyInstances <= 1) return alone;
+  return alone * (1 + slowdownPerInstance(law, batchSize) * (busyInstances - 1));
+}
+
+/** Returns the mean time of an execution while all other instances are idle, in nanoseconds. */
+export function loneExecutionNs({ points, paddedSizes }: ServiceLaw, batchSize: number): number {
+  return timeAlone(points, paddedSize(paddedSizes, batchSize));
+}
+
+/** Returns by how much each further busy instance lengthens an execution, as a share of its time alone. */
+export function slowdownPerInstance({ interference, paddedSizes }: ServiceLaw, batchSize: number): number {
+  const { perInstance, batchExponent } = interference;
+  return Math.min(LARGEST_INTERFERENCE, perInstance * paddedSize(paddedSizes, batchSize) ** batchExponent);
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { Random } from '../base/random.ts';
 import { type Batcher, createBatcher } from './batcher.ts';
 import { type BatcherPolicy, busyBeside } from './batcher-policy.ts';
+import { meanTimesOf } from './mean-times.ts';
 import { grown } from './ring.ts';
-import { executionNs, type ServiceLaw, spreadOf } from './service-law.ts';
+import type { ServiceLaw } from './service-law.ts';
 
 /**
  * A model's batcher and instances in virtual time, and what each instance executes. Whoever drives it keeps the clock: after `arrive`,
@@ -25,18 +25,23 @@ export class Station {
   queuedNs: Float64Array;
   readonly #spread: () => number;
   readonly #devices: number;
+  readonly #times: ReturnType<typeof meanTimesOf>;
   #arrived = 0;
   #taken = 0;
   #plannedWakeNs = Number.NaN;
 
-  /** `expected`: requests that will come; more may. Throws CONFIG_INVALID for a policy that Triton would refuse. */
-  constructor(policy: BatcherPolicy, law: ServiceLaw, random: Random, expected: number) {
+  /**
+   * `spread`: draws a factor on the time of each execution. `expected`: requests that will come; more may. Throws CONFIG_INVALID for a policy
+   * that Triton would refuse.
+   */
+  constructor(policy: BatcherPolicy, law: ServiceLaw, spread: () => number, expected: number) {
     const { instances, devices = 1 } = policy;
     this.instances = law.atOnce === undefined ? instances : Math.min(instances, law.atOnce * devices);
     this.#devices = devices;
     this.law = law;
+    this.#times = meanTimesOf(law);
     this.batcher = createBatcher({ ...policy, instances: this.instances });
-    this.#spread = spreadOf(law.cv, random);
+    this.#spread = spread;
     this.queuedNs = new Float64Array(expected);
     this.first = new Int32Array(this.instances);
     this.count = new Int32Array(this.instances);
@@ -68,12 +73,12 @@ export class Station {
 
   /** Draws the time of the execution that has just started on the instance, with `running` instances busy, itself included. */
   drawExecutionNs(instance: number, running: number): number {
-    return executionNs(this.law, this.batchSize[instance] as number, this.besides(running)) * this.#spread();
+    return this.#times.executionNs(this.batchSize[instance] as number, this.besides(running)) * this.#spread();
   }
 
-  /** Returns how many of so many busy instances share a device, on the average. */
+  /** Returns how many of this many busy instances share a device, on the average. */
   besides(running: number): number {
-    return busyBeside({ instances: this.instances, devices: this.#devices }, running);
+    return this.#devices === 1 ? running : busyBeside({ instances: this.instances, devices: this.#devices }, running);
   }
 
   /** The execution on the instance has ended. */

@@ -153,6 +153,12 @@ export class ArrivalStream {
   }
 }
 
+/** Tells whether the times of the traffic's requests are drawn. */
+export function isRandom(traffic: Traffic): boolean {
+  if (traffic.kind === 'closed') return (traffic.jitterNs ?? 0) > 0 || (traffic.rampNs ?? 0) > 0;
+  return traffic.kind === 'rate' && traffic.distribution === 'poisson';
+}
+
 /** Checks traffic. Throws INPUT_INVALID for traffic that no client could send. */
 export function checkTraffic(traffic: Traffic): void {
   if (traffic.kind === 'closed') {

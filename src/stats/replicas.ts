@@ -27,7 +27,7 @@ export function usableRate(capacity: Interval, { headroom, chance }: ReplicaRule
 export const replicasFor = (rate: number, usable: number): number =>
   Math.max(1, Math.ceil(rate / Math.max(usable, 0) - ROUNDING));
 
-/** Returns the chance, 0 to 1, that so many replicas serve the rate with the headroom left. */
+/** Returns the chance, 0 to 1, that this many replicas serve the rate with the headroom left. */
 export function chanceToHold(replicas: number, rate: number, capacity: Interval, headroom: number): number {
   const needed = rate / (replicas * (1 - headroom));
   const sd = sdOf(capacity);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { freshDirectory } from '../support/cli.ts';
+import { cliProgram } from '../support/cli-program.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -20,7 +21,7 @@ it('documents a workflow whose dry run works as it stands', { timeout: 90_000 },
   expect(steps).toHaveLength(2);
   const directory = await freshDirectory();
   // What npx would fetch is this checkout.
-  await writeFile(join(directory, 'npx'), `#!/bin/sh\nshift\nexec ${process.execPath} ${root}/src/cli/main.ts "$@"\n`);
+  await writeFile(join(directory, 'npx'), `#!/bin/sh\nshift\nexec ${process.execPath} ${cliProgram('main')} "$@"\n`);
   await chmod(join(directory, 'npx'), 0o755);
   const env = {
     ...process.env,

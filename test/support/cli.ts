@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { Summary } from '../../src/study/summary/summary.ts';
 import type { TrialFailure } from '../../src/study/types.ts';
+import { cliProgram } from './cli-program.ts';
 
-const main = resolve(import.meta.dirname, '../../src/cli/main.ts');
 /** The binary that takes the place of perf_analyzer. */
-export const dropIn = resolve(import.meta.dirname, '../../src/cli/perf-analyzer-main.ts');
+export const dropIn = cliProgram('perf-analyzer-main');
 
 export interface CliOutcome {
   readonly code: number | null;
@@ -33,7 +33,12 @@ interface CliSetting {
 
 /** Starts the command line as a user would, in a process of its own. */
 export function startCli(args: readonly string[], options: CliSetting = {}): RunningCli {
-  const [file = '', ...rest] = [...(options.through ?? []), process.execPath, options.program ?? main, ...args];
+  const [file = '', ...rest] = [
+    ...(options.through ?? []),
+    process.execPath,
+    options.program ?? cliProgram('main'),
+    ...args,
+  ];
   const child = spawn(file, rest, {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },

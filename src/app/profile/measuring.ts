@@ -14,7 +14,7 @@ import type { LevelSpec, MeasuringSpec } from './profile-spec.ts';
 /** Without a budget on a percentile, the interval of this one is told. */
 const USUAL_PERCENTILE = 99;
 
-/** Who wants to know what happens while a level is measured. */
+/** Callbacks for events while a level is measured. */
 export interface LevelListener {
   onProgress(progress: ProfileProgress): void;
   /** Every request that ended with its outputs; only for targets that observe. */

@@ -29,7 +29,7 @@ export interface ProfilePlan {
 }
 
 /**
- * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. `recorded`: when the requests are
+ * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule by default. `recorded`: when the requests are
  * due by themselves, where the user asks for no load.
  */
 export async function planProfile(

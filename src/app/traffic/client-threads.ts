@@ -10,7 +10,7 @@ import { openWorkers } from '../../loadgen/workers/open-workers.ts';
 import type { Workers } from '../../loadgen/workers/workers.ts';
 import type { AgentsSpec, ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
-import { agentToken } from '../agent/token.ts';
+import { agentToken } from '../server/own-token.ts';
 import { readTls } from '../server/read-tls.ts';
 import { isLoopback } from '../server/tls.ts';
 

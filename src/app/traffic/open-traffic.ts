@@ -35,9 +35,9 @@ export interface TrafficAsked {
   readonly inputs: PreparedInputs;
   readonly levels: LevelRange;
   readonly timeoutMs: number;
-  /** Is told of every request that the threads sent, soon after its end. */
+  /** Called for every request that the threads sent, soon after its end. */
   readonly onObserved?: OnObserved | undefined;
-  /** Looks at the replies, in place of the comparison with expected outputs that the options ask for; null for none. */
+  /** Looks at the replies, instead of the comparison with expected outputs that the options ask for; null for none. */
   readonly check?: ReplyCheck | null;
 }
 

@@ -15,7 +15,7 @@ export interface EngineDraw {
 
 /** Rounds of all requests in flight that are counted at least. */
 const ROUNDS = 3;
-/** Requests of a warm-up: rounds of all in flight, and at most so many; before a rate is steady. */
+/** Requests of a warm-up: rounds of all in flight, and at most this many; before a rate is steady. */
 const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
 
 /** What arrives: a level, or requests at these times, all of which are counted. */

@@ -3,6 +3,7 @@ import { simulateNetwork } from '../../queueing/network/simulate-network.ts';
 import type { NetworkSimulation } from '../../queueing/network/types.ts';
 import { enoughRequests } from '../../queueing/simulate.ts';
 import { USUAL_MISS, USUAL_SPREAD } from '../fit-spread.ts';
+import { summedMisses } from '../played-again.ts';
 import type { Measured, SimulatorOptions } from '../simulator.ts';
 import { studyOf, type UnderOne, underEach } from '../workloads/observed-arrivals.ts';
 import type { FittedNetwork } from './fit-network.ts';
@@ -121,9 +122,13 @@ function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt:
   );
   let [best, least] = [USUAL_CV, Number.POSITIVE_INFINITY];
   for (const cv of chosen.length > 0 ? SPREADS : []) {
-    const misses = chosen.reduce((sum, each) => sum + miss(each, simulateAt(each, { ...surroundings, cv })), 0);
-    const loss = misses + PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
-    if (loss < least) [best, least] = [cv, loss];
+    const surprise = PRIOR_WEIGHT * Math.log(Math.max(1, cv / USUAL_SPREAD)) ** 2;
+    const misses = summedMisses(
+      chosen,
+      (each) => miss(each, simulateAt(each, { ...surroundings, cv })),
+      (sum) => sum + surprise >= least,
+    );
+    if (misses + surprise < least) [best, least] = [cv, misses + surprise];
   }
   return best;
 }

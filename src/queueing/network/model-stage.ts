@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.ts';
 import { NS_PER_S } from '../../base/units.ts';
-import { executionNs } from '../service-law.ts';
+import { executionNs, spreadOf } from '../service-law.ts';
 import { Station } from '../station.ts';
 import { ModelTally } from '../tally.ts';
 import { PlannedCall } from './calls.ts';
@@ -31,7 +31,7 @@ export class ModelStage {
     random: Random,
   ) {
     this.#name = stage.name;
-    this.station = new Station(stage.policy, stage.law, random, 0);
+    this.station = new Station(stage.policy, stage.law, spreadOf(stage.law.cv, random), 0);
     this.tally = new ModelTally(Math.max(1, stage.policy.maxBatchSize));
     this.device = device;
     this.firstSlot = firstSlot;

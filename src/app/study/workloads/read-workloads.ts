@@ -17,7 +17,7 @@ const MOST_SECONDS = 30;
 /** Levels from the mean rate of the first workload divided by this to as many times that. */
 const LEVELS_AROUND = 4;
 
-/** A measurement plays passes for at least so long, … */
+/** A measurement plays passes for at least this long, … */
 const LEAST_SECONDS = 5;
 /** … and this share of one before, which is not counted. */
 const LEAD_IN = 0.05;
@@ -150,7 +150,7 @@ function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: 
 export const passesSeconds = ({ search }: StudiedWorkloads): number =>
   search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(LEAST_SECONDS / passS) * (1 + LEAD_IN), 0);
 
-/** The workloads as the performance model simulates them. `goodput`: what requests keep where their class says nothing. */
+/** The workloads as the performance model simulates them. `goodput`: limits of requests whose class has none. */
 export function simulatedWorkloads(
   { rule, search }: StudiedWorkloads,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,

@@ -69,7 +69,7 @@ const PART_OF_DELAY = 0.25;
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
 
-/** Returns what limits the best at its representative measurement. */
+/** Returns what limits a trial at the measurement that stands for it. Limits of the goal are held against what it would be at the usual speed. */
 export function limitOf(state: StudyState, best: Trial, stands: Measurement, split: TimeSplit): Limit {
   const facts = factsOf(state, best, stands, split);
   return { ...facts, kind: kindOf(state, facts, stands, split) };
@@ -102,7 +102,8 @@ const kindOfMissed = ({ metric }: Constraint): LimitKind => (metric === 'latency
 
 const isFull = ({ batch }: Facts): boolean => batch === null || batch.mean >= NEARLY_FULL_BATCH * batch.most;
 
-function isNearBudget({ goal: { budget } }: StudyState, { budgetLatencyMs }: Measurement): boolean {
+function isNearBudget({ goal: { budget }, speeds }: StudyState, stands: Measurement): boolean {
+  const { budgetLatencyMs } = speeds.comparable(stands);
   if (budget === null || budget.percentile !== budgetLatencyMs.percentile) return false;
   return budgetLatencyMs.value >= NEAR_BUDGET * budget.latencyMs;
 }
@@ -123,7 +124,7 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     outsideShare: parts && parts.outsideMs / totalMs,
     queueDelayMs: nsToMs(maxQueueDelayNs),
     ...(engine && { engine }),
-    missed: missedConstraints(stands, best.candidate, state.goal)[0] ?? null,
+    missed: missedConstraints(state.speeds.comparable(stands), best.candidate, state.goal)[0] ?? null,
     higher: higherOf(state, best, stands),
   };
 }
@@ -147,7 +148,7 @@ const shareOf = (percent: number | undefined): number | null =>
   percent !== undefined && percent >= 0 && percent <= 100 ? percent / 100 : null;
 
 /** Returns the next higher measured level of the best, in the search or the final. */
-function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
+function higherOf({ finals, goal, speeds }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
   const again = finals.filter(({ trial }) => trial === best.number).map(({ measurement }) => measurement);
   const [next] = [...best.measurements, ...again]
     .filter(
@@ -160,7 +161,7 @@ function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement
     level: level.value,
     ...(level.batch !== undefined && { batch: level.batch }),
     throughput: throughput.value,
-    missed: client.bound ? null : (missedConstraints(next, best.candidate, goal)[0] ?? null),
+    missed: client.bound ? null : (missedConstraints(speeds.comparable(next), best.candidate, goal)[0] ?? null),
     clientReason: client.bound ? (client.reason ?? 'it could not keep up') : null,
   };
 }

@@ -139,11 +139,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     },
     doubted({ trials }) {
       if (without.has('false-feasible')) return [];
-      const measured = measuredOf(trials);
-      const { posterior } = fitTo(trainingSubset(measured, options.goal));
+      const training = trainingSubset(measuredOf(trials), options.goal);
+      const { posterior } = fitTo(training);
+      // The best are among these: to predict all of a long study would take minutes, and doubts about others change nothing.
+      const known = new Set(training.flatMap(({ measurements }) => measurements));
       return trials.flatMap(({ number, candidate, measurements }) =>
         measurements.flatMap((measurement, reading) =>
-          isSuspectedFalseFeasible(measurement, candidate, posterior, options.goal) ? [{ trial: number, reading }] : [],
+          known.has(measurement) && isSuspectedFalseFeasible(measurement, candidate, posterior, options.goal)
+            ? [{ trial: number, reading }]
+            : [],
         ),
       );
     },
@@ -151,7 +155,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 }
 
 /**
- * Tells whether each candidate is to be measured up to its own best level. A cost says nothing of a candidate before its capacity is known, and at a rate
+ * Tells whether each candidate is to be measured up to its own best level. The cost of a candidate is unknown until its capacity is known, and at a rate
  * a server that could do more serves no more than it is asked for.
  */
 const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>

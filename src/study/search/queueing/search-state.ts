@@ -236,7 +236,7 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
-/** Metrics that are counts per second of what requests bring: a request in flight brings so many at most. */
+/** Metrics that are counts per second of what requests bring: a request in flight brings this many at most. */
 const RATES: ReadonlySet<string> = new Set([
   'throughput',
   'goodput',

@@ -41,7 +41,7 @@ export function isHardlyWorth(gain: number, trials: readonly Trial[], context: S
 const patienceOf = (context: StoppingContext): number =>
   modelsOf(context) * (context.findsCapacities ? HALVED_LATER : 1);
 
-/** Models that are tuned together: so many times as long may a search take, and so many trials in a row be without a gain. */
+/** For models that are tuned together: by how much a search may be longer, and how many times as many trials in a row may be without a gain. */
 const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
 
 /** Returns the gain that a trial must promise, as a logarithm. */
