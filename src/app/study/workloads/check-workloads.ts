@@ -14,8 +14,8 @@ export function checkWorkloads(spec: StudySpec): void {
   if (traffic.sharedMemory !== undefined && traffic.sharedMemory !== 'none')
     refuse('--shared-memory', 'leave out one of them');
   if (together?.mix) refuse('--mix', 'set the weights of the classes in the workload file');
-  if (adapter !== undefined) refuse('--adapter', 'an adapter of your own sends what it likes: tune for a rate there');
-  if (spec.recording) refuse('recordings', 'record at rates');
+  if (adapter !== undefined) refuse('--adapter', 'use --request-rate instead: an adapter sends its own requests');
+  if (spec.recording) refuse('recordings', 'record without --workload');
 }
 
 function refuse(what: string, hint: string): never {

@@ -89,7 +89,11 @@ async function watched(
 /** Errors: USAGE for a name that no folder can have. */
 function nameOf(study: string): string {
   if (study === safeName(study)) return study;
-  throw new TrituneError('USAGE', `'${study}' is not a valid name of a study`, 'use only letters, digits, dots, hyphens and underscores');
+  throw new TrituneError(
+    'USAGE',
+    `'${study}' is not a valid name of a study`,
+    'use only letters, digits, dots, hyphens and underscores',
+  );
 }
 
 const stamp = (wallMs: number): string =>
