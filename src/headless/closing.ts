@@ -53,10 +53,12 @@ function verdict(summary: Summary): string[] {
   return [
     result,
     ...emulated,
-    ...(isBaseline ? [] : [row('best', `trial ${best.trial}: ${describeAssignment(best.assignment)}`)]),
+    ...(isBaseline
+      ? []
+      : [row(summary.feasible ? 'best' : 'nearest', `trial ${best.trial}: ${describeAssignment(best.assignment)}`)]),
     row(isBaseline ? 'original' : '', figures(best)),
     ...(best.cost ? [row('cost', describeCost(best.cost))] : []),
-    ...(best.recommended && budget
+    ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
       : []),
     ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),

@@ -232,7 +232,9 @@ describe('the closing lines', () => {
       ),
     ]);
     const real = { emulated: null };
-    expect(steps(records, real)[1]).toContain("keep it: copy runs/m/best/m/config.pbtxt into the model's folder");
+    expect(steps(records, real)[1]).toContain('confirm the gain: npx tritune tune --resume runs/m --time-budget 10m');
+    const sure = { ...real, gain: { ratio: 2.4, low: 2.2, high: 2.6 } };
+    expect(steps(records, sure)[1]).toContain("keep it: copy runs/m/best/m/config.pbtxt into the model's folder");
     expect(steps(records, { ...real, interrupted: true })[1]).toContain('npx tritune tune --resume runs/m');
     expect(steps(records, { ...real, feasible: false })[1]).toContain('allow a higher latency, or search longer');
   });

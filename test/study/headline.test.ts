@@ -62,7 +62,7 @@ describe('the headline', () => {
     });
     expect(headline([])).toMatchObject({
       tone: 'bad',
-      text: expect.stringMatching(/^Nothing was measured: the run ended before its first measurement\./),
+      text: expect.stringMatching(/^No result: the run ended before its first trial was done\./),
     });
   });
 

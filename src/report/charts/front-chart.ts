@@ -23,7 +23,7 @@ export interface FrontSeries {
   readonly symbol: 'circle' | 'emptyCircle' | 'diamond' | 'rect' | 'triangle';
   readonly points: readonly FrontPoint[];
   /** What stands beside its points, and on which side; none where absent. */
-  readonly label?: { readonly text: string; readonly side: 'left' | 'right' } | null;
+  readonly label?: { readonly text: string; readonly side: 'left' | 'right' | 'top' | 'bottom' } | null;
 }
 
 /** Two figures against each other: every measurement, the front as a line, and the budget. */
@@ -38,7 +38,14 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
         grid: gridOf(paper),
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24, data: shown.map(({ name }) => name) },
         xAxis: { ...axisStyle(paper), ...scale, name: axes.x, nameGap: 30 },
-        yAxis: { ...axisStyle(paper), type: 'value', name: axes.y, nameGap: paper.isNarrow ? 42 : 58 },
+        yAxis: {
+          ...axisStyle(paper),
+          type: 'value',
+          name: axes.y,
+          nameGap: paper.isNarrow ? 42 : 58,
+          // Room above the highest mark for its words, below those of the limit.
+          boundaryGap: [0, '6%'],
+        },
         series: [
           ...shown.map(({ name, color, size, symbol, points, label }) => ({
             type: 'scatter',

@@ -24,7 +24,9 @@ export function repeatedReadings(state: StudyState): Html {
   const rank = ({ trial }: Repeated): number => (trial === state.best ? 0 : trial === state.baseline ? 1 : 2);
   const first = told.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_TOLD);
   const more = told.length - first.length;
-  return html`<p class="soft">Readings that differ: ${first.map((each) => html`${sentenceOf(state, each)} `)}${more > 0 ? `The same holds for ${more} more. ` : ''}The interval of a reading covers its own seconds, and a machine differs from minute to minute. The gain is not affected, because the final measures both configs in turn.</p>`;
+  return html`<p class="soft">Readings of one config at one level that differ by more than their intervals:</p>
+<ul class="soft">${first.map((each) => html`<li>${sentenceOf(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>
+<p class="soft">The interval of a reading covers its own seconds, and a machine differs from minute to minute. The gain is not affected, because the final measures both configs in turn.</p>`;
 }
 
 /** By config, not by trial: a search may measure a config again as another trial. */

@@ -4,12 +4,11 @@ import type { Explanation } from '../../study/analysis/explain/explain.ts';
 import { lengthOf, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
 import { representative } from '../../study/final/final.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
-import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type ChartName, risingLevels } from './charts.ts';
-import type { Picture } from './first/picture.ts';
+import { comparedFigure, type Picture } from './first/picture.ts';
 
 /** Charts that a title is computed of here; the speed's is in its section. */
 export type TitledChart = Exclude<ChartName, 'speed'>;
@@ -57,13 +56,14 @@ export function chartTitle(name: TitledChart, state: StudyState, explanation: Ex
 
 /** Returns the title of the first screen's picture: the best and the original by the figures of its axes. */
 export function pictureTitle(state: StudyState, { objective, limited }: Picture): string {
-  const { best, baseline, goal } = state;
+  const { best, baseline } = state;
   const of = (trial: Trial, metric: Picture['objective']): string => {
     const measurement = representative(state, trial)?.measurement;
-    return metricText(metric, measurement && metricsOf(goal).read(metric.name, measurement, trial.candidate));
+    return metricText(metric, measurement && comparedFigure(state, metric, { measurement, trial }));
   };
   if (!best) return 'What was measured';
-  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${limited.label} ${of(best, limited)}`;
+  const at = limited.label.replace(/^(p\d+) latency$/, '$1');
+  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
   return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
 }
 
@@ -73,9 +73,9 @@ const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
 /** How many configs the best beats in both figures, each at the level that it stands for. */
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
-  const own = best && representative(state, best)?.measurement;
+  const own = best && comparedOf(state, best);
   if (!best || !own) return 'What was measured';
-  const others = trials.flatMap((trial) => (trial === best ? [] : (representative(state, trial)?.measurement ?? [])));
+  const others = trials.flatMap((trial) => (trial === best ? [] : (comparedOf(state, trial) ?? [])));
   if (others.length === 0) return 'One config was measured';
   const beaten = others.filter(
     ({ throughput, budgetLatencyMs }) =>
@@ -83,6 +83,12 @@ function dominanceTitle(state: StudyState): string {
   ).length;
   if (beaten === 0) return 'Each config here gives up latency for throughput, or the other way round';
   return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
+}
+
+/** What stands for a trial, at the machine's usual speed; null where nothing does. */
+function comparedOf(state: StudyState, trial: Trial): Measurement | null {
+  const stands = representative(state, trial);
+  return stands && state.speeds.comparable(stands.measurement);
 }
 
 /** Where more load serves no more. */

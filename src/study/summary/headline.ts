@@ -18,8 +18,10 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
   const limits = describeLimits(summary, metrics);
   const within = `${limits === '' ? '' : ` within ${limits}`}${describeStudied(summary)}`;
   if (!best) {
-    const why = summary.interrupted ? 'the run ended before its first measurement' : summary.stopReason;
-    return { tone: 'bad', text: `Nothing was measured: ${why}.` };
+    const text = summary.interrupted
+      ? 'No result: the run ended before its first trial was done.'
+      : `Nothing could be measured: ${summary.stopReason}.`;
+    return { tone: 'bad', text };
   }
   if (!feasible) {
     const kept = limits === '' ? 'serves without too many failed requests' : `keeps ${limits}`;

@@ -12,6 +12,8 @@ import { momentAfter, TAKEN, type WorkMoment } from './work-moment.ts';
 /** One study that is watched: its records folded, and what its servers do at the moment. */
 export class WatchedStudy {
   head: StudyHead;
+  /** Why what is known of it may be old; null where all is well. */
+  trouble: string | null = null;
   #fold = new StudyFold();
   #records = 0;
   #state: StudyState | null = null;
@@ -75,7 +77,7 @@ export class WatchedStudy {
 
   view(nowMs: number): StudyView {
     return studyView({
-      ...{ head: this.head, state: this.#now, records: this.#records, progress: this.#progress },
+      ...{ head: this.head, trouble: this.trouble, state: this.#now, records: this.#records, progress: this.#progress },
       ...{ moments: this.#moments, serverOf: this.#serverOf, finished: this.#finished },
       sinceRecordSeconds: (nowMs - this.#recordMs) / 1e3,
     });

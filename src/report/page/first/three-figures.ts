@@ -5,7 +5,6 @@ import { constraintsOf, missedConstraints } from '../../../study/goal/goal.ts';
 import { metricCell, metricText } from '../../../study/goal/metrics/format.ts';
 import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
-import { comparedOf } from '../../../study/speed/changes.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
 import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
@@ -29,7 +28,7 @@ export function threeFigures(state: StudyState, summary: Summary): Html {
     ? [cardOf(state, 'your config', best), otherCard(state), gainCard(summary, state)]
     : [
         baseline ? cardOf(state, 'before: your config', baseline) : notMeasured('before: your config'),
-        cardOf(state, `after: trial ${best.number}`, best),
+        cardOf(state, `${summary.feasible ? 'after' : 'nearest'}: trial ${best.number}`, best),
         gainCard(summary, state),
       ];
   return html`<div class="figures">${cards.map(
@@ -47,14 +46,14 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
   const { measurement, feasible } = stands;
   const [objective, ...others] = goal.objectives.map(({ metric }) => metrics.named(metric));
   if (!objective) return notMeasured(name);
-  const read = (metric: string): number | undefined => metrics.read(metric, measurement, trial.candidate);
-  const interval = objective.interval?.of(measurement, trial.candidate);
+  const compared = state.speeds.comparable(measurement);
+  const read = (metric: string): number | undefined => metrics.read(metric, compared, trial.candidate);
+  const interval = objective.interval?.of(compared, trial.candidate);
   const range =
     interval && Number.isFinite(interval.low) && Number.isFinite(interval.high)
       ? [`95 %: ${metricCell(objective, interval.low)} to ${metricCell(objective, interval.high)}`]
       : [];
-  const compared = comparedOf(state.speeds, measurement);
-  const missed = new Set(missedConstraints(compared ?? measurement, trial.candidate, goal).map(({ metric }) => metric));
+  const missed = new Set(missedConstraints(compared, trial.candidate, goal).map(({ metric }) => metric));
   const percentile = measurement.budgetLatencyMs.percentile;
   const limits = limitNames(state).map((metric) => {
     const label = LIMITED_TIMES.includes(metric)
@@ -66,19 +65,23 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
     name,
     value: metricText(objective, read(objective.name)),
     notes: [
+      ...(TELLING_UNITS.includes(objective.unit) ? [] : [objective.label]),
       ...range,
       ...others.map((metric) => `${metric.label} ${metricText(metric, read(metric.name))}`),
       `at ${describeLevel(measurement.level)}`,
       limits.join(', '),
-      ...(compared ? [comparedNote(compared)] : []),
+      ...(compared === measurement ? [] : [measuredNote(measurement)]),
     ],
     tone: feasible ? 'plain' : 'bad',
   };
 }
 
-/** What counts in the comparison, where the machine had another speed than usual. */
-const comparedNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
-  `at the machine's usual speed ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+/** What was measured, where the machine had another speed than the usual one. */
+const measuredNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
+  `at the machine's usual speed; measured ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+
+/** Units that say by themselves what the figure is. */
+const TELLING_UNITS = ['infer/s', 'tokens/s'];
 
 const LIMITED_TIMES = ['latency', 'ttft', 'itl', 'tpot'];
 
@@ -160,7 +163,7 @@ function quotientOf(state: StudyState, metrics: Metrics, name: string | undefine
   if (!best || !baseline || name === undefined) return null;
   const [after, before] = [best, baseline].map((trial) => {
     const measurement = representative(state, trial)?.measurement;
-    return measurement && metrics.read(name, measurement, trial.candidate);
+    return measurement && metrics.read(name, state.speeds.comparable(measurement), trial.candidate);
   });
   if (!after || !before) return null;
   return metrics.named(name).better === 'higher' ? after / before : before / after;

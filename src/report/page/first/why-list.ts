@@ -29,10 +29,13 @@ export function whyList(explanation: Explanation | null): Html {
   const { reasons, text } = explanation;
   return html`<h2 id="why">Why</h2>
 <dl class="why">${reasons.map(
-    (reason) => html`<dt>${titles[reason.about]}</dt><dd>${capital(reason.words)}${barHtml(reason, reasons)}</dd>`,
+    (reason) => html`<dt>${titles[reason.about]}</dt><dd>${wordsOf(reason)}${barHtml(reason, reasons)}</dd>`,
   )}</dl>
 <details class="full"><summary>In full, with all figures</summary><p>${text}</p></details>`;
 }
+
+/** What begins with a parameter's name keeps its case. */
+const wordsOf = ({ about, words }: Reason): string => (about === 'changed' ? words : capital(words));
 
 function barHtml(reason: Reason, all: readonly Reason[]): Html {
   const { bar } = reason;

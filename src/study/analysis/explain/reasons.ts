@@ -68,7 +68,7 @@ function changedBy({ best, credit }: ReasonParts): Reason {
   const helped = (credit?.knobs ?? []).filter(isHelp);
   const [first] = helped;
   if (first) {
-    const named = helped.slice(0, MOST_NAMED);
+    const named = helped.filter((credit, index) => isApart(credit, helped.slice(0, index))).slice(0, MOST_NAMED);
     return {
       about: 'changed',
       words: `${named.map(creditPhrase).join(', ')} ${basisOf(named)}`,
@@ -85,6 +85,10 @@ function changedBy({ best, credit }: ReasonParts): Reason {
         : `${all}: how much each did is not known`;
   return { about: 'changed', words, bar: null };
 }
+
+/** Tells whether it sets nothing that one of the others sets too, such as a batcher and its delay. */
+const isApart = ({ set }: ParameterCredit, others: readonly ParameterCredit[]): boolean =>
+  !others.some((other) => Object.keys(other.set).some((name) => Object.hasOwn(set, name)));
 
 const isHelp = ({ matters, ratio, with: on, without: off }: ParameterCredit): boolean =>
   matters === 'throughput' ? ratio > 1 : matters === 'latency' && on.latencyMs < off.latencyMs;
