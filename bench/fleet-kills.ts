@@ -20,7 +20,7 @@ const TRIALS = Number(process.env.TRITUNE_BENCH_TRIALS ?? 16);
 const BETWEEN_MS = 8_000;
 const AWAY_MS = 5_000;
 /** A study that has not ended so long after the last kill hangs. */
-const LIMIT_MS = 600_000;
+const LIMIT_MS = 420_000;
 const MODEL = 'sleeper';
 const SPACE = `
 name: kills
@@ -75,6 +75,7 @@ try {
 }
 const minutes = (performance.now() - startMs) / 60_000;
 const byKind = [...counts].map(([kind, count]) => `${kind} ${count}`).join(', ');
+if (fleet.endedByThemselves > 0) faults.push(`${fleet.endedByThemselves} workers or agents ended by themselves`);
 console.log(`${killedSoFar} kills in ${studies} studies and ${minutes.toFixed(1)} minutes: ${byKind}`);
 console.log(faults.length === 0 ? 'no fault' : `${faults.join('\n')}\n${fleet.folder}\n${fleet.said}`);
 process.exitCode = faults.length === 0 ? 0 : 1;
@@ -132,6 +133,7 @@ async function killOne(study: Study): Promise<void> {
       await rest();
       machine.worker = fleet.startWorker(machine);
   }
+  console.log(`${((performance.now() - startMs) / 1000).toFixed(0)} s: killed ${kind} (${machine.server})`);
   counts.set(kind, (counts.get(kind) ?? 0) + 1);
   killedSoFar++;
 }

@@ -20,16 +20,16 @@ const speeds = Array.from({ length: Number(servers) }, (_, at) =>
 );
 
 const every = Math.max(1, Math.round(Number(trials) / ROWS));
-let asked: number[] = [];
+let [asked, told]: [number[], number] = [[], 0];
 let since = process.cpuUsage();
-console.log('trials  ask ms (mean, longest)  CPU ms a trial, simulated servers included  heap MiB');
+console.log('trials  asked  ask ms (mean, longest)  CPU ms a trial, simulated servers included  heap MiB');
 const timed = (sampler: Sampler): Sampler => ({
   ...sampler,
   ask: (history, left) => {
     const startMs = performance.now();
     const answer = sampler.ask(history, left);
     asked.push(performance.now() - startMs);
-    if (asked.length === every) tell(history.trials.length);
+    if (history.trials.length >= told + every) tell(history.trials.length);
     return answer;
   },
 });
@@ -37,9 +37,11 @@ const timed = (sampler: Sampler): Sampler => ({
 function tell(soFar: number): void {
   const { user, system } = process.cpuUsage(since);
   const heap = process.memoryUsage().heapUsed / 2 ** 20;
-  const columns = [soFar, `${mean(asked).toFixed(0)}, ${max(asked).toFixed(0)}`];
-  console.log([...columns, ((user + system) / 1e3 / every).toFixed(0), heap.toFixed(0)].join('  '));
+  const cpuMs = (user + system) / 1e3 / (soFar - told);
+  const columns = [soFar, asked.length, `${mean(asked).toFixed(0)}, ${max(asked).toFixed(0)}`];
+  console.log([...columns, cpuMs.toFixed(0), heap.toFixed(0)].join('  '));
   asked = [];
+  told = soFar;
   since = process.cpuUsage();
 }
 

@@ -18,4 +18,14 @@ export function longSentences(mostWords: number) {
   };
 }
 
-const wordsIn = (sentence: Sentence): number => sentence.children.filter(({ type }) => type === 'WordNode').length;
+/** The parser takes a full stop before code for a part of the word: here it ends a sentence too. */
+function wordsIn({ children }: Sentence): number {
+  let [words, most] = [0, 0];
+  for (const child of children) {
+    if (child.type !== 'WordNode') continue;
+    most = Math.max(most, ++words);
+    const last = child.children.at(-1);
+    if (last?.type === 'PunctuationNode' && /[.!?]/.test(last.value)) words = 0;
+  }
+  return most;
+}

@@ -5,13 +5,12 @@ import type { VFile } from 'vfile';
 
 /** Words that claim or pad, and say nothing that could be checked; and what takes their place, '' where nothing does. */
 const words: Readonly<Record<string, string>> = {
-  ...{ very: '', quite: '', fairly: '', somewhat: '', simply: '', basically: '', obviously: '', clearly: '' },
+  ...{ very: '', quite: '', fairly: '', somewhat: '', simply: '', basically: '', obviously: '' },
   ...{ really: '', just: '', actually: '', easily: '', 'of course': '', 'note that': '', 'needless to say': '' },
   ...{ seamless: '', seamlessly: '', blazing: '', effortless: '', effortlessly: '', powerful: '' },
   ...{
     'in order to': 'to',
     'due to the fact that': 'because',
-    'a number of': 'the number',
     'at this point in time': 'now',
   },
   ...{

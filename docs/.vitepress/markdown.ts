@@ -22,9 +22,14 @@ export function plainMarkdown(md: MarkdownRenderer, docs: string, repository: st
       repository && `${repository}/blob/main/${join('docs', target)}${fragment === undefined ? '' : `#${fragment}`}`
     );
   };
-  md.renderer.rules.text = (tokens, index) =>
-    md.utils.escapeHtml(tokens[index]?.content ?? '').replaceAll('{{', '&#123;&#123;');
+  for (const name of ['text', 'code_inline', 'fence'] as const) {
+    const rule = md.renderer.rules[name];
+    if (rule) md.renderer.rules[name] = (...token) => withoutTemplates(rule(...token));
+  }
 }
+
+/** The template compiler takes two braces for the start of an expression, but not their names. */
+const withoutTemplates = (html: string): string => html.replaceAll('{{', '&#123;&#123;');
 
 /** Gives links their address on the site; one without becomes a span, which keeps its words. */
 function relink(tokens: Tokens, addressOf: (href: string) => string | null): void {

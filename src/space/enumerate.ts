@@ -22,7 +22,7 @@ export function* assignments(space: SearchSpace, base: Candidate, narrowing: Nar
   for (const assignment of combinations(bound, narrowing)) if (isLegal(bound, assignment)) yield assignment;
 }
 
-/** How many assignments are legal and not ruled out; Infinity when there are more than `limit` combinations to look at. */
+/** Returns how many assignments are legal and not ruled out; Infinity when there are more than `limit` combinations to look at. */
 export function spaceSize(
   space: SearchSpace,
   base: Candidate,

@@ -14,7 +14,7 @@ const LONGEST_LOOK_MS = 2_000;
  */
 const FIRST_LOOKS_MS = [250, 2_000];
 
-/** The failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
+/** Returns the failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
 export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
   if (error instanceof CandidateRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
   if (!isTrituneError(error)) return null;

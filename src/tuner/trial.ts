@@ -63,7 +63,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   if (fatal !== null) throw fatal;
 }
 
-/** A trial that never reaches the server: illegal, or known to fail. */
+/** Records a failed trial that never reaches the server: illegal, or known to fail. */
 export async function refuseTrial(run: Planning, trial: Assigned, failure: TrialFailure): Promise<void> {
   await recordStart(run, trial);
   await run.recorder.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });

@@ -97,6 +97,14 @@ export class Board {
     if (this.#of(study)?.beat(details)) this.#changed(study);
   }
 
+  /** Says why what is shown of a study may be old, or that all is well with it again. */
+  doubt(study: string, reason: string | null): void {
+    const own = this.#of(study);
+    if (!own || own.trouble === reason) return;
+    own.trouble = reason;
+    this.#changed(study);
+  }
+
   /** What viewers are told of a part; null where there is nothing to tell. */
   message(part: string): BoardMessage | null {
     if (part === THE_BOARD)

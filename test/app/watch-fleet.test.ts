@@ -33,6 +33,7 @@ describe('the page of a fleet', () => {
       ...{ study: 'one', group: 'g', status: 'RUNNING', startedAt: new Date(0), progress: fleetProgress([work]) },
     };
     const asked: number[] = [];
+    const notices: (string | undefined)[] = [];
     let answers = true;
     let ends = false;
     const source: FleetSource = {
@@ -40,8 +41,10 @@ describe('the page of a fleet', () => {
         if (!answers) throw new Error('connection refused');
         return [ends ? { ...status, status: 'COMPLETED', progress: null } : status];
       },
-      follow: async (_study, from, { onRecord, onHeartbeat }) => {
+      follow: async (_study, from, { onRecord, onHeartbeat, onTrouble }) => {
         asked.push(from);
+        onTrouble(from === 0 ? 'the keeper is away' : null);
+        if (from === 0) notices.push(viewOf(board, 'one')?.notice);
         const to = from === 0 ? 20 : records.length;
         for (const record of records.slice(from, to)) await onRecord(record);
         onHeartbeat({ work: work.id, trial: 3, event: windowEvent(3, 1, 70) });
@@ -53,6 +56,7 @@ describe('the page of a fleet', () => {
     const ended = watchFleet(source, board, leave.signal, quick);
     await until(() => viewOf(board, 'one')?.phase.startsWith('ended: ') ?? false);
     expect(asked).toEqual([0, 20]);
+    expect([...notices, viewOf(board, 'one')?.notice]).toEqual(['the keeper is away', '']);
     expect(board.known('one')).toBe(records.length);
     expect(board.message('')).toMatchObject({ data: { trouble: null, studies: [{ status: 'under way' }] } });
     answers = false;

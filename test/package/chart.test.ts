@@ -19,6 +19,7 @@ const everything = {
     {
       ...{ name: 'a100', group: 'a100', replicas: 4, server: 'triton-$(POD_INDEX).triton.default.svc:8001' },
       ...{ extraArgs: ['--protocol=grpc'], serverToken: { secretName: 'gateway', key: 'token' } },
+      agents: 'fleet-agents-$(POD_INDEX).fleet-agents:7411',
       nodeSelector: { 'kubernetes.io/os': 'linux' },
     },
     {
@@ -138,6 +139,7 @@ describe('the Helm chart', () => {
     expect(seen.get('worker a100')).toMatchObject({
       ...{ ...temporal, server: 'triton-$(POD_INDEX).triton.default.svc:8001', state: '/state' },
       tokenFile: '/server-token/token',
+      ...{ agents: ['fleet-agents-$(POD_INDEX).fleet-agents:7411'], agentTlsKey: '/agents-tls/tls.key' },
     });
     expect(seen.get('worker l4')).toMatchObject({ server: '$(POD_NAME).fleet-l4.tuning.svc:8001' });
     expect(seen.get('watch a100')).toMatchObject({ ...temporal, plaintext: false, tokenFile: '/token/token' });

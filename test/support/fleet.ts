@@ -64,6 +64,8 @@ export class TestFleet {
   readonly folder: string;
   readonly machines: Machine[] = [];
   temporal: TemporalServer;
+  /** Workers and agents that ended without being killed. */
+  endedByThemselves = 0;
   readonly #setting: FleetSetting;
   readonly #temporalPort: number;
   readonly #address: string;
@@ -140,7 +142,7 @@ export class TestFleet {
   }
 
   startTriton({ ports }: Place): Promise<Mortal> {
-    return this.#setting.startTriton?.(ports) ?? Promise.resolve(startEmulator(ports));
+    return this.#setting.startTriton?.(ports) ?? startEmulator(ports);
   }
 
   startAgent({ agentAddress, server }: Place): RunningCli {
@@ -157,7 +159,8 @@ export class TestFleet {
   }
 
   #heard(running: RunningCli): RunningCli {
-    void running.ended.then(({ stderr }) => {
+    void running.ended.then(({ stderr, signal }) => {
+      if (signal !== 'SIGKILL') this.endedByThemselves++;
       this.#said = `${this.#said}${stderr}`.slice(-MOST_SAID);
     });
     return running;
@@ -243,9 +246,11 @@ const LOOK_MS = 300;
 
 const databaseIn = (folder: string): string => join(folder, 'temporal.db');
 
-function startEmulator(ports: Ports): Mortal {
+/** Resolves when it says that it listens. */
+async function startEmulator(ports: Ports): Promise<Mortal> {
   const options = Object.entries(ports).flatMap(([name, port]) => [`--${name}-port`, `${port}`]);
   const running = startCli(['emulate', '-p', 'demo', ...options]);
+  await Promise.race([new Promise((listening) => running.child.stdout?.once('data', listening)), running.ended]);
   return { kill: () => kill(running) };
 }
 

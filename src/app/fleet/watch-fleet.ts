@@ -90,8 +90,7 @@ async function followWhole(
         {
           onRecord: async (record) => board.take(study, record),
           onHeartbeat: (details) => board.heartbeat(study, details),
-          // The list of studies tells when Temporal is away.
-          onTrouble: () => undefined,
+          onTrouble: (line) => board.doubt(study, line),
         },
         signal,
       );

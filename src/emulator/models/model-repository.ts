@@ -165,7 +165,7 @@ export class ModelRepository {
   }
 }
 
-/** The version of a model that answers requests. Throws NOT_FOUND. */
+/** Returns the version of a model that answers requests. Throws NOT_FOUND. */
 export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: string, version: string): Servable {
   const entry = entries.get(model);
   if (!entry) throw unknown(model, 'is not found');

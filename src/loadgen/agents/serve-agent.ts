@@ -45,7 +45,7 @@ export interface RunningAgent {
 const MOST_CONNECTIONS = 64;
 const HANDSHAKE_LIMIT_MS = 5000;
 
-/** An agent: threads that send requests for one controller at a time, wherever that is. Errors: USAGE for an address that it cannot have. */
+/** Starts an agent: threads that send requests for one controller at a time, wherever that is. Errors: USAGE for an address that it cannot have. */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const agent = new ListeningAgent(options);
   const server = options.tls ? secureServer(options.tls) : createServer();

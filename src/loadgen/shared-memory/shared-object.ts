@@ -58,7 +58,7 @@ export function fillShared(path: string, contents: ReadonlyMap<Uint8Array, numbe
   }
 }
 
-/** All of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */
+/** Writes all of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */
 export function writeShared(fd: number, bytes: Uint8Array, offset: number): void {
   try {
     for (let done = 0; done < bytes.byteLength; ) {

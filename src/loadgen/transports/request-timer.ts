@@ -48,7 +48,7 @@ export class RequestTimer {
   }
 }
 
-/** The outcome with the times of its request, if it succeeded and was timed. */
+/** Returns the outcome with the times of its request, if it succeeded and was timed. */
 export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined): SendOutcome =>
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 

@@ -139,12 +139,12 @@ function factorShares(shares: StepParts): LawFactors {
 }
 
 function residualsOf(
-  { choice, measurement }: TokenObservation,
+  { choice, measurement, arrivals }: TokenObservation,
   law: EngineLaw,
   lengths: SequenceLengths,
   seed: number,
 ): number[] {
-  const found = simulateEngine(choice, measurement.level, law, lengths, { seed, requests: REQUESTS });
+  const found = simulateEngine(choice, arrivals ?? measurement.level, law, lengths, { seed, requests: REQUESTS });
   const { instances } = choice.policy;
   const figures = found && tokenFiguresOf(found, { percentile: PERCENTILE, limits: undefined, instances });
   return FITTED.map(([figure, sd]) => {

@@ -75,7 +75,7 @@ export function engineReading(samples: readonly MetricSample[]): EngineReading |
   return found.length === 0 ? null : (Object.fromEntries(found) as EngineReading);
 }
 
-/** A probe of the Prometheus page of an engine, or of a Triton that it runs in. */
+/** Returns a probe of the Prometheus page of an engine, or of a Triton that it runs in. */
 export function engineProbe(url: string, model: string, tls?: TlsOptions): EngineProbe {
   const page = metricsPage(url, model, tls);
   return async (signal) => {

@@ -47,7 +47,7 @@ export class LatencySums {
   }
 }
 
-/** The lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
+/** Returns the lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
 export function percentileRangeMs(
   windows: readonly LatencySums[],
   percentile: number,

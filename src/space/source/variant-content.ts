@@ -20,7 +20,7 @@ const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** Default duration of a build. */
 const DEFAULT_BUILD_SECONDS = 60;
 
-/** The written form of a variant's files with all that was read of them, for the journal: it needs neither folder nor space file. */
+/** Returns the written form of a variant's files with all that was read of them, for the journal: it needs neither folder nor space file. */
 export function withContent(variant: VariantFile, directory: string): VariantFile {
   const { files, build } = variant;
   return {

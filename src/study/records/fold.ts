@@ -27,7 +27,7 @@ import type {
 import { ServersFold } from './servers-fold.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
-/** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
+/** Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
 export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
   const fold = new StudyFold();
   for (const record of records) fold.add(record);

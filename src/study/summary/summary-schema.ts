@@ -456,7 +456,7 @@ const seriesSummary: z.ZodType<SeriesSummary> = z
   })
   .meta({ id: 'series' });
 
-/** The JSON Schema (2020-12) of `summary.json`, of a study or of a series: what docs/summary.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of `summary.json`, of a study or of a series: what docs/summary.schema.json holds. */
 export function summaryJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([summary, seriesSummary])) as JsonObject;
   return { ...schema, title: 'tritune summary.json, of one study or of a series' };

@@ -50,7 +50,7 @@ export class UnknownOccurrences {
   }
 }
 
-/** A field name: an identifier, or an extension in brackets. */
+/** Returns a field name: an identifier, or an extension in brackets. */
 export function readFieldName(lexer: ConfigLexer): string {
   if (lexer.next.kind === 'name') return lexer.take().text;
   if (!lexer.accept('[')) return lexer.failExpecting('a field name');

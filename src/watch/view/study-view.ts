@@ -58,7 +58,7 @@ export function studyView(watched: Watched): StudyView {
     server: state ? serverText(state) : '',
     goal: state ? goalText(state) : '',
     ...standing(state),
-    notice: noticeOf(state),
+    notice: noticeOf(watched),
     progress: progressOf(watched),
     servers: serverRows(watched),
     trials: state ? trialRows(state, watched) : [],
@@ -105,7 +105,8 @@ function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'
   return { best: `trial ${state.best.number}: ${describeStand(state, state.best)}${missed}${gained}`, original };
 }
 
-function noticeOf(state: StudyState | null): string {
+function noticeOf({ state, trouble }: Watched): string {
+  if (trouble !== null) return plainLine(trouble, MOST_LETTERS);
   if (!state) return '';
   if (state.server.emulated !== null) return "These figures are of tritune's emulator, not of a real server.";
   return state.restored && !state.restored.verified

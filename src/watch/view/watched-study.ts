@@ -7,11 +7,13 @@ import type { StudyRecord } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type StudyView, studyView } from './study-view.ts';
 import type { StudyHead } from './watched.ts';
-import { momentAfter, TAKEN, type WorkMoment } from './work-moment.ts';
+import { AT_WORK, momentAfter, type WorkMoment } from './work-moment.ts';
 
 /** One study that is watched: its records folded, and what its servers do at the moment. */
 export class WatchedStudy {
   head: StudyHead;
+  /** Why what is known of it may be old; null where all is well. */
+  trouble: string | null = null;
   #fold = new StudyFold();
   #records = 0;
   #state: StudyState | null = null;
@@ -61,7 +63,7 @@ export class WatchedStudy {
   /** Returns whether it says anything new. */
   beat({ work, event }: HeartbeatDetails): boolean {
     if (work === undefined) return false;
-    const before = this.#moments.get(work) ?? TAKEN;
+    const before = this.#moments.get(work) ?? AT_WORK;
     const after = event ? momentAfter(before, event) : before;
     this.#moments.set(work, after);
     return after !== before;
@@ -75,7 +77,7 @@ export class WatchedStudy {
 
   view(nowMs: number): StudyView {
     return studyView({
-      ...{ head: this.head, state: this.#now, records: this.#records, progress: this.#progress },
+      ...{ head: this.head, trouble: this.trouble, state: this.#now, records: this.#records, progress: this.#progress },
       ...{ moments: this.#moments, serverOf: this.#serverOf, finished: this.#finished },
       sinceRecordSeconds: (nowMs - this.#recordMs) / 1e3,
     });

@@ -25,6 +25,8 @@ export type StudyStatusWord =
 /** All that is known of a study that is watched. */
 export interface Watched {
   readonly head: StudyHead;
+  /** Why what is known of it may be old; null where all is well. */
+  readonly trouble: string | null;
   /** null before its first record. */
   readonly state: StudyState | null;
   /** How many records it has. */

@@ -26,7 +26,7 @@ export function workloadFault(
   return new TrituneError('INPUT_INVALID', plainLine(`${label}${line}: ${where}${what}`, 500), hint);
 }
 
-/** What the schema found wrong, in words that say what to write. */
+/** Returns the fault that the schema found, in words that say what to write. */
 export function schemaFault(place: WorkloadPlace, error: z.ZodError, value: unknown): TrituneError {
   const issues = error.issues.map((each) => deepest(each, []));
   // A name that is not known is often why another is missing.

@@ -133,7 +133,7 @@ export type TimeUnit = (typeof timeUnits)[number];
 /** A workload file as people write it. */
 export type WorkloadFileInput = z.input<typeof workloadFile>;
 
-/** The JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json holds. */
 export function workloadJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(workloadFile, { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune workload' };

@@ -9,7 +9,7 @@ import { type ComposeFile, commandInPlace, type InPlace, readCompose } from '../
 import { startTemporal, type TemporalServer } from '../../support/temporal-server.ts';
 
 const TOKEN = 'a-token-of-the-tests-only';
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 400_000;
 
 let compose: ComposeFile;
 let place: InPlace;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { TrituneError } from '../../../base/errors.ts';
+import type { RequestLimits } from '../../../queueing/continuous/request-limits.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StartedWorkloads } from '../../../study/records/records.ts';
 import { meanRateOf } from '../../../workload/plan/plan-of.ts';
@@ -159,12 +160,17 @@ export function simulatedWorkloads(
       const { e2eNs } = limitsOf(each) ?? goodput ?? {};
       return e2eNs === undefined ? [] : [[each.name, e2eNs]];
     });
+    const ofReplies = workload.classes.flatMap((each): [string, RequestLimits][] => {
+      const own = limitsOf(each);
+      return own === undefined ? [] : [[each.name, own]];
+    });
     const models = workload.classes.flatMap((each): [string, string][] =>
       each.model === undefined ? [] : [[each.name, each.model]],
     );
     return {
       ...{ name, weight, perLevel, planAt },
       ...(limits.length > 0 && { limitsNs: new Map(limits) }),
+      ...(ofReplies.length > 0 && { limits: new Map(ofReplies) }),
       ...(models.length > 0 && { models: new Map(models) }),
     };
   });

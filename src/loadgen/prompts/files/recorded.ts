@@ -41,7 +41,7 @@ export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
   return [textTurn(record)];
 }
 
-/** The name of the form, for a person. */
+/** Returns the name of the form, for a person. */
 export function formOf(record: JsonRecord): string {
   if (Array.isArray(record.conversations)) return 'conversations in the form of ShareGPT';
   return Array.isArray(record.turns) ? 'conversations' : 'prompts';

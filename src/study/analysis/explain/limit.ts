@@ -1,6 +1,6 @@
 import { nsToMs } from '../../../base/units.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics, Measurement } from '../../../profiler/measurement.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 import { missedConstraints } from '../../goal/goal.ts';
 import { inFlightOf, isHighest } from '../../level/line.ts';
@@ -34,6 +34,7 @@ export interface Limit {
   readonly batch: { readonly mean: number; readonly most: number } | null;
   /** CPU utilisation of the server's machine, 0 to 1; null when not measured. */
   readonly cpuShare: number | null;
+  /** Utilisation of the GPU, of several of the busiest, 0 to 1; null when not measured. */
   readonly gpuShare: number | null;
   /** The queue's share of the mean latency, 0 to 1; null without statistics. */
   readonly queueShare: number | null;
@@ -118,7 +119,7 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     batch: execution && most > 1 ? { mean: execution.batchSize, most } : null,
     // An emulated server uses hardly any CPU, so its machine says nothing about the real one.
     cpuShare: state.server.emulated === null ? shareOf(stands.device.cpuUtilizationPercent) : null,
-    gpuShare: shareOf(stands.device.gpuUtilizationPercent),
+    gpuShare: shareOf(busiestGpuPercent(stands.device)),
     queueShare: parts && parts.queueMs / totalMs,
     outsideShare: parts && parts.outsideMs / totalMs,
     queueDelayMs: nsToMs(maxQueueDelayNs),
@@ -126,6 +127,12 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     missed: missedConstraints(state.speeds.comparable(stands), best.candidate, state.goal)[0] ?? null,
     higher: higherOf(state, best, stands),
   };
+}
+
+/** Returns the utilisation of the busiest GPU: others may be none of the candidate's. */
+function busiestGpuPercent({ gpus = [], gpuUtilizationPercent }: DeviceMetrics): number | undefined {
+  const each = gpus.flatMap(({ utilizationPercent }) => utilizationPercent ?? []);
+  return each.length > 1 ? Math.max(...each) : gpuUtilizationPercent;
 }
 
 /** Returns the execution time over elapsed time and instances; null where instances are not what the config says. */

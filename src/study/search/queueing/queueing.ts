@@ -18,6 +18,7 @@ import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
 import type { PosteriorModel } from './posterior/posterior-model.ts';
 import { predictedFront } from './predicted-front.ts';
+import { nextOfRates, ratesByReplicas } from './rates-by-replicas.ts';
 import {
   fitModels,
   largestImprovementIn,
@@ -125,7 +126,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         : { ...proposal, expectedGain: Math.expm1(pointValueOf(next, best, 1).improvement) };
     },
     level({ trials }, running) {
-      if (needsCapacity(options)) return towardsCapacity(running, options);
+      if (needsCapacity(options)) return towardsCapacity(trials, running, options);
       const first = firstPoint(choiceOf(running.candidate), options.levels);
       const searched = sinceRest(running, first);
       if (searched.length === 0) return first.batch === undefined ? first.value : first;
@@ -160,8 +161,16 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>
   levels.mode === 'request-rate' && followsFromThroughput(goal);
 
-/** Returns the next rate on the way to the candidate's highest within the goal; null when that is found. */
-function towardsCapacity({ candidate, measurements }: RunningTrial, { goal, levels }: QueueingOptions): number | null {
+/** Returns the next rate on the way to the candidate's highest within the goal; null when that is found, or would not make it the best. */
+function towardsCapacity(
+  trials: readonly Trial[],
+  running: RunningTrial,
+  { goal, levels }: Pick<QueueingOptions, 'goal' | 'levels'>,
+): number | null {
+  const { number, candidate, measurements } = running;
+  const others = trials.filter((trial) => trial.number !== number);
+  const rates = ratesByReplicas(goal, levels, [...others, running]);
+  if (rates) return nextOfRates(running, others, rates, goal);
   const outcomes = measurements.map((each) => ({
     level: each.level.value,
     ...assess(each, candidate, goalOfLevels(goal)),

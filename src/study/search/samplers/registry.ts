@@ -88,7 +88,7 @@ export function createSampler(kind: SamplerKind, space: SpaceView, options: Samp
 /** A sampler from outside the package: its name, how it is created, and properties that differ from the defaults. */
 export type SamplerDefinition = Pick<SamplerKind, 'name' | 'create'> & Partial<SamplerKind>;
 
-/** The kind of a sampler from outside, with defaults filled in. */
+/** Returns the kind of a sampler from outside, with defaults filled in. */
 export const kindOf = (definition: SamplerDefinition): SamplerKind => ({ ...USUAL, ...definition });
 
 /** True for the name of a built-in sampler. */
