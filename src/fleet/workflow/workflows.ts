@@ -323,7 +323,9 @@ function causeOf(error: unknown): ApplicationFailure | null {
 function messageOf(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure)
-    return cause.timeoutType === 'SCHEDULE_TO_START' ? 'its worker does not answer' : 'its worker says nothing any more';
+    return cause.timeoutType === 'SCHEDULE_TO_START'
+      ? 'its worker does not answer'
+      : 'its worker says nothing any more';
   return cause instanceof Error ? cause.message : String(cause);
 }
 
