@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type AblationRow, ablationSummaries, pairedDifference, playAblation } from '../../src/benchmark/ablation.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
 import type { Mechanism } from '../../src/study/search/queueing/mechanisms.ts';
+import { isNightly } from '../support/fuzz.ts';
 
 function rowOf(
   without: Mechanism | null,
@@ -60,7 +61,7 @@ describe('what a mechanism is worth', () => {
     expect(without).toMatchObject({ study: null, worth: { study: null } });
   });
 
-  it('is found by playing the same problems with and without it', async () => {
+  it.runIf(isNightly)('is found by playing the same problems with and without it', async () => {
     const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
     if (!grid) throw new Error('no grid');
     const rows = await playAblation(grid, [['correction', 'false-feasible']], { seed: 3, stalls: null });

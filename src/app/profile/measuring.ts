@@ -57,7 +57,7 @@ type Measuring = Pick<
   'clock' | 'percentile' | 'percentiles' | 'precision' | 'stability' | 'warmUpRequests' | 'scheduleAt' | 'budgetMs'
 >;
 
-/** How a level is measured, whatever is sent to whom. */
+/** Returns how a level is measured, for any kind of requests. */
 export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
   return {
     clock: realClock,

@@ -81,7 +81,7 @@ function passesRuleOf(spec: ProfileSpec): StabilityRule {
 
 const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
 
-/** What the first lines of the output say of it. */
+/** Returns the first lines of the output. */
 export function settingsOf(
   { mode, sweep, timed, workload, rule, percentile, latencyLimitMs }: ProfilePlan,
   spec: ProfileSpec,

@@ -30,7 +30,7 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 
-/** The same for requests of inference over a transport of these options, told one by one where somebody listens. */
+/** Does the same for inference requests over a transport with these options; an observer gets each request. */
 export function inferThreadsOf(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
@@ -64,7 +64,7 @@ function checkServerSeen(agents: readonly string[], transport: WorkerTransport):
   );
 }
 
-/** How the spec reaches its agents. Errors: USAGE, INPUT_INVALID. */
+/** Returns how the spec's agents are reached. Errors: USAGE, INPUT_INVALID. */
 export async function agentAccess(spec: AgentsSpec): Promise<AgentAccess> {
   const { agentTokenFile: tokenFile, agentTokenEnv: tokenEnv, agentTls } = spec;
   const { agentTlsCa: tlsCa, agentTlsCert: tlsCert, agentTlsKey: tlsKey } = spec;
