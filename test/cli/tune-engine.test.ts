@@ -86,7 +86,7 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
   it('says what to type where there is nothing to set, or no way to start it', async () => {
     const attach = await runCli(['tune', '-m', 'm', '--endpoint', 'openai', '-u', 'localhost:8000']);
     expect(attach.code).toBe(2);
-    expect(attach.stderr).toMatch(/nothing to tune.*tritune profile --endpoint openai -u localhost:8000 -m m/s);
+    expect(attach.stderr).toMatch(/settings of the running server.*cannot be changed.*tritune profile --endpoint openai -u localhost:8000 -m m/s);
     const unknown = await runCli(['tune', '-m', 'm', '--launch-command', './serve --port {port}']);
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toMatch(/--space/);
@@ -95,7 +95,7 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
     expect(portless.stderr).toMatch(/\{port\}/);
     const two = await runCli(['tune', '-m', 'a,b', '--launch-command', 'vllm serve m --port {port}', '--dry-run']);
     expect(two.code).toBe(2);
-    expect(two.stderr).toMatch(/--launch-command goes with one model/);
+    expect(two.stderr).toMatch(/--launch-command works with one model only/);
   });
 
   it('says what it would try, and starts nothing', async () => {

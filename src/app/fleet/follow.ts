@@ -69,10 +69,12 @@ function serverLine(record: StudyRecord): string | null {
   return record.type === 'server-left' ? `${record.server} takes no trials: ${record.reason}` : null;
 }
 
-/** What a person asks on the screen is asked of the study where it runs. */
+/** Sends a person's commands to the study where it runs. */
 function passOn(client: FleetClient, study: string, { steering, tell }: StudyWatch): void {
   steering?.passOn((command: Command) => {
-    steerStudy(client, study, command).catch((error: unknown) => tell(`the study was not told: ${messageOf(error)}`));
+    steerStudy(client, study, command).catch((error: unknown) =>
+      tell(`the study did not get the command: ${messageOf(error)}`),
+    );
   });
 }
 

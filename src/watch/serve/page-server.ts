@@ -197,6 +197,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 /** Errors: SERVER_TIMEOUT. */
 function withLimit(work: Promise<void>): Promise<void> {
   const late = (): TrituneError =>
-    new TrituneError('SERVER_TIMEOUT', 'nobody took the order in time', 'see that the fleet is reached, and try again');
+    new TrituneError(
+      'SERVER_TIMEOUT',
+      'the fleet did not accept the command in time',
+      'check that the fleet can be reached, and try again',
+    );
   return withDeadline(work, ORDER_LIMIT_MS, late);
 }
