@@ -13,15 +13,16 @@ FROM node:24-slim
 WORKDIR /opt/tritune
 COPY --from=package /package/tritune-*.tgz /tmp/tritune.tgz
 COPY package-lock.json ./
-# What would be published, with the dependencies that were tested.
+# What would be published, with the dependencies that were tested, and those of a fleet: Temporal's packages, as they are locked.
 RUN tar -xzf /tmp/tritune.tgz --strip-components=1 \
   && rm /tmp/tritune.tgz \
   && npm ci --omit=dev --ignore-scripts \
+  && npm install --no-save --save-prod --omit=dev --ignore-scripts $(node -p "const { packages } = require('./package-lock.json'); Object.keys(require('./package.json').peerDependencies).map((name) => name + '@' + packages['node_modules/' + name].version).join(' ')") \
   && npm cache clean --force \
   && chmod +x dist/cli/main.js dist/cli/perf-analyzer-main.js \
   && ln -s /opt/tritune/dist/cli/main.js /usr/local/bin/tritune \
   && ln -s /opt/tritune/dist/cli/perf-analyzer-main.js /usr/local/bin/tritune-perf-analyzer \
-  && mkdir /runs && chown node:node /runs
+  && mkdir /runs /state && chown node:node /runs /state
 USER node
 WORKDIR /runs
 ENTRYPOINT ["tritune"]

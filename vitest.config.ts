@@ -31,7 +31,7 @@ const shared = [
     'space',
     'spec',
   ],
-  ...['stats', 'study', 'triton', 'tuner', 'workload'],
+  ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
 ].map((room) => `test/${room}/**/*.test.ts`);
 const unit = {
   globalSetup: [ownFolder],

@@ -1,5 +1,6 @@
 import { modelAnalyzer } from '../bench/analyzer.ts';
 import { perfAnalyzer, pythonClients } from '../bench/peers.ts';
+import { chartTools } from '../test/support/chart.ts';
 import { dynamoPackages, llamaLibrary, smolModel } from '../test/support/language/packages.ts';
 import { openvinoPackages } from '../test/support/openvino.ts';
 import { realTriton } from '../test/support/real-triton.ts';
@@ -13,3 +14,4 @@ await openvinoPackages(install);
 await smolModel();
 await llamaLibrary();
 await dynamoPackages();
+await chartTools();

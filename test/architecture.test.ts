@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circlesIn, type Import, importGraph, importsIn, importsOf, sourcesIn } from './support/import-graph.ts';
+import { roomRows } from './support/room-rows.ts';
 
 const root = resolve(import.meta.dirname, '../src');
 const page = resolve(import.meta.dirname, '../docs/architecture.md');
 
 /** The rooms of `src/`, row by row, as docs/architecture.md has them: a room imports only from rows above its own, and from itself. */
-const rows = roomRows(readFileSync(page, 'utf8'));
+const rows = roomRows(readFileSync(page, 'utf8')).map(({ rooms }) => rooms);
 
 /** Rooms that run the code of few others; types they take from every room above them. */
 const runsOnly: Readonly<Record<string, readonly string[]>> = {
@@ -23,7 +24,7 @@ const runsOnly: Readonly<Record<string, readonly string[]>> = {
 
 /** What a candidate is to Triton only these rooms know: all others take a candidate as its adapter made it. */
 const knowsNoTriton: ReadonlySet<string> = new Set([
-  ...['perfmodel', 'study', 'tuner', 'capacity', 'report', 'tui', 'headless', 'testing'],
+  ...['perfmodel', 'study', 'tuner', 'capacity', 'report', 'tui', 'headless', 'testing', 'watch'],
 ]);
 
 /** Packages that only the named rooms may use: the wire stays in the rooms of the wire, the command line in its own. */
@@ -31,9 +32,9 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   '@grpc/grpc-js': ['triton', 'loadgen'],
   protobufjs: ['triton', 'loadgen', 'emulator'],
   undici: ['triton', 'loadgen', 'profiler'],
-  'node:http': ['loadgen', 'emulator'],
+  'node:http': ['loadgen', 'emulator', 'watch'],
   'node:http2': ['loadgen'],
-  'node:net': ['http2', 'loadgen', 'emulator', 'launch'],
+  'node:net': ['http2', 'loadgen', 'emulator', 'launch', 'watch'],
   'node:child_process': ['launch'],
   execa: ['launch'],
   koffi: ['loadgen'],
@@ -49,13 +50,6 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
 
 /** More files than this in one folder nobody finds their way in. */
 const MOST_FILES_IN_FOLDER = 22;
-
-/** The first column of the table under "Rooms": a row of names in backticks, such as `| \`report\` · \`tui\` | … |`. */
-function roomRows(text: string): string[][] {
-  const section = text.split(/^## /m).find((part) => part.startsWith('Rooms\n')) ?? '';
-  const cells = [...section.matchAll(/^\| ((?:`\w+`(?: · )?)+) \|/gm)].map(([, cell]) => cell as string);
-  return cells.map((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name as string));
-}
 
 const rowOf = (room: string): number => rows.findIndex((row) => row.includes(room));
 

@@ -6,24 +6,24 @@ import type { ServerAdapter } from '../tuner/adapter.ts';
 
 /** How a study measures. */
 export interface MeasuringRule {
-  /** The percentile that the goal is about, such as 99. */
+  /** The percentile of the goal, such as 99. */
   readonly percentile: number;
-  /** Half-width of the 95 % intervals that ends a measurement, as a share. */
+  /** Relative half-width of the 95 % intervals at which a measurement ends. */
   readonly precision: number;
-  /** Requests in flight at most, whatever the level. */
+  /** Maximum number of requests in flight at any level. */
   readonly maxInFlight?: number;
 }
 
-/** An adapter that is open, and what its candidates are made of. */
+/** An open adapter, and what its candidates consist of. */
 export interface OpenedAdapter {
   readonly adapter: ServerAdapter;
-  /** The values of each setting, in the order in which they are tried; any go together that the adapter builds. */
+  /** The values of each setting, in the order in which they are tried. A combination is legal if the adapter builds it. */
   readonly settings: Readonly<Record<string, readonly ParameterValue[]>>;
-  /** In place of settings. */
+  /** A search space, instead of settings. */
   readonly space?: AdapterSpace;
-  /** The server was started for this study alone. */
+  /** True if the server was started for this study only. */
   readonly isOwn?: true;
-  /** Lets go of what the adapter holds. */
+  /** Releases what the adapter holds. */
   close(): Promise<void>;
 }
 
@@ -31,20 +31,20 @@ export interface OpenedAdapter {
 export interface AdapterSpace {
   /** For the journal. */
   readonly definition: JsonObject;
-  /** Legal assignments; Infinity where there are more than are counted. */
+  /** Number of legal assignments; Infinity if there are too many to count. */
   readonly size: number;
-  /** The most samples, or sequences, that a candidate executes at once. */
+  /** The largest number of samples or sequences that a candidate executes at once. */
   readonly places: number;
   view(narrowing: Narrowing): SpaceView;
 }
 
-/** A kind of server that tritune itself does not know. */
+/** A kind of server that is not built in. */
 export interface AdapterDefinition {
-  /** Stands in journals; a study goes on with the adapter of the same name. */
+  /** Recorded in journals; a study continues with the adapter of the same name. */
   readonly name: string;
   /**
-   * Opens the server for one study. `original`: what the server had before the first change, where an earlier run of the
-   * study may have left it changed; it is what is put back. `directory`: the study's, for logs. Errors: SERVER_*.
+   * Opens the server for one study. `original`: the state to restore, if an earlier run of the study may have
+   * left the server changed. `directory`: that of the study, for logs. Errors: SERVER_*.
    */
   open(rule: MeasuringRule, original?: Candidate, directory?: string): Promise<OpenedAdapter>;
 }

@@ -5,7 +5,7 @@ export function throwIfInterrupted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw interrupted(signal);
 }
 
-/** The error that stands for an aborted signal. */
+/** Returns the error that stands for an aborted signal. */
 export function interrupted(signal: AbortSignal): TrituneError {
   return new TrituneError('INTERRUPTED', 'the run was interrupted', 'continue it with --resume', {
     cause: signal.reason,

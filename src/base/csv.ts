@@ -1,4 +1,4 @@
-/** The rows of a CSV text (RFC 4180) by the names of its first line; empty lines are left out. */
+/** Returns the rows of a CSV text (RFC 4180) by the names of its first line; empty lines are left out. */
 export function csvRows(text: string): Record<string, string>[] {
   const [header = [], ...rows] = cellsOf(text).filter((cells) => cells.some((cell) => cell !== ''));
   return rows.map((cells) =>
@@ -6,7 +6,7 @@ export function csvRows(text: string): Record<string, string>[] {
   );
 }
 
-/** The cells of one line, without the blanks around them. */
+/** Returns the cells of one line, without the blanks around them. */
 export function csvCells(line: string): readonly string[] {
   const cells = line.includes('"') ? (cellsOf(line)[0] as string[]) : line.split(',');
   return cells.map((cell) => cell.trim());

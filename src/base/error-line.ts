@@ -1,11 +1,11 @@
 import { isTrituneError, messageOf } from './errors.ts';
 import { plainLine } from './format.ts';
 
-/** What was thrown, in one line for people: `CODE: what happened (what to do)`. */
+/** Returns a thrown value in one line for people: `CODE: what happened (what to do)`. */
 export const errorLine = (error: unknown): string =>
   isTrituneError(error)
     ? `${error.code}: ${oneLine(error.message)} (${oneLine(error.hint)})`
     : `INTERNAL: ${oneLine(messageOf(error))} (this is a defect of tritune: please report it, with --verbose)`;
 
-/** The text without line breaks and control characters. */
+/** Returns the text without line breaks and control characters. */
 export const oneLine = (text: string): string => plainLine(text.replace(/\s*\n\s*/g, ' '), Number.POSITIVE_INFINITY);

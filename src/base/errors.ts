@@ -1,6 +1,5 @@
 /**
- * Every way in which tritune can refuse or fail, by a stable code. `src/cli/exit-codes.ts` must name an exit code
- * for each of them; nothing else in the program chooses one.
+ * Stable codes of all refusals and failures. `src/cli/exit-codes.ts` maps each to an exit code; no other code does.
  */
 export type ErrorCode =
   | 'USAGE' // an option or a combination of options that makes no sense
@@ -27,11 +26,11 @@ export type ErrorCode =
   | 'AGENT_FAILED' // an agent that sends load cannot be used, or was lost
   | 'LAUNCH_FAILED' // a server that we started for the run did not come up
   | 'INSTALL_FAILED' // fetching Triton from PyPI failed
-  | 'RESTORE_FAILED' // the model could not be put back as it was
+  | 'RESTORE_FAILED' // the model could not be restored
   | 'INFEASIBLE' // no configuration met the constraints
   | 'REGRESSION' // a gate found one
   | 'INTERRUPTED' // the user or the system asked us to stop
-  | 'INTERNAL'; // a defect of ours
+  | 'INTERNAL'; // a bug in tritune
 
 /** An error meant to be read by a person: what happened (`message`) and what to do about it (`hint`). */
 export class TrituneError extends Error {
@@ -51,19 +50,19 @@ export function isTrituneError(error: unknown, ...codes: ErrorCode[]): error is 
   return error instanceof TrituneError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Returns anything that was thrown as a TrituneError; what is none already is a defect of ours: INTERNAL. */
+/** Returns a thrown value as a TrituneError. Anything else is a bug in tritune: INTERNAL. */
 export function asTrituneError(error: unknown): TrituneError {
   if (error instanceof TrituneError) return error;
   return internalError(error);
 }
 
-/** Returns an INTERNAL error that was caused by `error`. */
+/** Returns an INTERNAL error caused by `error`. */
 export function internalError(error: unknown): TrituneError {
   const hint = 'this is a defect of tritune: please report it';
   return new TrituneError('INTERNAL', messageOf(error), hint, { cause: error });
 }
 
-/** The text of anything that was thrown. */
+/** Returns the message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

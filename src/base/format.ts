@@ -11,7 +11,7 @@ export function formatFigure(value: number): string {
 
 export const formatRate = (perSecond: number): string => `${formatFigure(perSecond)} infer/s`;
 export const formatMs = (ms: number): string => `${formatFigure(ms)} ms`;
-/** A ratio to two decimals: 4.30×. */
+/** Returns a ratio to two decimals: 4.30×. */
 export const formatRatio = (ratio: number): string => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : '–');
 
 /** Seconds as people say them: 850 ms, 12 s, 3 min 20 s, 2 h 5 min. */
@@ -36,14 +36,14 @@ const joined = (large: number, largeUnit: string, small: number, smallUnit: stri
 const ACTIVE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const ACTIVE_RUN = new RegExp(`${ACTIVE.source}+`, 'g');
 
-/** The text with a space for every character that is not to be shown as it is: one line of the same length. */
+/** Returns the text with a space for every character that is not to be shown as it is: one line of the same length. */
 export const inertLine = (text: string): string => text.replace(ACTIVE, ' ');
 
-/** The same for text of several lines: line feeds and tabs stay. */
+/** Does the same for text of several lines: line feeds and tabs stay. */
 export const inertText = (text: string): string =>
   text.replace(ACTIVE, (character) => (character === '\n' || character === '\t' ? character : ' '));
 
-/** The same for JSON, where such characters have an escape that says the same. */
+/** Does the same for JSON, where such characters have an escape that says the same. */
 export const inertJson = (json: string): string =>
   json.replace(ACTIVE, (character) =>
     character < ' ' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -58,7 +58,7 @@ export function plainLine(text: string, maxLength = 300): string {
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }
 
-/** The text in lines of at most this width, broken between words where there are any. */
+/** Returns the text in lines of at most this width, broken between words where there are any. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

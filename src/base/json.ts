@@ -25,7 +25,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * True for a value with more than so many levels of lists and objects inside one another, and for one that holds itself.
+ * True for a value with more than this many levels of lists and objects inside one another, and for one that holds itself.
  * What walks through values calls itself once a level, and would come to the end of the stack.
  */
 export function nestsDeeperThan(levels: number, value: unknown): boolean {

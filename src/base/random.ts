@@ -11,7 +11,7 @@ export interface Random {
   int(low: number, high: number): number;
 }
 
-/** A draw from the normal distribution with mean 0 and standard deviation 1 (Box and Muller); takes two floats. */
+/** Draws from the normal distribution with mean 0 and standard deviation 1 (Box and Muller); takes two floats. */
 export function standardNormal(random: Pick<Random, 'float'>): number {
   return Math.sqrt(-2 * Math.log(1 - random.float())) * Math.cos(2 * Math.PI * random.float());
 }

@@ -6,7 +6,7 @@ import { messageOf, TrituneError } from './errors.ts';
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
   readonly text: string;
-  /** Of its beginning, from 1. */
+  /** Number of the line at which it begins, from 1. */
   readonly line: number;
 }
 

@@ -79,7 +79,7 @@ export type Tightness = 'tight' | 'middle' | 'loose';
 /** The place of a budget between the lowest p99 and that of the highest throughput, on a logarithmic scale. */
 const SHARES: Readonly<Record<Tightness, number>> = { tight: 0.2, middle: 0.5, loose: 0.85 };
 export const TIGHTNESSES = Object.keys(SHARES) as readonly Tightness[];
-/** The least ratio of a budget to the lowest p99; a nearer one would be met by luck alone. */
+/** The smallest ratio of a budget to the lowest p99; a lower one would be met by chance only. */
 const LEAST_ROOM = 1.25;
 /** The optimum's p99 is at most this share of the budget; one at the very edge could not be recognised. */
 export const EDGE = 0.97;

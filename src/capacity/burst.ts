@@ -31,7 +31,7 @@ export async function findBurstRate(
     mostReadings: MOST_PLAYS,
     isOver: () => false,
   };
-  const outcome = await bisectRate(prior, rule, async (perSecond, { interval }) => {
+  const outcome = await bisectRate(prior, rule, async (perSecond, _, { interval }) => {
     onEvent({ type: 'burst', perSecond, interval });
     const load = await loads.burst(perSecond, burst, afterSeconds(burst, question.limit));
     const reading = burstReading(load, burst, question, state);
@@ -58,6 +58,8 @@ export function burstPrior(
   const likely = Math.min(capacity, Math.max(keeping, recovering));
   return {
     allowed: allowedShare(limit),
+    // A burst is no steady queue: its readings tell themselves how bad requests cluster.
+    budgetSeconds: null,
     low: likely / BELOW_GUESS,
     high: ABOVE_CAPACITY * capacity,
     likely,
@@ -79,7 +81,9 @@ function burstReading(
   { limit, batch }: CapacityQuestion,
   state: CapacityState,
 ): RateReading {
-  const reading = readingOf(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
+  const all = readingOf(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
+  // The base rate is what is looked for, and not the mean with the burst in it.
+  const reading = { ...all, perSecond: all.askedPerSecond };
   if (recoverSeconds === null || limit.kind !== 'latency') return reading;
   const after = windows.filter(({ endSeconds, perSecond }) => perSecond > 0 && endSeconds > seconds + recoverSeconds);
   const late = after.filter(({ percentileMs }) => percentileMs > limit.budgetMs);

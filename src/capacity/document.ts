@@ -1,10 +1,10 @@
 import type { Measurement } from '../profiler/measurement.ts';
+import { replicasNeeded } from '../stats/replicas.ts';
 import { recoveredAfter } from './burst.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CourseWindow } from './loads.ts';
 import type { CapacityQuestion } from './question.ts';
 import { isKept, type RateReading } from './reading.ts';
-import { replicasFor } from './replicas.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 
 /** What the document says of a run before its figures. */
@@ -67,7 +67,8 @@ export function capacityDocument(
       growthMsPerSecond: growthOf(windows),
     })),
     burst: burstOf(question, state),
-    replicas: question.replicas && capacity && state.posterior ? replicasFor(state.posterior, question.replicas) : null,
+    replicas:
+      question.replicas && capacity && state.posterior ? replicasNeeded(state.posterior, question.replicas) : null,
     speed,
     notes: [...notesOf(state, speed), ...(isContradictory ? [DISTURBED] : [])],
     probes: readings.map((reading, index) => ({

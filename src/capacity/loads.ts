@@ -23,14 +23,17 @@ export interface BurstShape {
   readonly seconds: number;
 }
 
+/** How long a rate is measured: until its verdict is clear, or a fixed time, for its share of bad requests. */
+export type ReadingLength = 'verdict' | 'counted';
+
 /** What can be asked of a server: each ends with nothing of it in flight. Errors: INTERRUPTED, SERVER_*. */
 export interface CapacityLoads {
   /** A closed loop, measured roughly; or the rate to begin at, where requests come by a workload and have no closed loop. */
   readonly scouting:
     | { readonly kind: 'closed-loops'; readonly measure: (concurrency: number) => Promise<Measurement> }
     | { readonly kind: 'rate'; readonly perSecond: number };
-  /** A request rate until its verdict is clear. */
-  atRate(perSecond: number): Promise<Measurement>;
+  /** A request rate for so long. */
+  atRate(perSecond: number, length: ReadingLength): Promise<Measurement>;
   /** A request rate until its figures are precise, whatever the verdict. */
   atLength(perSecond: number): Promise<Measurement>;
   /** A request rate for a fixed time. */

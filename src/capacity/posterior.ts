@@ -9,6 +9,8 @@ export interface CapacityPrior {
   readonly high: number;
   /** The share of requests that may be bad. */
   readonly allowed: number;
+  /** The latency budget; null where requests have limits of another kind. */
+  readonly budgetSeconds: number | null;
   /** A first guess, which may be far off; null for none. */
   readonly likely: number | null;
   /** Half of all capacities are within about this of the guess, as a logarithm; a quarter if absent. */
@@ -27,6 +29,8 @@ export interface CapacityPosterior {
   chance(perSecond: number): number;
   /** The rate below which the capacity is with this chance. */
   quantile(chance: number): number;
+  /** The rate at which this share of requests is expected to be bad, as a multiple of the capacity. */
+  timesForShare(share: number): number;
   /** The median with the 95 % interval. */
   readonly interval: Interval;
 }
@@ -38,6 +42,7 @@ export interface CapacityPosterior {
  */
 const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
 const FLOORS = [0.1, 0.5, 0.9] as const;
+const ALL_SHAPES = Math.log(GAPS.length * FLOORS.length);
 /** Batches make an idle server's latency rise before it queues: the log prior falls by this much for each budget that F lies above it. */
 const FLOOR_PRIOR = 6;
 /** Bad requests come in clusters: so many times the variance of independent ones, relative to what the readings' own batches say. */
@@ -46,7 +51,7 @@ const CLUSTERS = [0.5, 1, 2.5] as const;
 const USUAL_CLUSTER = 20;
 const USUAL_WEIGHT = 30;
 /** Batches of readings with up to so many times the allowed share say something of it; in an overload all are bad. */
-const NEAR_ALLOWED = 5;
+const NEAR_ALLOWED = 15;
 /** Scatter of the rate that the server can take from reading to reading, as a logarithm. */
 const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
 /** The index of the usual scatter of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
@@ -66,6 +71,17 @@ const HELD_UP = 0.02;
 /** What a server was seen to serve, it may serve more of by about this share at another moment. */
 const SERVED_SD = 0.03;
 const SATURATION_SD = 0.12;
+/**
+ * Where closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)): fourteen queues of one to eight servers, single requests and
+ * batches, with services of a cv of 0 to 2, had shares of 0.2 to 18 % within a factor of 1.3 of it (docs/capacity.md). What was seen of S is so far
+ * off, as a logarithm; and how likely a server is that has another law.
+ */
+const SEEN_SD = 0.012;
+const SATURATION_ERRORS = [-0.03, -0.018, -0.009, 0, 0.009, 0.018, 0.03] as const;
+const ALL_ERRORS = Math.log(
+  SATURATION_ERRORS.reduce<number>((sum, error) => sum + Math.exp(-((error / SEEN_SD) ** 2) / 2), 0),
+);
+const UNUSUAL = 0.05;
 /** Half of all capacities are within about this of a first guess, as a logarithm. */
 const GUESS_SCALE = 0.25;
 /** The host's own work scatters by this much as a logarithm (see study/speed). */
@@ -75,7 +91,7 @@ const MOST_STEEPNESS = 30;
 /** Prior log odds that a server on this host's CPU is as fast as the host. */
 const HOST_LOG_ODDS = 2;
 /** Points of each grid over the logarithm of the capacity, grids inside each other, and the mass that the next one leaves out on each side. */
-const POINTS = 65;
+const POINTS = 41;
 const GRIDS = 3;
 const LEFT_OUT = 1e-3;
 
@@ -103,7 +119,7 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
  * The error of the model on simulated queues beyond its own uncertainty, as a standard deviation of the capacity's logarithm: near saturation a
  * queue needs longer than a measurement to fill.
  */
-const MODEL_SD = 0.012;
+const MODEL_SD = 0.008;
 /** Deviations beyond the grid in which quantiles are looked for, and halvings of that. */
 const ENDS = 4;
 const HALVINGS = 30;
@@ -112,15 +128,21 @@ interface Grid {
   readonly logs: readonly number[];
   /** Add up to 1. */
   readonly weights: readonly number[];
+  /** The expected gap: how far saturation lies above the capacity, as a share of it. */
+  readonly gap: number;
+  readonly allowed: number;
 }
 
 function gridOver(low: number, high: number, readings: readonly Clustered[], prior: CapacityPrior): Grid {
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
-  const likelihoods = logs.map((log) => logPriorAt(log, prior) + logLikelihood(log, readings, prior));
+  const points = logs.map((log) => ({ prior: logPriorAt(log, prior), ...likelihoodAt(log, readings, prior) }));
+  const likelihoods = points.map((point) => point.prior + point.logLikelihood);
   const most = Math.max(...likelihoods);
-  const weights = likelihoods.map((each) => Math.exp(each - most));
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  return { logs, weights: weights.map((weight) => weight / sum) };
+  const raw = likelihoods.map((each) => Math.exp(each - most));
+  const sum = raw.reduce((total, weight) => total + weight, 0);
+  const weights = raw.map((weight) => weight / sum);
+  const gap = points.reduce((total, point, at) => total + (weights[at] as number) * point.gap, 0);
+  return { logs, weights, gap, allowed: prior.allowed };
 }
 
 function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityPrior): number {
@@ -133,25 +155,55 @@ function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityP
 const logChanceAbove = (log: number, mean: number, sd: number): number =>
   Math.log(1e-9 + chanceBelow((mean - log) / sd));
 
-/** The log likelihood of the readings where the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
-function logLikelihood(log: number, readings: readonly Clustered[], prior: CapacityPrior): number {
-  const { followsHost, mostServed, allowed, idle } = prior;
+interface PointLikelihood {
+  readonly logLikelihood: number;
+  /** The expected gap there. */
+  readonly gap: number;
+}
+
+/** The likelihood of the readings where the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
+function likelihoodAt(log: number, readings: readonly Clustered[], prior: CapacityPrior): PointLikelihood {
+  const { followsHost, allowed, budgetSeconds } = prior;
   const knowsSpeed = followsHost && readings.some(({ reading }) => reading.logSpeed !== null);
   const along = knowsSpeed ? Math.log(1 / (1 + Math.exp(-HOST_LOG_ODDS))) : 0;
+  const shapes = shapesAt(log, prior);
   const parts: number[] = [];
+  const gaps: { readonly gap: number; readonly to: number }[] = [];
   for (const follows of knowsSpeed ? [true, false] : [false]) {
     const logOdds = follows || !knowsSpeed ? along : along - HOST_LOG_ODDS;
     const fixed = readings.reduce((sum, { reading }) => sum + overloadLikelihood(log, reading, follows), logOdds);
-    for (const gap of GAPS) {
-      const saturation = log + Math.log(1 + gap);
-      const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
-      for (const floor of FLOORS) {
-        const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
-        shapeLikelihoods(parts, fixed + atMost - FLOOR_PRIOR * above, readings, { log, gap, floor, follows, allowed });
-      }
+    for (const { gap, floor, logPrior } of shapes) {
+      shapeLikelihoods(parts, fixed + logPrior, readings, { log, gap, floor, follows, allowed, budgetSeconds });
+      gaps.push({ gap, to: parts.length });
     }
   }
-  return logSum(parts);
+  return meanOver(parts, gaps);
+}
+
+interface WeightedShape {
+  readonly gap: number;
+  readonly floor: number;
+  readonly logPrior: number;
+}
+
+/** Returns the shapes that are considered at a capacity: any, and where the saturation was seen those that it leaves. */
+function shapesAt(log: number, { mostServed, idle }: CapacityPrior): readonly WeightedShape[] {
+  const any = GAPS.flatMap((gap) => {
+    const saturation = log + Math.log(1 + gap);
+    const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
+    const unlikely = mostServed === null ? 0 : Math.log(UNUSUAL);
+    return FLOORS.map((floor): WeightedShape => {
+      const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
+      return { gap, floor, logPrior: unlikely + atMost - FLOOR_PRIOR * above - ALL_SHAPES };
+    });
+  });
+  if (mostServed === null) return any;
+  const usual = SATURATION_ERRORS.flatMap((error): WeightedShape[] => {
+    const gap = Math.exp(Math.log(mostServed) + error - log) - 1;
+    if (gap < GAPS[0]) return [];
+    return [{ gap, floor: 0, logPrior: -((error / SEEN_SD) ** 2) / 2 - ALL_ERRORS }];
+  });
+  return [...any, ...usual];
 }
 
 /** A server that does not keep up serves all it can, which is no less than its capacity. */
@@ -170,6 +222,7 @@ interface Shape {
   readonly follows: boolean;
   /** The share of requests that may be bad. */
   readonly allowed: number;
+  readonly budgetSeconds: number | null;
 }
 
 /** Adds the log likelihood under one shape, for each pair of scatters. */
@@ -196,6 +249,8 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
 
 /** One logarithm of a product costs less than one of each factor, as long as it can be held. */
 const LARGE = 1e200;
+/** A server without anything to spare has visits as long as a measurement. */
+const LEAST_SPARE = 1e-3;
 
 interface Expected {
   /** Of the binomial distribution. */
@@ -209,7 +264,7 @@ interface Expected {
 }
 
 function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
-  const { log, gap, floor, follows, allowed } = shape;
+  const { log, gap, floor, follows, allowed, budgetSeconds } = shape;
   const { perSecond, requests, bad, logSpeed } = reading;
   // A host twice as fast takes twice the rate, and all times are half as long.
   const speed = follows ? (logSpeed ?? 0) : 0;
@@ -223,9 +278,26 @@ function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
   return {
     deviance: devianceOf(bad.mean, expected, requests),
     most: bad.mean > expected ? MOST_ABOVE : MOST_BELOW,
-    variance: cluster,
+    variance: budgetSeconds === null ? cluster : clusterAt(reading, expected, left / (1 + gap), allowed, budgetSeconds),
     shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
   };
+}
+
+/**
+ * Returns by how much the count of bad requests varies more than that of independent ones. A queue as a Brownian motion with the drift −d, the share
+ * of time that the server has to spare, is over the budget B for 2B/d ln(1/a) seconds of requests once it is; such visits last exponentially long, which
+ * doubles the variance. Of that, the rate at which requests really came explains p ln² p.
+ */
+function clusterAt(
+  { perSecond, requests }: RateReading,
+  expected: number,
+  spare: number,
+  allowed: number,
+  budgetSeconds: number,
+): number {
+  const visit = (2 * budgetSeconds * perSecond) / (-Math.log(allowed) * Math.max(Math.abs(spare), LEAST_SPARE));
+  const logShare = Math.log(Math.min(expected, Math.exp(-2)));
+  return Math.max(1, Math.min(visit, requests) * (1 - Math.exp(logShare) * logShare * logShare));
 }
 
 /** Twice the log likelihood ratio of a share that was seen and one that is expected. */
@@ -252,15 +324,24 @@ function clusterOf(readings: readonly RateReading[], allowed: number): number {
   return Math.max(1, sum / weights);
 }
 
-function logSum(parts: readonly number[]): number {
+/** The sum of log likelihoods, and the mean gap by their weights; the parts from each gap's predecessor `to` its own have that gap. */
+function meanOver(
+  parts: readonly number[],
+  gaps: readonly { readonly gap: number; readonly to: number }[],
+): PointLikelihood {
   let most = Number.NEGATIVE_INFINITY;
   for (const part of parts) most = Math.max(most, part);
-  let sum = 0;
-  for (const part of parts) sum += Math.exp(part - most);
-  return most + Math.log(sum);
+  let [sum, ofGaps, at] = [0, 0, 0];
+  for (const { gap, to } of gaps) {
+    let own = 0;
+    for (; at < to; at++) own += Math.exp((parts[at] as number) - most);
+    sum += own;
+    ofGaps += own * gap;
+  }
+  return { logLikelihood: most + Math.log(sum), gap: ofGaps / sum };
 }
 
-function posteriorOn({ logs, weights }: Grid): CapacityPosterior {
+function posteriorOn({ logs, weights, gap, allowed }: Grid): CapacityPosterior {
   const step = (logs[1] as number) - (logs[0] as number);
   const sd = Math.max(MODEL_SD, step / 2);
   const chanceAt = (log: number): number =>
@@ -277,6 +358,8 @@ function posteriorOn({ logs, weights }: Grid): CapacityPosterior {
   return {
     chance: (perSecond) => chanceAt(Math.log(perSecond)),
     quantile,
+    // Where the share is p, L/B is ln a / ln p; solved for λ/c with F = 0.
+    timesForShare: (share) => 1 + gap * (1 - Math.log(share) / Math.log(allowed)),
     interval: { value: quantile(0.5), low: quantile(0.025), high: quantile(0.975) },
   };
 }

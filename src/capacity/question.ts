@@ -1,6 +1,6 @@
+import type { ReplicasRule } from '../stats/replicas.ts';
 import type { BurstShape } from './loads.ts';
 import type { CapacityLimit } from './reading.ts';
-import type { ReplicasRule } from './replicas.ts';
 
 /** A burst, and how soon after it latency must be within the budget again; null: it must keep the budget itself. */
 export interface BurstQuestion extends BurstShape {

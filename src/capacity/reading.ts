@@ -1,3 +1,4 @@
+import { MS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
@@ -17,6 +18,11 @@ export interface Estimate {
 /** What one measurement at a request rate says of the capacity. */
 export interface RateReading {
   /** The rate that was asked for. */
+  readonly askedPerSecond: number;
+  /**
+   * The rate at which requests came. Random arrivals make it differ from the one that was asked for, and the backlog of a queue follows what
+   * came: that is half of the luck of a measurement.
+   */
   readonly perSecond: number;
   /** Requests that were answered. */
   readonly requests: number;
@@ -49,19 +55,31 @@ const BACKLOG = 0.01;
 /** The share of requests that may be bad. */
 export const allowedShare = ({ percentile }: CapacityLimit): number => 1 - percentile / 100;
 
+/** The budget of a limit on latency; null for others. */
+export const budgetSecondsOf = (limit: CapacityLimit): number | null =>
+  limit.kind === 'latency' ? limit.budgetMs / MS_PER_S : null;
+
 /** Reads a measurement of an open loop whose bad requests were counted. */
 export function readingOf(measurement: Measurement, context: ReadingContext): RateReading {
   const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
   const { limit, batch, usualHostWorkUs } = context;
   const served = estimateOf(throughput, level.value * batch);
   return {
-    perSecond: level.value,
+    askedPerSecond: level.value,
+    perSecond: arrivedPerSecond(measurement),
     requests,
     bad: badShare && requests > 0 ? estimateOf(badShare, 1) : { mean: 1, sd: 1 },
     served,
     isUnsustained: errorRate > allowedShare(limit) || served.mean + 2 * served.sd < 1 - BACKLOG,
     logSpeed: usualHostWorkUs === null || hostWorkUs === undefined ? null : Math.log(usualHostWorkUs / hostWorkUs),
   };
+}
+
+/** Requests that were due per second, sent or dropped; what was asked for where nothing was counted. */
+function arrivedPerSecond({ level, sendRate, failures, durationMs }: Measurement): number {
+  const dropped = failures.reduce((sum, { kind, count }) => sum + (kind === 'dropped' ? count : 0), 0);
+  const perSecond = sendRate + (durationMs > 0 ? (dropped / durationMs) * MS_PER_S : 0);
+  return perSecond > 0 ? perSecond : level.value;
 }
 
 /** Tells whether the reading by itself is within the limit. */

@@ -13,6 +13,10 @@ import { type CapacityState, readingsOf } from './state.ts';
 /** A measurement that the load generator bent is tried again so often where others had its CPU. */
 const TRIES = 10;
 const MOST_READINGS = 30;
+/** The search ends at this many times the precision, since the answer is still to be measured. */
+const WITH_THE_ANSWER = 1.1;
+/** The answer is not measured anew where the lower end of the interval has moved by less than this. */
+const SAME_END = 0.02;
 /** Seconds of a load beyond the capacity: so many budgets, within bounds. */
 const CLIFF_BUDGETS = 20;
 const CLIFF_SECONDS = { least: 5, most: 30 } as const;
@@ -32,11 +36,13 @@ export async function runCapacity(
   await findPrior(question, state, means);
   try {
     const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
-    // The reading at the answer may contradict those before it.
+    // The reading at the answer counts too: it may make the interval narrow enough, or contradict those before it.
+    let precision = question.precision * WITH_THE_ANSWER;
     do {
-      await findCapacity(question, state, means, endNs);
+      await findCapacity({ ...question, precision }, state, means, endNs);
       if (state.ending === 'infeasible') return;
-      await measureAnswer(question, state, means, endNs);
+      if (!isAnswerAtEnd(state)) await measureAnswer(question, state, means, endNs);
+      precision = question.precision;
     } while (state.ending === 'precise' && !isPreciseNow(question, state) && clock.nowNs() < endNs);
     await measureCliff(question, state, means);
     if (question.burst) await findBurstRate(question, question.burst, state, means);
@@ -79,9 +85,9 @@ async function findCapacity(
     mostReadings: MOST_READINGS,
     isOver: () => clock.nowNs() >= endNs,
   };
-  const measure: Parameters<typeof bisectRate>[2] = async (perSecond, { interval }) => {
+  const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
-    const measurement = await unbent(perSecond, state, means, endNs, () => means.loads.atRate(perSecond));
+    const measurement = await unbent(perSecond, state, means, endNs, () => means.loads.atRate(perSecond, length));
     return addProbe(measurement, question, state, means);
   };
   const outcome = await bisectRate(state.prior, rule, measure, readingsOf(state, question));
@@ -128,6 +134,9 @@ async function unbent(
     throw new ClientLimited(reason);
   }
 }
+
+const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
+  answer !== null && posterior !== null && Math.abs(answer.level.value / posterior.interval.low - 1) < SAME_END;
 
 /** The rate that is held with a chance of 97.5 % is measured to the end, and counts for the capacity too. */
 async function measureAnswer(

@@ -1,6 +1,6 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { CapacityPrior } from './posterior.ts';
-import { allowedShare, type CapacityLimit } from './reading.ts';
+import { allowedShare, budgetSecondsOf, type CapacityLimit } from './reading.ts';
 
 /** What closed loops of rising concurrency say before any rate is tried. */
 export interface Scouted {
@@ -21,6 +21,15 @@ const LEAST_GAIN = 0.08;
 const FAR_OVER = 3;
 /** Random arrivals need room: a first guess of the capacity, as a share of what a closed loop serves within the budget. */
 const OPEN_LOOP_SHARE = 0.85;
+/**
+ * Where the saturation S was seen and an idle server is well within the budget B, a queue in heavy traffic (Kingman, 1961) that serves one request after
+ * the other needs a share ln(1/a)/(2 S B) of its time to spare to be over the budget for no more than the share a; batches and spread need more.
+ */
+const SPARE_TIMES = 1.2;
+const WELL_WITHIN = 0.6;
+const HEAVY_TRAFFIC_SCALE = 0.06;
+/** A server that needs more to spare is in no heavy traffic. */
+const MOST_SPARE = 0.3;
 /** Capacities that are considered: down to a part of what is served, and up to what a machine that got faster could. */
 const LOWEST_SHARE = 0.02;
 const HIGHEST_SHARE = 2;
@@ -51,7 +60,8 @@ const excessOf = ({ budgetLatencyMs }: Measurement, limit: CapacityLimit): numbe
 
 function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: CapacityLimit, batch: number): Scouted {
   const rateOf = ({ throughput }: Measurement): number => throughput.value / batch;
-  const mostServed = Math.max(...seen.map(rateOf));
+  // Of a saturated server the last level says it: the highest of several is that by luck.
+  const mostServed = isSaturated ? rateOf(seen.at(-1) as Measurement) : Math.max(...seen.map(rateOf));
   const [first] = seen;
   const idle = first && limit.kind === 'latency' ? excessOf(first, limit) : null;
   const last = seen.findLast((each) => excessOf(each, limit) <= 1);
@@ -71,6 +81,7 @@ const RATE_SCALE = 1.5;
 /** Returns the prior where all that is known is a rate to begin at. */
 export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost: boolean): CapacityPrior => ({
   allowed: allowedShare(limit),
+  budgetSeconds: budgetSecondsOf(limit),
   low: perSecond / RATE_SPAN,
   high: perSecond * RATE_SPAN,
   likely: perSecond,
@@ -81,16 +92,22 @@ export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost
 });
 
 /** Returns what scouting says of the capacity. */
-export const priorOf = (
+export function priorOf(
   { mostServed, isSaturated, atBudget, idle }: Scouted,
   limit: CapacityLimit,
   followsHost: boolean,
-): CapacityPrior => ({
-  allowed: allowedShare(limit),
-  low: mostServed * (idle !== null && idle > HOPELESS ? LOWEST_SHARE_THEN : LOWEST_SHARE),
-  high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),
-  likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE_THEN),
-  mostServed: isSaturated ? mostServed : null,
-  idle,
-  followsHost,
-});
+): CapacityPrior {
+  const allowed = allowedShare(limit);
+  const budgetSeconds = budgetSecondsOf(limit);
+  const isQueue = isSaturated && budgetSeconds !== null && idle !== null && idle < WELL_WITHIN;
+  const spare = isQueue ? (-SPARE_TIMES * Math.log(allowed)) / (2 * mostServed * budgetSeconds) : 1;
+  const roughly = { likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE_THEN) };
+  const closely = { likely: mostServed * (1 - spare), guessScale: HEAVY_TRAFFIC_SCALE };
+  return {
+    ...(spare < MOST_SPARE ? closely : roughly),
+    ...{ allowed, budgetSeconds, idle, followsHost },
+    low: mostServed * (idle !== null && idle > HOPELESS ? LOWEST_SHARE_THEN : LOWEST_SHARE),
+    high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),
+    mostServed: isSaturated ? mostServed : null,
+  };
+}

@@ -17,6 +17,7 @@ import { restoreCommand } from './commands/restore/command.ts';
 import { spaceCommand } from './commands/space/command.ts';
 import { traceCommand } from './commands/trace/command.ts';
 import { tuneCommand } from './commands/tune/command.ts';
+import { watchCommand } from './commands/watch/command.ts';
 import { workloadCommand } from './commands/workload/command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -40,6 +41,7 @@ export function createProgram(terminal: Terminal): Command {
     calibrateCommand,
     emulateCommand,
     fleetCommand,
+    watchCommand,
     installCommand,
     recordCommand,
     benchSearchCommand,

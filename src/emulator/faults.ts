@@ -15,9 +15,9 @@ export interface Faults {
   crashLoad?: (load: FaultyLoad) => boolean;
   /** True: the load call succeeds, but the model is never ready and serves nothing until its next load. */
   neverReady?: (load: FaultyLoad) => boolean;
-  /** The config that this load makes serve in place of the one sent. */
+  /** The config that this load makes serve instead of the one sent. */
   replaceConfig?: (load: FaultyLoad) => ModelConfig;
-  /** The config that a read-back gives in place of the effective one. */
+  /** The config that a read-back gives instead of the effective one. */
   readBack?: (config: ModelConfig) => ModelConfig;
   /** True: the connection is cut instead of an answer to this infer call. */
   dropConnection?: (call: FaultyCall) => boolean;
@@ -36,12 +36,12 @@ export interface Faults {
 }
 
 /**
- * No answer ever, the connection broken in one of its ways, or the whole server gone; or just then somebody else unloads the
+ * No answer ever, the connection broken in one of its ways, or the whole server gone; or just then another client unloads the
  * model, loads it with its stored config, or removes it from the repository.
  */
 export type Disturbance = 'hang' | Breakage | 'crash' | Meddling;
 
-/** What somebody else may do to a model. */
+/** What another client may do to a model. */
 export type Meddling = 'unload' | 'reload' | 'remove';
 
 /** No such page, a page that is none, or no answer ever. */

@@ -1,5 +1,6 @@
 import { formatFigure, formatMs, plainLine } from '../base/format.ts';
 import type { AgentFigures } from '../profiler/measurement.ts';
+import { describeAgents, overviewsOf } from '../study/summary/agent-words.ts';
 
 /** A line for each agent that sent: its threads, how well its clock is known, its sends, and whether it was the limit. */
 export const agentLines = (agents: readonly AgentFigures[] = []): readonly string[] =>
@@ -14,14 +15,7 @@ export const agentLines = (agents: readonly AgentFigures[] = []): readonly strin
   });
 
 /** All agents in one line, for a list of measurements; none where no agent sent. */
-export function agentsLine(agents: readonly AgentFigures[] = []): readonly string[] {
-  if (agents.length === 0) return [];
-  const leastSure = Math.max(...agents.map(({ clock }) => clock.uncertaintyMs));
-  const drift = Math.max(...agents.map(({ clock }) => Math.abs(clock.driftMs)));
-  const limits = agents.filter(({ bound }) => bound).length;
-  const verdict = limits === 0 ? 'none was the limit' : `${limits} of them the limit`;
-  const clocks = `clocks known to ± ${formatMs(leastSure)} or better, drift up to ${formatMs(drift)}`;
-  return [`from ${agents.length} ${agents.length === 1 ? 'agent' : 'agents'}: ${clocks}; ${verdict}`];
-}
+export const agentsLine = (agents: readonly AgentFigures[] = []): readonly string[] =>
+  agents.length === 0 ? [] : [`from ${describeAgents(overviewsOf(agents))}`];
 
 const signed = (ms: number): string => `${ms < 0 ? '' : '+'}${formatMs(ms)}`;

@@ -1,9 +1,10 @@
 import { dirname } from 'node:path';
-import { formatMs, formatRatio, inertLine, wrapped } from '../base/format.ts';
-import { describeCost, describeCostShare, isInCost, shareText } from '../study/summary/cost-point.ts';
+import { formatMs, inertLine, wrapped } from '../base/format.ts';
+import { type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
+import { describeBar } from '../study/analysis/explain/time-bar.ts';
+import { describeCost } from '../study/summary/cost-point.ts';
 import {
   describeAssignment,
-  describeGainIn,
   describeLevel,
   describePrediction,
   describeRecommendation,
@@ -11,21 +12,24 @@ import {
   describeThroughput,
   describeTokens,
 } from '../study/summary/describe.ts';
+import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
+import { nextSteps } from './next-steps.ts';
 
 /** Where the documents of a run lie, by name. */
 export type DocumentPaths = { readonly [document: string]: string | null };
 
 /**
- * What a run came to: the best, the original, the gain, the files, and last in which state the model was left. `columns`: of
- * the terminal, between whose edges sentences are broken; paths stay whole.
+ * What a run came to: the verdict in a sentence, the best and the original, why, the files, what to do next, and last in which state the model
+ * was left. `columns`: of the terminal, between whose edges sentences are broken; paths and commands stay whole.
  */
 export function closingLines(summary: Summary, files: DocumentPaths, columns = Number.POSITIVE_INFINITY): string[] {
   const said = [...verdict(summary), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap((line) =>
     broken(line, columns),
   );
-  const lines = [...said, ...documents(files, summary), modelLine(summary.model, summary.restored)];
+  const steps = nextSteps(summary, files).map((step, index) => row(index === 0 ? 'next' : '', step));
+  const lines = [...said, ...documents(files, summary), ...steps, modelLine(summary.model, summary.restored)];
   return ['', ...lines.map(inertLine)];
 }
 
@@ -38,37 +42,36 @@ function broken(line: string, columns: number): string[] {
 
 function verdict(summary: Summary): string[] {
   const { best, baseline, budget } = summary;
-  if (!best) return ['nothing could be measured'];
+  const { text } = headlineOf(summary);
+  const result = row('result', text);
+  if (!best) return [result];
   const emulated =
     summary.emulated === null
       ? []
       : [row('emulated', `by tritune's emulator (${summary.emulated}): not figures of a real server`)];
-  const missed =
-    budget && !summary.feasible
-      ? [row('infeasible', `nothing met p${budget.percentile} ≤ ${formatMs(budget.latencyMs)}; this is the nearest`)]
-      : [];
   const isBaseline = baseline !== null && best.trial === baseline.trial;
   return [
+    result,
     ...emulated,
-    ...missed,
-    row(
-      'best',
-      isBaseline
-        ? 'the original config; nothing better was found'
-        : `trial ${best.trial}: ${describeAssignment(best.assignment)}`,
-    ),
-    row('', figures(best)),
+    ...(isBaseline
+      ? []
+      : [row(summary.feasible ? 'best' : 'nearest', `trial ${best.trial}: ${describeAssignment(best.assignment)}`)]),
+    row(isBaseline ? 'original' : '', figures(best)),
     ...(best.cost ? [row('cost', describeCost(best.cost))] : []),
-    ...(best.recommended && budget
+    ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
       : []),
     ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost))] : []),
-    ...gain(summary, isBaseline),
+    ...rejected(summary),
     ...speed(summary),
   ];
 }
+
+/** Why a trial that seemed better in the search is not the best. */
+const rejected = ({ rejected: told }: Summary): string[] =>
+  told ? [row('rejected', `trial ${told.trial} seemed better in the search, but ${told.reason}`)] : [];
 
 /** A line only where figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
@@ -90,23 +93,19 @@ function figures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: Summa
   return `${describeThroughput(throughput)} at ${describeLevel(load)}, ${latency}`;
 }
 
-function gain(summary: Summary, isBaseline: boolean): string[] {
-  if (isBaseline) return [];
-  if (!summary.gain) return [row('gain', 'not measured: the run ended before its final was done')];
-  const { ratio, low, high } = summary.gain;
-  const known = low !== null && high !== null;
-  if (isInCost(summary.objectives)) {
-    const range = known ? `95 %: ${shareText(high)} to ${shareText(low)}` : 'one round only, so no interval';
-    return [row('gain', `${describeCostShare(ratio)} (${range}), both measured in turn`)];
-  }
-  const interval = known ? `95 %: ${formatRatio(low)} to ${formatRatio(high)}` : 'one round only, so no interval';
-  const what = `${formatRatio(ratio ?? Number.NaN)}${describeGainIn(summary.objectives)}`;
-  return [row('gain', `${what} (${interval}), both measured in turn`)];
-}
-
-/** One sentence per line: as one line it would be longer than any terminal. */
+/** The short list, and before it where the time of a request went, which the bars of the other documents show. */
 function why({ explanation }: Summary): string[] {
-  return (explanation?.sentences ?? []).map((sentence, index) => row(index === 0 ? 'why' : '', sentence));
+  const reasons = explanation?.reasons ?? [];
+  const barOf = (about: Reason['about']): string => {
+    const bar = reasons.find((reason) => reason.about === about)?.bar;
+    return bar ? describeBar(bar) : '';
+  };
+  const [before, now] = [barOf('before'), barOf('now')];
+  const time = before === '' ? `a request takes ${now}` : `a request took ${before}; now ${now}`;
+  return [
+    ...(now === '' ? [] : [row('time', time)]),
+    ...reasons.map(({ about, words }) => row(reasonLabels[about], words)),
+  ];
 }
 
 /** Lines only where the noise is worth attention. */
@@ -123,7 +122,7 @@ function clientBound({ clientBound }: Summary): string[] {
   return [row('client', `${were} limited by the load generator, not by the server (left out): ${reason}`)];
 }
 
-/** Of several models the directory that has a config of each. */
+/** Lists the written documents; for several models it names the directory with a config of each. */
 function documents({ config = null, ...files }: DocumentPaths, { best }: Summary): string[] {
   const models = Object.keys(best?.models ?? {});
   const configs = config !== null && models.length > 1 ? `${dirname(dirname(config))} (${models.join(', ')})` : config;

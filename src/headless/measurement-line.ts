@@ -11,7 +11,7 @@ import type { Goal } from '../study/types.ts';
 
 /**
  * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other objectives, what it misses, and reasons to
- * doubt it. Without a goal and a candidate it says nothing about the goal.
+ * doubt it. Without a goal and a candidate it leaves the goal out.
  */
 export function describeMeasurement(
   measurement: Measurement,

@@ -8,7 +8,7 @@ const MAX_COPY_BYTES = 8 * 1024;
 /** Buffers that TLS has done with and that are kept for the next turns. */
 const MAX_SPARE = 8;
 
-/** Who wants to know when the kernel has taken something. */
+/** Callbacks for the moment when the kernel has taken data. */
 export interface Sent {
   sent(): void;
 }

@@ -84,7 +84,7 @@ export function checkLength(bytes: number, start: number, end: number): void {
 /** What a client begins with, before any frame. */
 export const CLIENT_MAGIC: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
-/** One whole frame (RFC 9113, 4.1). */
+/** Returns one whole frame (RFC 9113, 4.1). */
 export function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
   const bytes = Buffer.alloc(FRAME_HEADER_BYTES + payload.byteLength);
   bytes.writeUIntBE(payload.byteLength, 0, 3);
@@ -122,11 +122,11 @@ const ourLimits = [
   [SETTINGS_MAX_HEADER_LIST_SIZE, MAX_HEADER_BLOCK],
 ] as const;
 
-/** The first bytes of a client. */
+/** Returns the first bytes of a client. */
 export const clientPreface = (): Buffer =>
   Buffer.concat([CLIENT_MAGIC, firstFrames([[SETTINGS_ENABLE_PUSH, 0], ...ourLimits])]);
 
-/** The first bytes of a server, which need not wait for the client's. */
+/** Returns the first bytes of a server, which need not wait for the client's. */
 export const serverPreface = (): Buffer => firstFrames(ourLimits);
 
 /** Gives the peer more of a stream's window; of the connection's own for stream 0. */

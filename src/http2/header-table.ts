@@ -31,7 +31,7 @@ export const FIRST_DYNAMIC_INDEX = staticFields.length + 1;
 
 export const fieldSize = (name: string, value: string): number => name.length + value.length + ENTRY_OVERHEAD;
 
-/** The index of a static field; 0 when there is none. */
+/** Returns the index of a static field; 0 when there is none. */
 export const staticIndexOf = (name: string, value: string): number =>
   staticFields.findIndex((field) => field.name === name && field.value === value) + 1;
 

@@ -8,7 +8,7 @@ export function integer(pattern: number, prefixBits: number, value: number): num
   return [...bytes, rest];
 }
 
-/** A field by its text (RFC 7541, section 6.2); `isKept` puts it into the peer's table for later blocks. */
+/** Returns a field by its text (RFC 7541, section 6.2); `isKept` puts it into the peer's table for later blocks. */
 export function literal(name: string, value: string, isKept = false): number[] {
   return [isKept ? 0x40 : 0x00, ...string(name), ...string(value)];
 }

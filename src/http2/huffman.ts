@@ -40,7 +40,7 @@ for (let bits = 1; bits <= MAX_BITS; bits++) {
   offset[bits] = (offset[bits - 1] as number) + shorter;
 }
 
-/** The text of a Huffman-coded string, one character per byte. Errors: ProtocolError. */
+/** Returns the text of a Huffman-coded string, one character per byte. Errors: ProtocolError. */
 export function huffmanDecode(bytes: Uint8Array, start: number, end: number): string {
   const text: number[] = [];
   let code = 0;

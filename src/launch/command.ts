@@ -14,7 +14,7 @@ export interface Command {
   readonly log: string;
 }
 
-/** After the first signal a command has so long to clean up. */
+/** After the first signal a command has this long to clean up. */
 const GRACE_MS = 5_000;
 
 /** Runs a command to its end; the signal ends it with all that it started. Returns how it ended, in words; null where it ended well. */

@@ -11,7 +11,7 @@ export type EmulatorLaunch = LaunchOptions &
     readonly script: string;
   };
 
-/** The emulator in a process of its own, so that it and the load generator each have a core. Errors: LAUNCH_FAILED. */
+/** Starts the emulator in a process of its own, so that it and the load generator each have a core. Errors: LAUNCH_FAILED. */
 export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedServer> {
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
   const ports = [`--grpc-port=${grpc}`, `--http-port=${http}`, `--metrics-port=${metrics}`];

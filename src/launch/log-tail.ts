@@ -5,7 +5,7 @@ const OF_USAGE = /^(\s.*|[A-Z][\w/ ]*:|)$/;
 const NOISE = /^([IW]\d{4} |[+|]|Signal \(15\) received|\s*$)/;
 const LINES = 4;
 
-/** What a server said last, in one line, without its usage and without what is no error where anything else is left. */
+/** Returns the last lines of a server's log as one line, without its usage, and without lines that are not errors if there are others. */
 export function lastWords(log: string): string {
   const said = withoutUsage(log.split('\n')).filter((line) => line.trim() !== '');
   const telling = said.filter((line) => !NOISE.test(line));

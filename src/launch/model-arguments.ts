@@ -11,7 +11,7 @@ const PYTHON_FILE = 'model.py';
 const OWN_CLASS = /^class\s+TritonPythonModel\s*(\(\s*(object)?\s*\))?\s*:/m;
 const COMPLETES_CONFIGS = /\bauto_complete_config\b/;
 
-/** What a server in explicit mode is told of the models that it will have. */
+/** Returns the arguments for a server in explicit mode that name its models. */
 export async function argumentsForModels(
   modelRepository: string,
   { loadModels = [], laterModels = [] }: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,

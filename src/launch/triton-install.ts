@@ -35,13 +35,13 @@ export interface InstallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The per-user cache directory of the installation. */
+/** Returns the per-user cache directory of the installation. */
 export function defaultInstallDirectory(): string {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   return join(cache, 'tritune', `triton-${TRITON_WHEEL_VERSION}`);
 }
 
-/** The installation in the directory, or null when there is none or it was not finished. */
+/** Returns the installation in the directory, or null when there is none or it was not finished. */
 export async function findTriton(directory = defaultInstallDirectory()): Promise<TritonInstall | null> {
   try {
     const install = JSON.parse(await readFile(join(directory, MARKER), 'utf8')) as TritonInstall;

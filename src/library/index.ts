@@ -3,6 +3,9 @@ export type { AdapterDefinition, MeasuringRule, OpenedAdapter } from '../adapter
 export { settingsAdapter } from '../adapter/settings/adapter.ts';
 export type { SettingsServer } from '../adapter/settings/server.ts';
 export { type ErrorCode, isTrituneError, TrituneError } from '../base/errors.ts';
+export { type Random, randomFor } from '../base/random.ts';
+export type { CapacityDocument } from '../capacity/document-schema.ts';
+export type { CapacityEvent } from '../capacity/means.ts';
 export type { LoadLevel } from '../loadgen/types.ts';
 export type { Measurement } from '../profiler/measurement.ts';
 export type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts';
@@ -30,5 +33,6 @@ export type { ModelConfig } from '../triton/config/model-config.ts';
 export type { Applied, EmittedDocument, MeasureOptions, Restored, ServerAdapter } from '../tuner/adapter.ts';
 export { CandidateRefusedError } from '../tuner/refused.ts';
 export type { TunerEvent } from '../tuner/seams.ts';
+export { type CapacityOptions, type CapacityWatch, capacity } from './capacity.ts';
 export type { TuneOptions } from './options.ts';
 export { type DocumentsWritten, type TuneEvent, type TuneWatch, tune } from './tune.ts';

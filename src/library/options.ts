@@ -7,24 +7,24 @@ import type { Metric } from '../study/goal/metrics/metric.ts';
 import type { SamplerDefinition } from '../study/search/samplers/registry.ts';
 
 /**
- * What `tune` takes: the options of `tritune tune`, under the same names in camelCase, as values in place of texts:
- * `latencyBudget` is in milliseconds, `timeBudget` in seconds, ranges are `{ low, high }`. An option that is left out is
- * as on the command line. Every study needs a `model`, a `spec`, or a directory to `resume`.
+ * The options of `tune`: those of `tritune tune`, with the same names in camelCase, as values instead of texts. `latencyBudget` is in
+ * milliseconds, `timeBudget` in seconds, and ranges are `{ low, high }`. Defaults are those of the command line. Every study needs a `model`,
+ * a `spec`, or a directory to `resume`.
  */
 export interface TuneOptions extends Partial<Omit<StudyOptions, 'sampler' | 'adapter' | 'modelAnalyzer'>> {
-  /** A built-in sampler by its name, the path of a module that exports one, or a sampler itself. */
+  /** The name of a built-in sampler, the path of a module that exports one, or a sampler. */
   readonly sampler?: string | SamplerDefinition;
-  /** The study as one value, as a file for `--spec` has it; options beside it come before it. */
+  /** The study as one value, as in a file for `--spec`; other options take precedence. */
   readonly spec?: StudySpecInput;
-  /** What opens a server that is no Triton: the path of a module that exports an adapter, or an adapter itself. */
+  /** For a server that is not Triton: the path of a module that exports an adapter, or an adapter. */
   readonly adapter?: string | AdapterDefinition;
-  /** Metrics of your own, beside the built-in ones, that constraints and objectives may name. */
+  /** Your own metrics, which constraints and objectives may name like the built-in ones. */
   readonly metrics?: readonly Metric[];
-  /** Go on with the study in this directory. */
+  /** Directory of a study to continue. */
   readonly resume?: string;
 }
 
-/** What was asked for: options by name, and the sampler where the caller gave it itself. */
+/** The given options by name, and the sampler if the caller passed one. */
 export interface Asked {
   readonly options: Partial<StudyOptions>;
   readonly named: readonly string[];
@@ -32,7 +32,7 @@ export interface Asked {
   readonly adapter: AdapterDefinition | undefined;
 }
 
-/** The options without those that are undefined. Errors: USAGE for an option that does not exist: a program without types finds out here. */
+/** Returns the options without undefined ones. Errors: USAGE for an unknown option, for programs without types. */
 export function askedOf({ resume, spec, sampler, adapter, metrics: _, ...given }: TuneOptions): Asked {
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   for (const name of Object.keys(options)) {
@@ -50,7 +50,7 @@ export function askedOf({ resume, spec, sampler, adapter, metrics: _, ...given }
   return { options: all, named: Object.keys(all), sampler: own, adapter: ownAdapter };
 }
 
-/** The study that is asked for anew. Errors: USAGE. */
+/** Returns the study spec of a new study. Errors: USAGE. */
 export function specIn({ spec }: Pick<TuneOptions, 'spec'>, { options, named }: Asked): StudySpec {
   if (spec !== undefined) return changedSpec(checkStudySpec(spec, 'the spec'), options, named);
   if (!options.model) throw new TrituneError('USAGE', 'which model?', 'give its name as model');

@@ -11,26 +11,26 @@ import type { Summary } from '../study/summary/summary.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { type Asked, askedOf, specIn, type TuneOptions } from './options.ts';
 
-/** The last event: what was found, and the paths of what was written. */
+/** The last event: the summary, and the paths of the written documents. */
 export type DocumentsWritten = { readonly type: 'documents-written' } & WrittenRun;
 
-/** What happens in a run, as `--ui json` prints it: every record of the journal, the moments between them, the documents. */
+/** Events of a run, as `--ui json` prints them: every record of the journal, progress between them, and the documents. */
 export type TuneEvent = TunerEvent | DocumentsWritten;
 
 export interface TuneWatch {
-  /** Called with each event, in order. What it throws does not stop the run, which rejects with it when it is over. */
+  /** Called with each event, in order. An error that it throws does not stop the run; the run rejects with it at its end. */
   readonly onEvent?: (event: TuneEvent) => void;
-  /** A line for people: what was assumed about the inputs, a connection that is not verified. */
+  /** Called with messages for people, such as assumptions about inputs or an unverified connection. */
   readonly onNote?: (line: string) => void;
-  /** Aborting ends the run in order: the model is put back, and the summary is of what was found so far. */
+  /** Aborting ends the run in order: the model is restored, and the summary has the results so far. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * `tritune tune` for one model, without a terminal: tunes the model on a live server or on one that is started for the run,
- * writes the documents into `output`, puts the model back, and resolves to the summary, also when nothing met the budget
- * (`feasible` is false) and when the signal was aborted (`interrupted` is true). It listens to no signal of the process.
- * Errors: a TrituneError for what ended the study otherwise, such as USAGE, SERVER_UNREACHABLE or RESTORE_FAILED.
+ * Runs `tritune tune` for one model: tunes it on a running server or on one started for the run, writes the documents to `output`, and
+ * restores the model. Resolves to the summary, also if nothing met the budget (`feasible` is false) or the signal was aborted
+ * (`interrupted` is true). It handles no signals of the process. Errors: a TrituneError if the study ended otherwise, such as USAGE,
+ * SERVER_UNREACHABLE or RESTORE_FAILED.
  */
 export async function tune(options: TuneOptions, { onEvent, onNote, signal }: TuneWatch = {}): Promise<Summary> {
   const study = await opened(options, askedOf(options));
@@ -52,7 +52,7 @@ function opened(options: TuneOptions, asked: Asked): Promise<OpenStudy> {
     : resumeStudy(options.resume, (kept) => resumedSpec(kept, asked.options, asked.named), own);
 }
 
-/** The caller's functions as a watch, and the summary that it heard of. */
+/** Adapts the caller's functions to a watch, and keeps the summary. */
 function watchOf({ onEvent, onNote }: Pick<TuneWatch, 'onEvent' | 'onNote'>): {
   readonly watch: StudyWatch;
   written(): Summary;

@@ -21,7 +21,7 @@ interface Slot {
 }
 
 /**
- * Keeps exactly so many requests in flight: each completion sends the next request from the same slot. Only a slot whose
+ * Keeps exactly this many requests in flight: each completion sends the next request from the same slot. Only a slot whose
  * request failed pauses before it sends again. Slots are reused, so that a request allocates nothing here.
  */
 export class ClosedLoop<P> {

@@ -12,7 +12,7 @@ interface Running {
   sent: number;
   /** What was said so far, answers included. */
   history: readonly ChatMessage[];
-  /** Tokens of that; null where nobody counted them. */
+  /** Tokens of that; null if they were not counted. */
   historyTokens: number | null;
   /** When the user is ready with the next turn. */
   readyNs: number;

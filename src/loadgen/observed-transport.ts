@@ -9,7 +9,7 @@ export interface ObservedRequest {
   readonly outcome: SendOutcome;
 }
 
-/** The transport, with every request that ends told to `onRequest` before it is told to the sender. */
+/** Returns the transport, which reports every finished request to `onRequest` before the sender. */
 export function observedTransport<P extends PreparedRequest>(
   transport: Transport<P>,
   clock: Clock,

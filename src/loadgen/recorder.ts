@@ -33,7 +33,7 @@ export interface Batch {
   readonly classes?: readonly ClassTally[];
   /** Times of the successful requests that were sampled; absent where none was. */
   readonly clientTimes?: ClientTimeSums;
-  /** Absent where nobody watches who sends. */
+  /** Absent if the sender is not watched. */
   readonly heldUp?: HeldUp;
 }
 
@@ -70,7 +70,7 @@ export interface RecorderOptions {
  */
 export class Recorder {
   readonly #reuses: boolean;
-  /** Of each class; of all requests where there are none. */
+  /** Limits of each class, or of all requests if there are no classes. */
   readonly #limits: readonly (RequestLimits | undefined)[];
   readonly #countsGood: boolean;
   #rule: BatchRule | null = null;

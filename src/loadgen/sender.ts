@@ -24,7 +24,7 @@ export interface SendOrder {
   readonly openLoop?: Partial<OpenLoopRule> | undefined;
   /** In all; without it the traffic goes on until it is drained. */
   readonly mostRequests?: number | undefined;
-  /** Of the requests that count as good, where their class has no limits of its own. Without any limits none is counted. */
+  /** Limits of a good request whose class has none of its own. Without any limits, good requests are not counted. */
   readonly limits?: RequestLimits | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface SequenceRule {
   readonly firstStream?: number;
 }
 
-/** The rule for one of several threads: ids of its own, other lengths, and not all with the same stream first. */
+/** Returns the rule for one of several threads: ids of its own, other lengths, and not all with the same stream first. */
 export const partOfRule = (rule: SequenceRule, part: Part): SequenceRule => ({
   ...rule,
   ids: pieceOf(rule.ids, part),

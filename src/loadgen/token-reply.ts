@@ -1,4 +1,4 @@
-/** Who counted the tokens of a reply: the server's own usage figures, a tokenizer here, or nobody, and then each non-empty piece counts as one. */
+/** How the tokens of a reply were counted: by the server's usage figures, by a local tokenizer, or as one token per non-empty piece. */
 export type TokenCounter = 'usage' | 'tokenizer' | 'pieces';
 
 /** A complete streamed reply of a language model, with output in it. Times in nanoseconds. */

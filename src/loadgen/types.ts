@@ -10,25 +10,25 @@ import type { TokenReply } from './token-reply.ts';
 export interface LoadLevel {
   readonly mode: 'concurrency' | 'request-rate';
   readonly value: number;
-  /** Samples in one request (the client batch), where a study varies them; absent: as many as in all its requests. */
+  /** Samples per request (the client batch), if the study varies it; absent if all its requests have the same number. */
   readonly batch?: number;
 }
 
-/** One tensor of a request, raw as KServe v2 wants it: little-endian, row-major; BYTES elements with a 4-byte length each. */
+/** One tensor of a request, in KServe v2's raw form: little-endian, row-major; BYTES elements with a 4-byte length each. */
 export interface RequestTensor {
   readonly name: string;
   readonly datatype: string;
-  /** With the batch dimension when the model has one. */
+  /** Includes the batch dimension if the model has one. */
   readonly shape: readonly number[];
   readonly raw: Uint8Array;
-  /** Where the values lie in memory that the server shares: they then do not travel, and `raw` may be empty. */
+  /** Place of the values in shared memory. They are then not sent, and `raw` may be empty. */
   readonly shared?: SharedPlace;
 }
 
 /** Part of a region that is registered with the server. */
 export interface SharedPlace {
   readonly region: string;
-  /** In the region. */
+  /** Offset in the region. */
   readonly offset: number;
   readonly byteSize: number;
 }
@@ -47,13 +47,13 @@ export interface InferRequest {
   readonly inputs: readonly RequestTensor[];
   /** Samples in one request: the client batch. */
   readonly batch: number;
-  /** Sent beside the tensors, for the model or the server to act on. */
+  /** Parameters for the model or the server, sent with the tensors. */
   readonly parameters?: readonly RequestParameter[];
-  /** The only outputs that are asked for, and where they go; without it all outputs come with the reply. */
+  /** The only requested outputs, and where they are written; without it the reply has all outputs. */
   readonly sharedOutputs?: readonly SharedOutput[];
   /** The expected outputs, for transports that check replies. */
   readonly expected?: readonly OutputTensor[];
-  /** What is asked of a language model, for the transports of its endpoints; there are no inputs then. */
+  /** The prompt for a language model, for the transports of its endpoints; the request then has no inputs. */
   readonly prompt?: Prompt;
 }
 
@@ -64,35 +64,35 @@ export type RequestParameter = { readonly name: string } & (
   | { readonly type: 'string'; readonly value: string }
 );
 
-/** One output of a reply, raw as KServe v2 gives it; empty when the server has written it into shared memory. */
+/** One output of a reply, in KServe v2's raw form; empty if the server wrote it into shared memory. */
 export interface OutputTensor {
   readonly name: string;
   readonly datatype: string;
   readonly raw: Uint8Array;
-  /** As the reply says it, where it says so. */
+  /** The shape stated in the reply, if any. */
   readonly shape?: readonly number[];
 }
 
-/** Requests that are counted by themselves, and held to limits of their own. */
+/** A request class: counted separately, with its own limits. */
 export interface RequestClass {
   readonly name: string;
-  /** What a good request of the class keeps; those of the whole order where absent. Limits that are all absent are kept by every success. */
+  /** Limits of a good request of the class; default: those of the whole order. Without any limits every success is good. */
   readonly limits?: RequestLimits;
   /** Number of its requests in the set; at least one. */
   readonly requests: number;
 }
 
-/** The requests that are sent in turn, over and over: at least one, all of one model. */
+/** The requests that are sent in turn, repeatedly: at least one, all for one model. */
 export interface RequestSet {
   readonly model: string;
   readonly version: string;
-  /** Samples in each request; where classes differ in that, the mean over the requests as they are sent. */
+  /** Samples per request; if classes differ, the mean over the requests as sent. */
   readonly batch: number;
-  /** Those of each class together, in the order of the classes, where there are classes. */
+  /** Grouped by class, in the order of the classes, if there are classes. */
   readonly requests: readonly InferRequest[];
   /** Number of requests of each stream, in their order; absent: one stream. */
   readonly streamLengths?: readonly number[];
-  /** Absent: the requests are of one kind, and counted together only. */
+  /** Absent if all requests are of one kind. */
   readonly classes?: readonly RequestClass[];
   /** The streams are conversations with a language model: each turn follows the reply of the one before, and has it in its history. */
   readonly holdsConversations?: true;

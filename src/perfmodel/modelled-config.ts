@@ -50,7 +50,7 @@ export function atClientBatch(choice: Choice, batch: number | undefined): Choice
   return found;
 }
 
-/** The largest request that the config takes, in samples: Triton refuses one with more than `max_batch_size`. */
+/** Returns the largest request that the config takes, in samples: Triton refuses one with more than `max_batch_size`. */
 export const largestRequest = ({ policy }: Pick<Choice, 'policy'>): number => Math.max(1, policy.maxBatchSize);
 
 function readChoice(candidate: Candidate): Choice {

@@ -36,7 +36,7 @@ export function placeOf(
     : placeOfOne(choice, level, longestDelayUs);
 }
 
-/** The least weight of a stage's coordinates, and of any where nothing tells how much of a request's time it is. */
+/** The least weight of a stage's coordinates, and of a stage whose part of a request's time is unknown. */
 const LEAST_WEIGHT = 0.2;
 
 /** The least number of busy instances that tells two choices apart. */

@@ -23,7 +23,7 @@ export interface SimulatedFigures {
   readonly 'latency-p90': number;
   readonly 'latency-p95': number;
   readonly 'latency-p99': number;
-  /** Of an engine of a language model; its requests are what `throughput` counts. */
+  /** Token figures of a language model's engine. `throughput` then counts its requests. */
   readonly tokens?: Readonly<Record<TokenFigureName, number>>;
 }
 

@@ -5,11 +5,11 @@ import type { Reading } from './server-side.ts';
 /** A model between two readings that were taken while nothing of ours was in flight, and our requests in between. */
 export interface AtRest {
   readonly model: string;
-  /** Of the requests; '' for any. */
+  /** Model version of the requests; '' for any. */
   readonly version: string;
   readonly before: Reading;
   readonly after: Reading;
-  /** Requests that we sent to it, or that ours made there; null where nobody knows how many. */
+  /** Requests that we sent to it, or that ours caused there; null if unknown. */
   readonly ours: number | null;
   readonly mostInFlight: number;
 }

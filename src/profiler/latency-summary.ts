@@ -17,7 +17,7 @@ export function latencySummary(latencies: LatencyHistogram): LatencySummary {
   };
 }
 
-/** The given percentiles in milliseconds, by number. */
+/** Returns the given percentiles in milliseconds, by number. */
 export function latencyPercentiles(
   latencies: LatencyHistogram,
   percentiles: readonly number[],

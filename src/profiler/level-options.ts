@@ -143,7 +143,7 @@ export interface LevelOptions {
   readonly maxInFlight?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
-  /** Of a language model's engine. */
+  /** Reads the metrics page of a language model's engine. */
   readonly engineProbe?: EngineProbe | undefined;
   /** For request rates: when requests are due; evenly spaced when not given. */
   readonly scheduleAt?: (perSecond: number) => Schedule;
@@ -157,7 +157,7 @@ export interface LevelOptions {
   readonly watchClient?: () => ClientWatch;
   /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
-  /** Of a language model's replies that count as good. */
+  /** Limits of a good reply of a language model. */
   readonly limits?: RequestLimits | undefined;
   /** Failed requests that the measurement tolerates; any number if absent. */
   readonly maxErrors?: number | undefined;

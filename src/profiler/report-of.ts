@@ -16,7 +16,7 @@ export interface ReportAsked {
   readonly isDecoupled: boolean;
 }
 
-/** The measurement as tables and screens of perf_analyzer's kind show it. */
+/** Returns the measurement as tables and screens of perf_analyzer's kind show it. */
 export function reportOf(
   measurement: Measurement,
   { percentiles, percentile, latencyLimitMs, isDecoupled }: ReportAsked,

@@ -55,7 +55,7 @@ export function serverBreakdown(
   };
 }
 
-/** The breakdown of so great a share of the same requests: times per request and execution stay, and every count is the whole number next to its share. */
+/** Returns the breakdown of so great a share of the same requests: times per request and execution stay, and every count is the whole number next to its share. */
 export function shareOfBreakdown<B extends ServerBreakdown>(breakdown: B, share: number): B {
   if (share === 1) return breakdown;
   const part = (count: number): number => Math.round(count * share);

@@ -52,7 +52,7 @@ interface SpanNs {
   readonly endNs: number;
 }
 
-/** The parts of one request. */
+/** Returns the parts of one request. */
 export function spansOf({ momentsNs }: Trace): SpansUs {
   const found = new Map<MeasuredName, SpanNs>();
   for (const name of Object.keys(spans) as MeasuredName[]) {

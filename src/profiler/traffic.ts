@@ -13,7 +13,7 @@ const LOOK_MS = 20;
 const DEFAULT_DRAIN_MS = 5000;
 /** An open loop that the server could not keep up with leaves a queue, perhaps as long in time as the measurement was. */
 const DEFAULT_OPEN_DRAIN_MS = 20_000;
-/** An interrupted run has a model to put back, and a person waiting. */
+/** An interrupted run has a model to restore, and a person waiting. */
 const INTERRUPTED_DRAIN_MS = 500;
 const DEFAULT_UNREACHABLE_MS = 3000;
 

@@ -68,7 +68,7 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
 }
 
 /**
- * Exactly so many requests, and none left in flight: traffic of its own. The transport's timeout bounds each of them.
+ * Exactly this many requests, and none left in flight: traffic of its own. The transport's timeout bounds each of them.
  */
 async function warmUpByCount(options: LevelOptions, requests: number): Promise<Warmth & { readonly sent: number }> {
   if (requests === 0) return { meanLatencyNs: 0, requestsPerSecond: 0, sent: 0 };

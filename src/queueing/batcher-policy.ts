@@ -11,7 +11,7 @@ export type BatcherPolicy = {
   readonly maxQueueDelayNs: number;
   /** Instances over all groups and devices. */
   readonly instances: number;
-  /** GPUs that the instances are spread over: only those of one slow each other. Absent: one, or nobody says which. */
+  /** GPUs of the instances: only instances on one GPU slow each other. Absent: one GPU, or unknown. */
   readonly devices?: number;
   /** False: the default scheduler, one execution per request. */
   readonly dynamicBatching: boolean;
@@ -25,7 +25,7 @@ type Spread = Pick<BatcherPolicy, 'instances' | 'devices'>;
 export const instancesPerDevice = ({ instances, devices = 1 }: Spread): number => instances / devices;
 
 /**
- * Returns how many instances are busy on the device of one that executes, itself included, where so many are busy in all: each of the others is
+ * Returns how many instances are busy on the device of one that executes, itself included, where this many are busy in all: each of the others is
  * there with the same chance.
  */
 export function busyBeside({ instances, devices = 1 }: Spread, busyInstances: number): number {

@@ -76,7 +76,7 @@ export class Station {
     return this.#times.executionNs(this.batchSize[instance] as number, this.besides(running)) * this.#spread();
   }
 
-  /** Returns how many of so many busy instances share a device, on the average. */
+  /** Returns how many of this many busy instances share a device, on the average. */
   besides(running: number): number {
     return this.#devices === 1 ? running : busyBeside({ instances: this.instances, devices: this.#devices }, running);
   }

@@ -161,7 +161,7 @@ export class ModelTally {
     this.#computeNs += nowNs - startNs;
   }
 
-  /** Counts an execution that took so long and its requests, after `served` was called for each of them. */
+  /** Counts an execution that took this long and its requests, after `served` was called for each of them. */
   executed(batchSize: number, requests: number, ns: number): void {
     if (!this.isCounting) return;
     this.#executionNs[batchSize] = (this.#executionNs[batchSize] as number) + ns;
@@ -169,7 +169,7 @@ export class ModelTally {
     this.#requests += requests;
   }
 
-  /** Returns the figures of a count that took so long; 0 for what was never executed. */
+  /** Returns the figures of a count that took this long; 0 for what was never executed. */
   summary(spanNs: number): ModelFigures {
     let [executions, samples] = [0, 0];
     for (let size = 0; size < this.#executions.length; size++) {

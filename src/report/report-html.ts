@@ -8,14 +8,17 @@ import { classesSection } from './page/classes-section.ts';
 import { comparison } from './page/comparison.ts';
 import { costSection } from './page/cost-section.ts';
 import { figure } from './page/figure.ts';
+import { firstScreen } from './page/first/first-screen.ts';
 import { importanceSection } from './page/importance-section.ts';
 import { methodSection } from './page/method-section.ts';
 import { pagePoints } from './page/points.ts';
+import { repeatedReadings } from './page/repeated-readings.ts';
 import { speedSection } from './page/speed-section.ts';
 import { stagesSection } from './page/stages-section.ts';
+import { chartTitle, type TitledChart } from './page/titles.ts';
 import { tokensSection } from './page/tokens-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
-import { levelText, notices, verdict } from './page/verdict.ts';
+import { notices } from './page/verdict.ts';
 import { whatIfSection } from './page/what-if-section.ts';
 import { workloadsSection } from './page/workloads-section.ts';
 
@@ -25,8 +28,8 @@ import { workloadsSection } from './page/workloads-section.ts';
  */
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
-  const level = levelText(summary);
   const charts = studyCharts(state);
+  const titleOf = (name: TitledChart): string => chartTitle(name, state, summary.explanation);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -38,14 +41,12 @@ ${headAssets()}
 <body>
 <h1>${started.model} <small>on ${server.name} ${server.version}</small></h1>
 ${notices(state, summary)}
-<p class="verdict">${verdict(summary)}</p>
-${level === '' ? none : html`<p>${level}</p>`}
-${summary.explanation ? html`<p>${summary.explanation.text}</p>` : none}
+${firstScreen(state, summary)}
 ${comparison(state, summary)}
 ${workloadsSection(state)}
 ${stagesSection(state)}
-${chartsSection(state, charts)}
-${tokensSection(state, charts)}
+${chartsSection(state, charts, titleOf)}
+${tokensSection(state, charts, titleOf)}
 ${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
@@ -61,7 +62,11 @@ ${pageScript()}
 `.text;
 }
 
-function chartsSection(state: StudyState, charts: ReadonlyMap<ChartName, Chart>): Html {
+function chartsSection(
+  state: StudyState,
+  charts: ReadonlyMap<ChartName, Chart>,
+  title: (name: TitledChart) => string,
+): Html {
   if (charts.size === 0) return none;
   const measured = state.trials.filter(({ measurements }) => measurements.length > 0).length;
   const shown =
@@ -69,11 +74,12 @@ function chartsSection(state: StudyState, charts: ReadonlyMap<ChartName, Chart>)
       ? `The ${MOST_LINES} best of ${measured} trials; the others are below.`
       : 'Each line is a trial.';
   return html`<h2>Throughput and latency</h2>
-${figure(charts.get('front'), 'front', html`Each mark is a trial at one load level; the line joins those that nothing beats in both. Point at one, or go there with the Tab key, for its config and figures.`)}
+${figure(charts.get('front'), 'front', title('front'), html`Each mark is a trial at one load level; the line joins those that nothing beats in both. Point at one, or go there with the Tab key, for its config and figures.`)}
 <div id="point" class="point" data-start="#${startOf(state)}" aria-live="polite" hidden></div>
-${figure(charts.get('throughput-vs-latency'), 'throughput-vs-latency', html`Throughput over latency as the load rises. ${shown}`)}
-${figure(charts.get('latency-vs-load'), 'latency-vs-load', html`Latency over load. ${shown}`)}
-${figure(charts.get('latency-breakdown'), 'latency-breakdown', html`${breakdownWords(state)}, by the server's own statistics, at the level after the @.`)}`;
+${repeatedReadings(state)}
+${figure(charts.get('throughput-vs-latency'), 'throughput-vs-latency', title('throughput-vs-latency'), html`Throughput over latency as the load rises. ${shown}`)}
+${figure(charts.get('latency-vs-load'), 'latency-vs-load', title('latency-vs-load'), html`Latency over load. ${shown}`)}
+${figure(charts.get('latency-breakdown'), 'latency-breakdown', title('latency-breakdown'), html`${breakdownWords(state)}, by the server's own statistics, at the level after the @.`)}`;
 }
 
 function breakdownWords({ started: { topology } }: StudyState): string {

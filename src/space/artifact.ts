@@ -52,7 +52,7 @@ export const markOf = ({ variant, digest }: Pick<Artifact, 'variant' | 'digest'>
 export const artifactOf = ({ value }: { readonly value: JsonObject }): Artifact | undefined =>
   value.artifact as unknown as Artifact | undefined;
 
-/** The artifact as a candidate's value holds it. */
+/** Returns the artifact as a candidate's value holds it. */
 export const artifactToJson = (artifact: Artifact): JsonObject => artifact as unknown as JsonObject;
 
 /** Returns the config as people write one: without the mark. */

@@ -40,7 +40,7 @@ function candidateIn(bound: BoundSpace, { config, artifact }: Legal, assignment:
 type Legal = { readonly config: ModelConfig; readonly artifact?: Artifact };
 type Built = Legal | { readonly reason: string };
 
-/** The legal config of the assignment, or why there is none. */
+/** Returns the legal config of the assignment, or why there is none. */
 export function configOf(space: BoundSpace, assignment: Assignment): Built {
   const bound = boundTo(space, assignment);
   if (Object.keys(assignment).length === 0) return { config: bound.base };

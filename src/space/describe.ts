@@ -5,7 +5,7 @@ import { always, describeCondition } from './expressions/condition.ts';
 import { modelConfigOf } from './model-configs.ts';
 import type { Candidate, Parameter, ParameterCase, SearchSpace } from './types.ts';
 
-/** The space in lines for a terminal; with a base config also how many assignments are legal on it. */
+/** Returns the space in lines for a terminal; with a base config also how many assignments are legal on it. */
 export function describeSpace(space: SearchSpace, base?: Candidate): string {
   const backend = space.backend === null ? '' : ` (backend ${space.backend})`;
   const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
@@ -18,7 +18,7 @@ export function describeSpace(space: SearchSpace, base?: Candidate): string {
   return [...lines, ...describeRules('rules:', space)].join('\n');
 }
 
-/** The rules, one in a line under the title, and the limits that they refer to. */
+/** Returns the rules, one in a line under the title, and the limits that they refer to. */
 export function describeRules(title: string, { rules, limits }: Pick<SearchSpace, 'rules' | 'limits'>): string[] {
   const named = Object.entries(limits).map(([name, value]) => `${name} ${value ?? 'not stated'}`);
   return [
@@ -27,7 +27,7 @@ export function describeRules(title: string, { rules, limits }: Pick<SearchSpace
   ];
 }
 
-/** The parameters with values for this model of which a change takes a long load, an engine build say: their names. */
+/** Returns the parameters with values for this model of which a change takes a long load, an engine build say: their names. */
 export function expensiveParameters(space: SearchSpace, base: Candidate): string[] {
   return bindSpace(space, base)
     .settings.filter(({ parameter, cases }) => {
@@ -36,7 +36,7 @@ export function expensiveParameters(space: SearchSpace, base: Candidate): string
     .map(({ parameter }) => parameter.name);
 }
 
-/** One parameter in one line: its name, values, field, and when it applies. */
+/** Returns one parameter in one line: its name, values, field, and when it applies. */
 export function describeParameter(parameter: Parameter): string {
   const field = parameter.path === null ? 'choices' : formatPath(parameter.path);
   return `${parameter.name} = ${parameter.cases.map(caseText).join('; ')} [${field}, ${parameter.change}]`;

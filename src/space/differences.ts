@@ -26,7 +26,7 @@ export function differencesOf(
   const settings = settingsDifferences(before, after);
   if (models.length === 0) return settings ?? plainDifferences(documentOf(before), documentOf(after));
   if (Object.keys(a).length === 1 && Object.keys(b).length === 1) {
-    // One in place of the other: its name is a difference like the others.
+    // One instead of the other: its name is a difference like the others.
     const files = settings ?? filesDifference(before, after);
     return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...files];
   }

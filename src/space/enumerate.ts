@@ -6,7 +6,7 @@ import { allowedOptions, type Narrowing } from './narrowing.ts';
 import { optionsFor } from './options.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types.ts';
 
-/** Above so many combinations a space is not counted. */
+/** Above this many combinations a space is not counted. */
 export const countLimit = 50_000;
 const drawLimit = 20_000;
 /** Samplers list a space, then draw from it again and again; to find out what is legal is to build each config. */
@@ -22,7 +22,7 @@ export function* assignments(space: SearchSpace, base: Candidate, narrowing: Nar
   for (const assignment of combinations(bound, narrowing)) if (isLegal(bound, assignment)) yield assignment;
 }
 
-/** How many assignments are legal and not ruled out; Infinity when there are more than `limit` combinations to look at. */
+/** Returns how many assignments are legal and not ruled out; Infinity when there are more than `limit` combinations to look at. */
 export function spaceSize(
   space: SearchSpace,
   base: Candidate,

@@ -40,14 +40,14 @@ export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): strin
     : `${name}=${value} is excluded`;
 }
 
-/** The narrowing with the parameter pinned to the value, or no longer pinned where it was pinned to just that. */
+/** Returns the narrowing with the parameter pinned to the value, or no longer pinned where it was pinned to just that. */
 export function togglePin(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
   const now = restrictionOf(narrowing, parameter);
   const isPinned = now !== undefined && 'pinned' in now && same(now.pinned, value);
   return isPinned ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { pinned: value } };
 }
 
-/** The narrowing with the value excluded, or allowed again where it was excluded. An exclusion takes the place of a pin. */
+/** Returns the narrowing with the value excluded, or allowed again where it was excluded. An exclusion takes the place of a pin. */
 export function toggleExclusion(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
   const now = restrictionOf(narrowing, parameter);
   const before = now !== undefined && 'excluded' in now ? now.excluded : [];
@@ -56,7 +56,7 @@ export function toggleExclusion(narrowing: Narrowing, parameter: string, value: 
   return excluded.length === 0 ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { excluded } };
 }
 
-/** The narrowing with the parameter free again. */
+/** Returns the narrowing with the parameter free again. */
 export function withoutRestriction(narrowing: Narrowing, parameter: string): Narrowing {
   const { [parameter]: _, ...rest } = narrowing;
   return rest;

@@ -8,7 +8,7 @@ import { knownKnob } from './source/known-knobs.ts';
 import { requirePath, type Scene } from './subject.ts';
 import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
 
-/** The values that the parameter can take where the others are as assigned; none when it does not apply. */
+/** Returns the values that the parameter can take where the others are as assigned; none when it does not apply. */
 export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
   const own = boundTo(bound, assignment);
   const setting = own.byName.get(name);

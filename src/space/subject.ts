@@ -58,7 +58,7 @@ function limitSubject(name: string, names: Names): Subject {
   throw new FieldFault(`there is no limit '${name}'${didYouMean(name, names.limits)}; name it under limits`);
 }
 
-/** The path that the text spells, if it names a field of the model config; else a FieldFault. */
+/** Returns the path that the text spells, if it names a field of the model config; else a FieldFault. */
 export function requirePath(text: string): ConfigPath {
   const parsed = parseConfigPath(text);
   if (!parsed.ok) throw new FieldFault(parsed.reason);
@@ -66,7 +66,7 @@ export function requirePath(text: string): ConfigPath {
   return parsed.path;
 }
 
-/** The subject's value in the scene; undefined when there is none. */
+/** Returns the subject's value in the scene; undefined when there is none. */
 export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
   switch (subject.scope) {
     case 'parameter':
@@ -86,7 +86,7 @@ export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
   }
 }
 
-/** Where the base config's instances run, by its first instance group. */
+/** Returns where the base config's instances run, by its first instance group. */
 export function deviceOf(base: ModelConfig): string {
   return (base.instance_group?.[0]?.kind ?? 'KIND_AUTO').replace('KIND_', '').toLowerCase();
 }

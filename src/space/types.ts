@@ -3,7 +3,7 @@ import type { BatcherPolicy } from '../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../queueing/continuous/policy.ts';
 import type { Artifact } from './artifact.ts';
 
-/** A value that a parameter can take: what is written at its path, or null to leave the base config's own value. */
+/** A value of a parameter: written at its path, or null to keep the base config's value. */
 export type ParameterValue = Json;
 
 /** One value for each parameter that applies, by parameter name. The empty assignment is the base config. */
@@ -14,32 +14,32 @@ export interface Candidate {
   /** First 12 hex digits of a SHA-256 over the canonical JSON of what it sets. */
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  /** What the server's adapter applies; opaque to everybody else. For Triton a set of model configs (`model-configs.ts`). */
+  /** What the server's adapter applies; opaque to all other code. For Triton a set of model configs (`model-configs.ts`). */
   readonly value: JsonObject;
   readonly shape: CandidateShape;
 }
 
 /**
- * What can be known of a candidate without knowing its server: what the performance model, the samplers, the metrics and the
- * documents read. Whoever builds the candidate works it out, and the journal keeps it.
+ * What is known of a candidate without knowing its server: the input of the performance model, samplers, metrics and documents. The code
+ * that builds the candidate computes it, and the journal keeps it.
  */
 export interface CandidateShape {
-  /** How many instances there are, and how they form batches. */
+  /** Number of instances, and how they form batches. */
   readonly policy: BatcherPolicy;
   readonly scheduling: Scheduling;
-  /** Where instances run, in the server's order; empty where that is left to the server. */
+  /** Where instances run, in the server's order; empty if the server decides. */
   readonly groups: readonly InstanceGroupShape[];
-  /** All that is set about how requests wait and form batches, but for the largest batch; equal texts for what is set alike. */
+  /** All settings of queueing and batching except the largest batch, as text; equal settings give equal texts. */
   readonly batching: string;
   /** A digest of everything else. */
   readonly rest: string;
-  /** Everything but instance counts and batching, by a path, as people read it: each may change how long an execution takes. */
+  /** Everything except instance counts and batching, by readable path: settings that may change the execution time. */
   readonly settings: Settings;
-  /** What has to be made before it can be served for the first time. */
+  /** What must be built before it can be served for the first time. */
   readonly preparation?: Preparation;
-  /** How an engine of a language model forms its steps; present where `scheduling` is `continuous`. */
+  /** How a language model's engine forms its steps; present if `scheduling` is `continuous`. */
   readonly continuous?: ContinuousPolicy;
-  /** GPUs that an engine spreads itself over, by its settings; absent where they do not say it. */
+  /** GPUs that an engine uses according to its settings; absent if they do not state it. */
   readonly parallelGpus?: number;
   /**
    * The shapes of the models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the sum of
@@ -58,9 +58,9 @@ export interface Preparation {
 }
 
 /**
- * How requests come to instances: `batcher` for the dynamic batcher and the default scheduler, which the performance model knows; `network`
- * for several models that are tuned together (`CandidateShape.members`), each of which has a scheduling of its own; `continuous` for
- * engines of language models (`CandidateShape.continuous`). Of the others, and of a server whose scheduling nobody told (`unknown`), a search learns from measurements alone.
+ * How requests reach instances. `batcher`: the dynamic batcher and the default scheduler. `network`: several models that are tuned together
+ * (`CandidateShape.members`), each with its own scheduling. `continuous`: engines of language models (`CandidateShape.continuous`). The
+ * performance model simulates these. For the others, and for an `unknown` scheduling, a search learns from measurements alone.
  */
 export type Scheduling = 'batcher' | 'sequence' | 'ensemble' | 'decoupled' | 'network' | 'continuous' | 'unknown';
 
@@ -68,9 +68,9 @@ export interface InstanceGroupShape {
   readonly device: 'auto' | 'cpu' | 'gpu' | 'model';
   /** Instances, over all devices of the group. */
   readonly count: number;
-  /** All that is set about where they run; equal texts for groups that differ in their counts alone. */
+  /** All settings of where they run, as text; equal for groups that differ only in their counts. */
   readonly place: string;
-  /** The GPUs that it names; absent where it names none. */
+  /** The GPUs that it names; absent if it names none. */
   readonly gpus?: readonly number[];
 }
 
@@ -80,22 +80,22 @@ export type CandidateOutcome =
   | { readonly legal: true; readonly candidate: Candidate }
   | { readonly legal: false; readonly reason: string };
 
-/** A search space, read and checked: what can be set, to which values, when, and which combinations are legal. */
+/** A checked search space: what can be set, to which values, when, and which combinations are legal. */
 export interface SearchSpace {
   readonly name: string;
   readonly description: string;
-  /** The backend that the space is for; null when it is for any. */
+  /** The backend that the space is for; null for any. */
   readonly backend: string | null;
-  /** Figures that rules refer to; null when nobody stated it, and then the rules that need it do not count. */
+  /** Figures that rules refer to; null if unknown, and rules that need it do not apply. */
   readonly limits: Limits;
   /** The slowest to change first: `assignments` varies the last one fastest. */
   readonly parameters: readonly Parameter[];
   readonly rules: readonly Rule[];
   /** The engine of a language model whose settings the space has; null for other spaces. */
   readonly engine: EngineTraits | null;
-  /** How settings make the engine form its steps; null where nobody says so. */
+  /** How settings determine the engine's steps; null if the space does not state it. */
   readonly law: EngineLaw | null;
-  /** The whole space in the vocabulary of the file, nothing inherited: for the journal. */
+  /** The whole space in the vocabulary of the file, with inherited parts resolved: for the journal. */
   readonly definition: JsonObject;
 }
 
@@ -112,7 +112,7 @@ export interface Parameter {
   /** The first case whose condition holds gives the options; when none holds, the parameter does not apply. */
   readonly cases: readonly ParameterCase[];
   readonly change: ChangeCost;
-  /** How many times as long executions are thought to take with a value, by its text, beside values that are not named: a belief, not measured. */
+  /** Expected execution time with a value, by its text, relative to values that are not named: a prior, not measured. */
   readonly expects: ReadonlyMap<string, number>;
 }
 
@@ -125,9 +125,9 @@ export interface ParameterCase {
 export interface ParameterOption {
   readonly value: ParameterValue;
   readonly writes: readonly FieldWrite[];
-  /** The files that the model is served from with it; absent for those that the server has. */
+  /** The files that it serves; absent for those of the server. */
   readonly artifact?: Artifact;
-  /** The model of the server that serves with it, and whose config is written into; absent for the study's. */
+  /** The model on the server that it serves and configures; absent for the study's model. */
   readonly model?: string;
 }
 
@@ -152,12 +152,12 @@ export type RelativeValue =
 export type PathSegment = string | number | { readonly field: string; readonly value: string };
 export type ConfigPath = readonly PathSegment[];
 
-/** What a condition or a rule looks at. `device` is cpu, gpu, model or auto: the base config's first instance group. */
+/** What a condition or rule refers to. `device` is cpu, gpu, model or auto: that of the base config's first instance group. */
 export type Subject =
   | { readonly scope: 'parameter' | 'limits'; readonly name: string }
   | { readonly scope: 'base' | 'config'; readonly path: ConfigPath }
   | { readonly scope: 'device' }
-  /** What a rule over several models looks at in one of them. */
+  /** What a rule over several models refers to in one of them. */
   | { readonly scope: 'member'; readonly model: string; readonly of: Subject };
 
 export type Condition =
@@ -170,7 +170,7 @@ export type Test =
   | { readonly operator: 'above' | 'at least' | 'below' | 'at most'; readonly operand: number }
   | { readonly operator: 'present'; readonly operand: boolean };
 
-/** A relation that every candidate must keep. */
+/** A relation that every candidate must satisfy. */
 export interface Rule {
   readonly name: string;
   readonly when: Condition;
@@ -184,22 +184,22 @@ export type Expression =
   | { readonly kind: 'call'; readonly function: string; readonly of: readonly Expression[] }
   | { readonly kind: 'operation'; readonly operator: string; readonly of: readonly Expression[] };
 
-/** How an engine is told its settings, and what it does where it is not told. */
+/** How an engine receives its settings, and its defaults. */
 export interface EngineTraits {
   readonly name: string;
-  /** Between the words of a flag's name. */
+  /** What separates the words of a flag's name. */
   readonly words: 'hyphens' | 'underscores';
-  /** What a switch that is off is on a command line: `--no-NAME`, or nothing. */
+  /** How a command line says that a switch is off: `--no-NAME`, or nothing. */
   readonly off: 'no' | 'nothing';
-  /** The paths of an HTTP server that says when it serves, and what it counts. */
+  /** Path of the server's health page, and of its metrics. */
   readonly health: string;
   readonly metrics: string | null;
   readonly defaults: JsonObject;
-  /** Names of defaults that are not the same everywhere, so that saying one may change something. */
+  /** Names of defaults that differ between installations, so that setting one explicitly may change something. */
   readonly varying: readonly string[];
 }
 
-/** Which settings are which field of a ContinuousPolicy, and how many GPUs they ask for; null for what the engine has no setting for. */
+/** The settings behind each field of a ContinuousPolicy, and the number of GPUs; null if the engine has no such setting. */
 export type EngineLaw = {
   readonly [field in
     | 'maxSequences'

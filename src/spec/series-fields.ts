@@ -24,7 +24,7 @@ export interface SeriesOptions
   readonly own?: { readonly [model: string]: Partial<TuneOptions> };
 }
 
-/** The models that the options name, each once, in their order. */
+/** Returns the models that the options name, each once, in their order. */
 export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
 
 /** Tells whose the text is: what stands before its first '=' where that is one of the models; null for all of them. */

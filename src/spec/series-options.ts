@@ -6,14 +6,14 @@ import type { StudySpec } from './study-spec.ts';
 import { callsOf, togetherOptions } from './together-options.ts';
 import type { TuneOptions } from './tune-options.ts';
 
-/** The series that the options describe. Errors: USAGE. */
+/** Returns the series that the options describe. Errors: USAGE. */
 export function seriesOf(options: SeriesOptions): SeriesSpec {
   const { timeBudget, output, ...others } = options;
   const studies = modelsIn(options).map((model) => specOf(optionsFor(others, model)));
   return checkSeriesSpec({ studies, timeBudgetSeconds: timeBudget, output }, 'the command line');
 }
 
-/** The study that the options describe, or the series where they name several models. Errors: USAGE, also without a model. */
+/** Returns the study that the options describe, or the series where they name several models. Errors: USAGE, also without a model. */
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   if (options.together) return specOf(togetherOptions(options));
   const [model, ...others] = modelsIn(options);
@@ -21,7 +21,7 @@ export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
 }
 
-/** The options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
+/** Returns the options of one model's study: its own values, or else those for all. Errors: USAGE for a budget of no model of the series. */
 export function optionsFor(series: SeriesOptions, model: string | undefined): Partial<TuneOptions> {
   const { model: _, space, candidates, constraint, inputData, shape, latencyBudget = [], own: all, ...rest } = series;
   const { blsComposing, ...common } = rest;

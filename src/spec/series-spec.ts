@@ -15,7 +15,7 @@ export const seriesSpec = z.strictObject({
     .describe('Directory of the results; each study has a directory of its own there'),
 });
 
-/** The JSON Schema (2020-12) of a file for `--spec`, a study or a series: what docs/study.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: what docs/study.schema.json holds. */
 export function specFileSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([studySpec.meta({ id: 'study' }), seriesSpec.meta({ id: 'series' })]), {
     io: 'input',
@@ -25,7 +25,7 @@ export function specFileSchema(): JsonObject {
 
 export type SeriesSpec = ReadOnly<z.infer<typeof seriesSpec>>;
 
-/** The value as the spec of a series. `origin` names it in errors. Errors: USAGE with the path of the fault. */
+/** Returns the value as the spec of a series. `origin` names it in errors. Errors: USAGE with the path of the fault. */
 export function checkSeriesSpec(value: unknown, origin: string): SeriesSpec {
   const outcome = seriesSpec.safeParse(value);
   if (outcome.success) return outcome.data;

@@ -68,7 +68,7 @@ export const launchSpec = z.strictObject({
 
 export const restoreWays = ['config', 'reload'] as const;
 
-/** The server of a study, and how its model is put back. */
+/** The server of a study, and how its model is restored. */
 export const serverSpec = z.strictObject({
   ...addressSpec.shape,
   ...launchSpec.shape,

@@ -146,7 +146,7 @@ const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };
 
-/** The study that the options describe. Options that are no part of a study, such as `ui`, do not count. Errors: USAGE. */
+/** Returns the study that the options describe. Options that are no part of a study, such as `ui`, do not count. Errors: USAGE. */
 export const specOf = (options: Options): StudySpec =>
   checkStudySpec(withOptions({}, options, Object.keys(options)), 'the command line');
 

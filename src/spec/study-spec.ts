@@ -151,7 +151,7 @@ export type RecordingSpec = ReadOnly<z.infer<typeof recordingSpec>>;
 export type RequestDistribution = (typeof requestDistributions)[number];
 export type StabilityName = (typeof stabilityRules)[number];
 
-/** The value as a study spec, with defaults filled in. `origin` names it in errors. Errors: USAGE with the path of the fault. */
+/** Returns the value as a study spec, with defaults filled in. `origin` names it in errors. Errors: USAGE with the path of the fault. */
 export function checkStudySpec(value: unknown, origin: string): StudySpec {
   const outcome = studySpec.safeParse(value);
   if (outcome.success) return outcome.data;
@@ -164,5 +164,5 @@ export function checkStudySpec(value: unknown, origin: string): StudySpec {
   );
 }
 
-/** The spec as JSON, without fields that are undefined. */
+/** Returns the spec as JSON, without fields that are undefined. */
 export const specToJson = (spec: StudySpec): JsonObject => JSON.parse(JSON.stringify(spec)) as JsonObject;

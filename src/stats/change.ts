@@ -36,7 +36,12 @@ export interface Changes {
 const OWN_DEGREES = 8;
 /** With fewer figures than this there is no change of all together. */
 export const LEAST_TOGETHER = 3;
-/** With fewer measurements than this beyond one on each side, the spread of the figures is used in place of theirs. */
+/**
+ * No machine gets faster or slower by more than this factor from one measurement to another by itself; the widest that was seen, on shared
+ * virtual cores, is 1.6. Disagreement of figures beyond it is of the server: it changed more at some levels than at others.
+ */
+export const MOST_DRIFT = 2;
+/** With fewer measurements than this beyond one on each side, the spread of the figures is used instead of theirs. */
 const LEAST_REPEATS = 2;
 
 /**
@@ -49,21 +54,29 @@ const LEAST_REPEATS = 2;
  * that of a mean of correlated batches: n of them count as n(1−ρ)/(1+ρ). What all figures of a side share shows only in repeated
  * measurements: then their spread, which contains everything, replaces the disagreement.
  *
+ * `mostDrift`: the largest factor by which a figure can be off for reasons that its interval does not know, without a limit if not given. A
+ * change beyond it is sure, however much the levels disagree: a new config may gain much more under one load than under another.
+ *
  * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a ratio as far as its interval reaches.
  */
-export function changesOf(figures: readonly Readings[], tails: Tails): Changes {
+export function changesOf(
+  figures: readonly Readings[],
+  tails: Tails,
+  mostDrift: number = Number.POSITIVE_INFINITY,
+): Changes {
   const logs = figures.map(logChange);
+  const drift = Math.log(mostDrift);
   const known = logs.filter((log) => log !== null);
   const repeats = repeatsOf(figures.filter((_, index) => logs[index] !== null));
   const each = logs.map((log, index) => {
     if (log === null) return withoutRatio(figures[index] as Readings);
     const others = known.filter((other) => other !== log).map(({ value }) => value);
-    return changeOf(log, repeats?.each ?? spreadOf(others), tails.each);
+    return changeOf(log, repeats?.each ?? spreadOf(others), tails.each, drift);
   });
   if (known.length < Math.max(logs.length, LEAST_TOGETHER)) return { each, together: null };
   const values = known.map(({ value }) => value);
   const all = { value: mean(values), variance: sum(known.map(({ variance }) => variance)) / known.length ** 2 };
-  return { each, together: changeOf(all, repeats?.together ?? spreadOfMean(values), tails.together) };
+  return { each, together: changeOf(all, repeats?.together ?? spreadOfMean(values), tails.together, drift) };
 }
 
 interface LogChange {
@@ -98,21 +111,34 @@ function repeatsOf(figures: readonly Readings[]): ReturnType<typeof spreadOfRepe
   return spreadOfRepeats(figures.map(({ before, after }) => ({ before: logsOf(before), after: logsOf(after) })));
 }
 
-/** Returns a change by the larger of two errors: the intervals' and the observed one. */
-function changeOf({ value: log, variance }: LogChange, seen: Spread | null, tail: number): Change {
-  const errors: Spread[] = [{ variance, degrees: OWN_DEGREES }];
-  if (seen) errors.push(moderated(variance, seen));
-  const halves = errors.map((error) => studentTQuantile(1 - tail, error.degrees) * Math.sqrt(error.variance));
-  const sureness = errors.map((error) =>
-    error.variance > 0 ? studentTProbability(Math.abs(log) / Math.sqrt(error.variance), error.degrees) : 1,
-  );
-  const half = Math.max(...halves);
+/**
+ * Returns a change by the larger of two errors: the intervals' and the observed one, which counts up to `drift` (a logarithm) beyond the
+ * intervals'.
+ */
+function changeOf(
+  { value: log, variance }: LogChange,
+  seen: Spread | null,
+  tail: number,
+  drift = Number.POSITIVE_INFINITY,
+): Change {
+  const own: Spread = { variance, degrees: OWN_DEGREES };
+  const observed = seen ? moderated(variance, seen) : own;
+  const halfOf = (error: Spread): number => studentTQuantile(1 - tail, error.degrees) * Math.sqrt(error.variance);
+  const half = Math.max(halfOf(own), Math.min(halfOf(observed), halfOf(own) + drift));
+  const size = Math.abs(log);
+  const sureness = Math.min(surenessOf(size, own), Math.max(surenessOf(size, observed), surenessOf(size - drift, own)));
   return {
     ratio: Math.exp(log),
     low: Math.exp(log - half),
     high: Math.exp(log + half),
-    sureness: log === 0 ? 0.5 : Math.min(...sureness),
+    sureness: log === 0 ? 0.5 : sureness,
   };
+}
+
+/** How sure it is that what was seen to be so far from 0 is on that side of it. */
+function surenessOf(size: number, { variance, degrees }: Spread): number {
+  if (size <= 0) return 0.5;
+  return variance > 0 ? studentTProbability(size / Math.sqrt(variance), degrees) : 1;
 }
 
 /** Adds one degree of freedom with the expected variance, because few figures may agree by chance. */

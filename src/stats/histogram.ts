@@ -151,7 +151,7 @@ export class LatencyHistogram {
     this.#maxNs = Math.max(this.#maxNs, other.#maxNs);
   }
 
-  /** Adds the other's requests as if there had been so many times as many; counts are rounded so that none of their sums is off by more than a half. */
+  /** Adds the other's requests, multiplied by a factor; counts are rounded so that none of their sums is off by more than a half. */
   mergeTimes(other: LatencyHistogram, times: number): void {
     if (times === 1) {
       this.merge(other);

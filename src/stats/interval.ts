@@ -18,7 +18,7 @@ export function geometricMean(intervals: readonly Interval[]): Interval {
   };
 }
 
-/** Returns the interval of so many times the value. */
+/** Returns the interval of the value times a factor. */
 export const timesInterval = ({ value, low, high }: Interval, factor: number): Interval => ({
   value: value * factor,
   low: low * factor,

@@ -34,7 +34,7 @@ export interface LeastSquaresOptions {
   readonly iterations: number;
 }
 
-/** Residuals beyond so many standard deviations count linearly (Huber, 1964): one that the model cannot explain shall not decide. */
+/** Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model cannot explain shall not decide. */
 const HUBER = 2.5;
 const SMALLER = 0.4;
 const TRIES = 3;

@@ -24,16 +24,16 @@ export interface Objective {
   readonly weight: number;
 }
 
-/** What is asked of the study: the objective, and what a measurement must satisfy to be feasible. */
+/** The objectives of a study, and what a measurement must satisfy to be feasible. */
 export interface Goal {
   readonly budget: LatencyBudget | null;
   readonly constraints: readonly Constraint[];
   readonly objectives: readonly Objective[];
-  /** What a good request of a language model keeps, in nanoseconds; absent where no limits were given. */
+  /** Limits of a good request, in nanoseconds; absent without limits. */
   readonly goodput?: RequestLimits;
-  /** What the metrics of cost count by; absent where no prices were given. */
+  /** Prices and rate for the cost metrics; absent without prices. */
   readonly cost?: CostTerms;
-  /** What the names of metrics mean; `builtInMetrics` where absent. Not in the journal: whoever reads one says it again. */
+  /** The registry of metrics; default `builtInMetrics`. It is not in the journal: a reader of a journal supplies it again. */
   readonly metrics?: Metrics;
 }
 
@@ -64,20 +64,20 @@ export type FailureKind =
   | 'out-of-memory'
   | 'no-gpu'
   | 'init-failed'
-  | 'build-failed' // the command that makes the variant's files did not end well
-  | 'upload-refused' // the server does not take the variant's files
+  | 'build-failed' // the command that builds the variant's files failed
+  | 'upload-refused' // the server refused the variant's files
   | 'inaccurate' // its outputs differ from the expected ones by more than is allowed
   | 'load-timeout'
   | 'config-mismatch' // the config read back is not the one sent
   | 'requests-failed' // loaded, but did not serve
   | 'client-bound' // every measurement was limited by the load generator
   | 'metric-missing' // measured, but without a metric that the goal needs
-  | 'skipped' // left by the person who watches, before anything was measured
+  | 'skipped' // skipped by the user before anything was measured
   | 'server-lost';
 
 export interface TrialFailure {
   readonly kind: FailureKind;
-  /** For people; the server's own words where it spoke. */
+  /** A message for people, in the server's words if it sent any. */
   readonly reason: string;
 }
 
@@ -85,21 +85,20 @@ export interface TrialFailure {
 export type TrialRole = 'baseline' | 'search';
 
 /**
- * A finished trial: one candidate at the load levels of one plan.
- * `chosen` is the index in `measurements` of the level it stands for: the best feasible one, or the least infeasible one
- * when none is feasible; null when nothing was measured.
+ * A finished trial: one candidate at the load levels of one plan. `chosen` is the index in `measurements` of the level that represents it:
+ * the best feasible one, or the least infeasible one if none is feasible; null if nothing was measured.
  */
 export interface Trial {
   readonly number: number;
   readonly role: TrialRole;
   readonly candidate: Candidate;
-  /** How it got onto the server and how long that took; absent when it never did. */
+  /** How the candidate was applied, and how long that took; absent if it was not. */
   readonly applied?: {
     readonly change: 'none' | 'in-place' | 'full';
     readonly loadMs: number;
-    /** How long it took to make its files; absent where nothing had to be made. */
+    /** Duration of building its files; absent if nothing had to be built. */
     readonly buildMs?: number;
-    /** How its outputs compare with the expected ones; absent where they were not compared. */
+    /** Comparison of its outputs with the expected ones; absent if they were not compared. */
     readonly accuracy?: Accuracy;
   };
   readonly measurements: readonly Measurement[];
@@ -108,52 +107,52 @@ export interface Trial {
   readonly failure: TrialFailure | null;
 }
 
-/** A trial under way on another server: its outcome is not known yet. */
+/** A trial in progress on another server, without a result yet. */
 export interface PendingTrial {
   readonly number: number;
   readonly candidate: Candidate;
-  /** Where it is measured; null where the level search decides that as it goes. */
+  /** Its load level; null if the level search decides it. */
   readonly level: LevelPoint | null;
 }
 
-/** What a sampler sees: finished trials in the order of their numbers, the baseline first when it was measured. */
+/** What a sampler sees: finished trials in the order of their numbers, the baseline first if it was measured. */
 export interface History {
   readonly trials: readonly Trial[];
-  /** What other servers try meanwhile; absent for one server alone. */
+  /** Trials in progress on other servers; absent with a single server. */
   readonly pending?: readonly PendingTrial[];
 }
 
-/** A search that could end early costs no more than was expected by going on; one that is late takes more. */
+/** `early`: the search could end and still has expected time left. `late`: it has used more time than expected. */
 export type Pace = 'early' | 'late';
 
-/** What is left; Infinity where there is no limit. */
+/** Remaining trials and seconds; Infinity without a limit. */
 export interface Remaining {
   readonly trials: number;
   readonly seconds: number;
-  /** Beside what such a search takes as a rule; absent where it is within that, or nothing says so. */
+  /** Relative to the expected duration; absent if the search is within it, or nothing is expected. */
   readonly pace?: Pace;
 }
 
-/** A point of the predicted front, over what is not measured yet. */
+/** A point of the predicted front of unmeasured candidates. */
 export interface PredictedPoint {
   /** infer/s. */
   readonly throughput: number;
   /** Milliseconds, at the goal's percentile. */
   readonly latencyMs: number;
-  /** Of a language model: output tokens per second, of all and as one user sees them. The front is one of these two then. */
+  /** Only for a language model: output tokens per second, in total and per user. The front then shows these two. */
   readonly tokens?: { readonly perSecond: number; readonly perUser: number };
 }
 
-/** What holds the best trial so far back, where models are tuned together: by the performance model, before anything is tried. */
+/** What limits the best trial so far, for models that are tuned together, according to the performance model. */
 export interface Bottleneck {
   readonly trial: number;
-  /** The model that gains most by one more instance. */
+  /** The model that gains most from one more instance. */
   readonly stage: string;
-  /** How busy its instances are, 0 to 1. */
+  /** Utilisation of its instances, 0 to 1. */
   readonly utilization: number;
-  /** Throughput with one more instance over that without, at the same requests in flight; at a request rate the same of mean latencies, inverted. */
+  /** Ratio of the throughput with one more instance, at the same concurrency; at a request rate the inverse ratio of mean latencies. */
   readonly gain: number;
-  /** What is used up, where no instance of any model helps: `gpu` or `cpu`. */
+  /** The device that is used up, if no further instance helps: `gpu` or `cpu`. */
   readonly device?: string;
 }
 
@@ -161,24 +160,24 @@ export type Proposal = {
   readonly kind: 'trial';
   readonly assignment: Assignment;
   readonly levels: LevelPlan;
-  /** How much better than the best so far the sampler expects the best after one trial to be, as a share; where it has a notion. */
+  /** Expected relative improvement of the best by this trial, if the sampler predicts it. */
   readonly expectedGain?: number;
-  /** The chance that its first measurement meets the goal, 0 to 1; where the sampler has a notion. */
+  /** Predicted chance that its first measurement meets the goal, 0 to 1, if the sampler predicts it. */
   readonly chance?: number;
-  /** Where it has a notion: the throughput/latency front of what is left, of a language model that of tokens, by rising throughput. */
+  /** Predicted throughput/latency front of unmeasured candidates (of tokens for a language model), by rising throughput, if the sampler predicts it. */
   readonly foreseen?: readonly PredictedPoint[];
-  /** Values of settings that no trial has shown, as `name=value`; where the sampler looks for them. */
+  /** Values of settings that no trial has had yet, as `name=value`, if the sampler tracks them. */
   readonly unseen?: readonly string[];
-  /** Why candidates like this one are looked at, where models are tuned together. */
+  /** The bottleneck that this candidate addresses, for models that are tuned together. */
   readonly bottleneck?: Bottleneck;
 };
 
-/** A trial that a person asks for. */
+/** A trial that the user requests. */
 export type Wish = Pick<Proposal, 'assignment' | 'levels'>;
 
 export type Stop = { readonly kind: 'stop'; readonly reason: string };
 
-/** A trial under way, with what was measured of it so far. */
+/** A trial in progress, with its measurements so far. */
 export interface RunningTrial {
   readonly number: number;
   readonly role: TrialRole;
@@ -186,22 +185,22 @@ export interface RunningTrial {
   readonly measurements: readonly Measurement[];
 }
 
-/** Pure: the same seed and history give the same answer, so that a resumed study goes on as it would have. */
+/** Chooses trials. Pure: the same seed and history give the same answer, so that a resumed study continues as it would have. */
 export interface Sampler {
-  /** A stop while trials are pending says that nothing is worth a trial before one of them has finished. */
+  /** Returns the next trial, or a stop. A stop while trials are pending means: wait until one of them has finished. */
   ask(history: History, remaining: Remaining): Proposal | Stop;
   /**
-   * Where to measure the running trial next when its plan is a search; null: nowhere, another candidate promises more.
-   * Samplers without it leave the levels to `nextLevel`. Asked of the finished baseline when the search is over: the level of its own
-   * that the gain is to be counted from, where that was not measured yet.
+   * Returns the next level of the running trial if its plan is a search; null: no further level, another candidate promises more. Samplers
+   * without this method leave the levels to `nextLevel`. After the search it is called for the baseline: it then returns the level from
+   * which the gain is counted, if that was not measured yet.
    */
   level?(history: History, running: RunningTrial): number | LevelPoint | null;
   /**
-   * Returns the suspected false-feasible readings: those that met the goal although the sampler takes that for unlikely. The best is looked
-   * for among the others while one of them met the goal too. Samplers without such a judgement take every reading at its word.
+   * Returns the suspected false-feasible readings: those that met the goal although the sampler considers that unlikely. The best is chosen
+   * among the others if one of them met the goal too. Samplers without this method trust every reading.
    */
   doubted?(history: History): readonly Doubted[];
-  /** True where it proposes a candidate again for another level, so that one measurement is enough for a trial. */
+  /** True if it may propose a candidate again at another level, so that a trial needs only one measurement. */
   readonly comesBack?: boolean;
 }
 

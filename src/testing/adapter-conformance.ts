@@ -17,7 +17,7 @@ export interface AdapterSubject {
   readonly illegal?: Assignment;
   /** The assignment of a candidate that the server does not take; absent where it takes all. */
   readonly refused?: Assignment;
-  /** Each candidate is a start of a server, which ends when it is put back. */
+  /** Each candidate is a start of a server, which ends when it is restored. */
   readonly startsServers?: true;
   /** A load level that the server bears. */
   readonly level: LoadLevel;

@@ -23,6 +23,10 @@ const live: Works = ({ phase }) => phase === 'live';
 const over: Works = ({ phase }) => phase === 'over';
 const notOver: Works = ({ phase }) => phase !== 'over';
 const searching: Works = (abilities, view) => live(abilities, view) && isSearching(view);
+/** Of many servers it would not be clear which trial is meant. */
+const here: Works = (abilities, view) => searching(abilities, view) && abilities.elsewhere === undefined;
+const goesOn: Works = ({ elsewhere }) => elsewhere === 'goes-on';
+const ends: Works = (abilities, view) => !goesOn(abilities, view);
 const waiting: Works = (abilities, view) => searching(abilities, view) && view.study?.requested.length !== 0;
 
 const letter =
@@ -77,7 +81,7 @@ export const bindings: readonly Binding[] = [
   comparing(over, 'compare'),
   bind('Esc', 'back; from the overview: follow the best', esc, { name: 'back' }),
   bind('p', 'pause, and go on', letter('p'), { name: 'pause' }, live, 'pause'),
-  bind('s', 'skip the trial under way; what it measured counts', letter('s'), { name: 'skip' }, searching, 'skip'),
+  bind('s', 'skip the trial under way; what it measured counts', letter('s'), { name: 'skip' }, here, 'skip'),
   bind('b', 'another latency budget', letter('b'), { name: 'ask-budget' }, searching, 'budget'),
   bind('n', 'narrow the search: pin or exclude values', letter('n'), { name: 'ask-space' }, searching, 'narrow'),
   bind(
@@ -112,7 +116,15 @@ const values: readonly Binding[] = [
 export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
   quit: [
     bind('k', STOP, letter('k'), { name: 'stop-search' }, searching, 'keep the best'),
-    bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }, always, 'quit now'),
+    bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }, ends, 'quit now'),
+    bind(
+      'y',
+      'leave the study running, and close the screen',
+      letter('y'),
+      { name: 'quit' },
+      goesOn,
+      'leave it running',
+    ),
     bind('Esc', 'go on', either(esc, letter('n')), { name: 'cancel' }, always, 'go on'),
   ],
   budget: [bind('Enter', 'take it', enter, { name: 'accept-budget' }), bind('Esc', 'go on', esc, { name: 'cancel' })],

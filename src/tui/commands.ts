@@ -36,8 +36,12 @@ export type Command =
 /** How the screen stands to the run: `live` while it can be steered, `stopping` after it was told to end, else `over`. */
 export type Phase = 'live' | 'stopping' | 'over';
 
+export type Elsewhere = 'ends' | 'goes-on';
+
 /** What can be done besides looking. */
 export interface Abilities {
   readonly phase: Phase;
   readonly canExport: boolean;
+  /** Where another process conducts the study: what becomes of that when this screen is left. */
+  readonly elsewhere?: Elsewhere | undefined;
 }

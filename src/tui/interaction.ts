@@ -90,7 +90,7 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
     case 'free':
       return asked(now, now.question && answered(now.question, command, view));
     case 'pause':
-      return { ...now, wantsPause: !now.wantsPause };
+      return { ...now, wantsPause: !wantsPause(now, view) };
     case 'type':
       return now.question?.kind === 'budget' ? { ...now, question: typed(now.question.text, command.text) } : now;
     case 'cancel':
@@ -163,3 +163,7 @@ function moved(now: Interaction, by: number, view: ViewState): number | null {
 }
 
 const after = <T>(values: readonly T[], value: T): T => values[(values.indexOf(value) + 1) % values.length] as T;
+
+/** Tells whether the study pauses, or is asked to: also by somebody who watched it before. */
+export const wantsPause = ({ wantsPause: asked }: Interaction, { isPaused }: Pick<ViewState, 'isPaused'>): boolean =>
+  asked || isPaused;

@@ -4,7 +4,7 @@ import type { Trial } from '../study/types.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
 import { verdictOn } from './by-hand.ts';
 import type { Command } from './commands.ts';
-import { type Interaction, type Question, selectedTrial } from './interaction.ts';
+import { type Interaction, type Question, selectedTrial, wantsPause } from './interaction.ts';
 import { narrowBy } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
@@ -18,7 +18,7 @@ export function request(
   const { question } = interaction;
   switch (command.name) {
     case 'pause':
-      return togglePause(interaction, commands);
+      return togglePause(wantsPause(interaction, view), commands);
     case 'skip':
       return skip(view, commands);
     case 'again':
@@ -41,10 +41,10 @@ export function request(
   }
 }
 
-function togglePause({ wantsPause }: Interaction, commands: TunerCommands): string {
-  if (wantsPause) commands.resume();
+function togglePause(pauses: boolean, commands: TunerCommands): string {
+  if (pauses) commands.resume();
   else commands.pause();
-  return wantsPause ? 'going on' : 'pausing when this measurement is done';
+  return pauses ? 'going on' : 'pausing when this measurement is done';
 }
 
 function skip({ study, activity }: ViewState, commands: TunerCommands): string {

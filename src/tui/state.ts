@@ -4,6 +4,7 @@ import { StudyFold } from '../study/records/fold.ts';
 import type { StudyRecord } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { type Prediction, predictBest } from '../study/summary/prediction.ts';
+import type { SearchLimits } from '../study/summary/search-progress.ts';
 import type { PredictedPoint } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
@@ -30,14 +31,6 @@ export type Activity =
       /** Under which, where a level is measured under several in turn. */
       readonly workload?: string;
     };
-
-/** Where the search ends at the latest; null for no limit. */
-export interface SearchLimits {
-  readonly maxTrials: number | null;
-  readonly timeBudgetSeconds: number | null;
-  /** What the whole run takes as a rule; null while nothing says so. */
-  readonly usualSeconds: number | null;
-}
 
 /** All that the screen shows of the study. */
 export interface ViewState {

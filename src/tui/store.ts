@@ -16,6 +16,7 @@ export interface Reach {
   readonly interrupt: () => void;
   /** Writes the trial's config; resolves to the path. */
   readonly exportConfig: (trial: Trial) => Promise<string>;
+  readonly elsewhere?: Abilities['elsewhere'];
 }
 
 /** The most frames per second. */
@@ -44,7 +45,8 @@ export class Store {
     this.#reach = reach;
     this.#nowMs = nowMs;
     this.#countedMs = nowMs();
-    this.#abilities = { phase: reach.commands ? 'live' : 'over', canExport: true };
+    const { commands, elsewhere } = reach;
+    this.#abilities = { phase: commands ? 'live' : 'over', canExport: true, elsewhere };
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
     this.#ticker.unref();
   }

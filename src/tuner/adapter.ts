@@ -6,24 +6,24 @@ import type { Assignment, Candidate, CandidateOutcome } from '../space/types.ts'
 import type { ServerIdentity } from '../study/records/records.ts';
 
 /**
- * All that tritune knows of a server and of what is set on it: a stranger's server is tuned by an adapter of its own. A candidate is what
- * the adapter applies: nobody else looks into its `value`.
+ * Everything that tritune knows about a server and its settings. Another kind of server needs its own adapter. Only the adapter reads a
+ * candidate's `value`.
  */
 export interface ServerAdapter extends Control, Profile {
-  /** Stands in journals; a study is resumed and restored by the adapter of the same name. */
+  /** Recorded in journals; an adapter of the same name resumes and restores the study. */
   readonly name: string;
   readonly identity: ServerIdentity;
-  /** What the server has before the first change. */
+  /** The state of the server before the first change. */
   readonly original: Candidate;
-  /** The candidate of an assignment, or why there is none; the empty assignment is the original. Pure: the same for the same assignment. */
+  /** Returns the candidate of an assignment, or why there is none. The empty assignment is the original. Pure. */
   build(assignment: Assignment): CandidateOutcome;
-  /** Where two candidates differ, as people read it; none for equal fingerprints. Pure. */
+  /** Returns the differences between two candidates, in readable form; empty for equal fingerprints. Pure. */
   diff(before: Candidate, after: Candidate): readonly Difference[];
-  /** The files that somebody who wants to serve the candidate needs; none where there are no such files. Pure. */
+  /** Returns the files that are needed to serve the candidate; empty if there are none. Pure. */
   documents(candidate: Candidate): readonly (EmittedDocument | EmittedCopy)[];
 }
 
-/** What the loop that tunes asks of an adapter. */
+/** The part of an adapter that the tuning loop uses. */
 export type TunedAdapter = Control & Profile & Pick<ServerAdapter, 'build'>;
 
 /** A file to emit. */
@@ -43,11 +43,11 @@ export interface EmittedCopy {
 export interface Applied {
   readonly candidate: Candidate;
   readonly change: 'none' | 'in-place' | 'full';
-  /** Of the load alone. */
+  /** Duration of the load alone. */
   readonly loadMs: number;
-  /** How long it took to make the candidate's files; absent where nothing had to be made. */
+  /** Duration of building the candidate's files; absent if nothing had to be built. */
   readonly buildMs?: number;
-  /** How the outputs compare with the expected ones; absent where they were not compared for this candidate. */
+  /** Comparison of the outputs with the expected ones; absent if this candidate was not compared. */
   readonly accuracy?: Accuracy;
 }
 
@@ -57,16 +57,16 @@ export interface Restored {
   readonly detail: string;
 }
 
-/** Puts a candidate on the server and, at the end, the server back as it was. */
+/** Applies candidates to the server and, at the end, restores it. */
 export interface Control {
   /**
-   * Resolves when the candidate serves, and what the server says that it has is what was sent. Errors: a CandidateRefusedError where the
-   * server does not take it, CONFIG_MISMATCH, SERVER_*; INTERRUPTED, or the signal's reason, soon after the signal.
+   * Resolves when the candidate serves and the server reports what was sent. Errors: CandidateRefusedError if the server refuses it,
+   * CONFIG_MISMATCH, SERVER_*; INTERRUPTED, or the signal's reason, soon after the signal.
    */
   apply(candidate: Candidate, signal: AbortSignal): Promise<Applied>;
-  /** What is not as `apply` left it, in words: other settings, or nothing that serves; null when all is. Errors: SERVER_*. */
+  /** Describes how the server differs from what `apply` left: other settings, or nothing that serves. null: no difference. Errors: SERVER_*. */
   changed(signal: AbortSignal): Promise<string | null>;
-  /** Whether anything answers where the server is. */
+  /** Whether anything answers at the server's address. */
   isReachable(signal: AbortSignal): Promise<boolean>;
   /** Safe to call at any time and more than once; never takes the run's signal, because it must finish. Errors: RESTORE_FAILED. */
   restore(): Promise<Restored>;
@@ -77,20 +77,20 @@ export interface MeasureOptions {
   readonly onProgress: (progress: ProfileProgress) => void;
   /** The latency budget in force, which may have changed since the profile was made; absent for none. */
   readonly budgetMs?: number;
-  /** Those of models of a mix, by name, in milliseconds. */
+  /** Budgets of the models of a mix, by name, in milliseconds. */
   readonly budgetsMs?: Readonly<Record<string, number>>;
-  /** Absent for one of the final, whose figures are reported. */
+  /** Absent for a measurement of the final, whose figures are reported. */
   readonly purpose?: MeasurePurpose;
 }
 
 /**
- * `search`: one of many that are compared, the best of which are measured again: it may be shorter. `rest`: shows what the latency is like
+ * `search`: one of many measurements that are compared; it may be shorter, because the best are measured again. `rest`: shows the latency
  * with a few requests in flight.
  */
 export type MeasurePurpose = 'search' | 'rest';
 
-/** Measures what serves. */
+/** Measures the served candidate. */
 export interface Profile {
-  /** One load level of what `apply` has put there. Errors: SERVER_*; INTERRUPTED, or the signal's reason, soon after the signal. */
+  /** Measures the applied candidate at one load level. Errors: SERVER_*; INTERRUPTED, or the signal's reason, soon after the signal. */
   measure(applied: Applied, level: LoadLevel, options: MeasureOptions): Promise<Measurement>;
 }

@@ -3,7 +3,7 @@ import { plainShape } from '../space/shape.ts';
 import { nextFinal } from '../study/final/final.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { pruneReason } from '../study/search/pruning.ts';
-import type { Doubted, PendingTrial, Proposal, TrialFailure, Wish } from '../study/types.ts';
+import type { Doubted, PendingTrial, Proposal, Trial, TrialFailure, Wish } from '../study/types.ts';
 import { BASELINE, type Planning } from './run.ts';
 import type { Assigned } from './trial.ts';
 
@@ -17,11 +17,16 @@ export type NextStep =
     }
   | { readonly kind: 'stop'; readonly reason: string };
 
-/**
- * Asks what to try next: first what a person wishes, then the sampler. `pending`: what other servers try meanwhile; a stop then says that
- * nothing is worth a trial before one of these has finished. Errors: those of the journal.
- */
-export async function nextTrial(run: Planning, pending: readonly PendingTrial[] = []): Promise<NextStep> {
+/** What is known besides of a study over several servers. */
+interface Beside {
+  /** What other servers try meanwhile; a stop then says that nothing is worth a trial before one of these has finished. */
+  readonly pending?: readonly PendingTrial[];
+  /** What the sampler is told has finished, where that is not what the study has recorded. */
+  readonly told?: readonly Trial[];
+}
+
+/** Asks what to try next: first what a person wishes, then the sampler. Errors: those of the journal. */
+export async function nextTrial(run: Planning, { pending = [], told }: Beside = {}): Promise<NextStep> {
   const { plan, recorder, time } = run;
   await recorder.settled();
   await recordDoubted(run);
@@ -34,7 +39,7 @@ export async function nextTrial(run: Planning, pending: readonly PendingTrial[] 
   const limit = limitOf(run, { done, hasFinalists });
   const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
   const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
-  const history = { trials: compared.trials, ...(pending.length > 0 && { pending }) };
+  const history = { trials: told ?? compared.trials, ...(pending.length > 0 && { pending }) };
   const answer = run.sampler().ask(history, left);
   if (answer.kind === 'stop') return { kind: 'stop', reason: limit ?? answer.reason };
   if (limit !== null) return { kind: 'stop', reason: joinReasons(limit, promiseOf(answer) || null) };
@@ -50,7 +55,7 @@ const nextNumber = ({ trials, open }: StudyState): number =>
 export const joinReasons = (...reasons: readonly (string | null)[]): string =>
   reasons.filter((reason) => reason !== null).join('; ');
 
-/** What the sampler holds for luck, where that is not what it was before. */
+/** Returns the suspected false-feasible readings, if they changed. */
 async function recordDoubted({ recorder, sampler }: Planning): Promise<void> {
   const { compared, doubted: before } = recorder.state;
   const readings = sampler().doubted?.({ trials: compared.trials }) ?? [];

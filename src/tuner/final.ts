@@ -37,7 +37,7 @@ export async function runFinal(run: Run): Promise<string | null> {
   }
 }
 
-/** The next step of the final; null where there is none. A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
+/** Returns the next step of the final; null where there is none. A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
 export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | null {
   const step = nextFinal(recorder.state, plan.finalRounds);
   const goesOn = step?.kind === 'measure' && step.isVisiting;
@@ -47,11 +47,11 @@ export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | n
 }
 
 /** Why a final was cut short for which there was no time. */
-export const OUT_OF_TIME = 'the time budget ended in the final';
+export const OUT_OF_TIME = 'there was no time for all rounds of the final';
 
 type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
 
-/** The record of a measurement that is this step. */
+/** Returns the record of a measurement that is this step. */
 export const finalMeasured = ({ trial, round, rest }: Visit, measurement: Measurement) => ({
   ...{ type: 'final-measured' as const, trial: trial.number, round, measurement },
   ...(rest.length > 0 && { rest }),

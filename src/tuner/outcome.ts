@@ -14,7 +14,7 @@ const LONGEST_LOOK_MS = 2_000;
  */
 const FIRST_LOOKS_MS = [250, 2_000];
 
-/** The failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
+/** Returns the failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
 export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
   if (error instanceof CandidateRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
   if (!isTrituneError(error)) return null;
@@ -38,7 +38,7 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
 }
 
 /**
- * The work's outcome. When the server goes away in the middle of it, or an agent that sends, waits until it is back and begins anew, with `again`.
+ * The work's outcome. When the server goes away in the middle of it, or an agent that sends, waits until it is back and restarts, with `again`.
  * Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
  */
 export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () => Promise<T> = work): Promise<T> {

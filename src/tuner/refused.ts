@@ -1,20 +1,20 @@
 import { TrituneError } from '../base/errors.ts';
 import type { FailureKind } from '../study/types.ts';
 
-/** What a server may say no to a candidate with. */
+/** Kinds of refusal of a candidate by a server. */
 export type RefusalKind = Extract<
   FailureKind,
   'invalid-config' | 'out-of-memory' | 'no-gpu' | 'init-failed' | 'build-failed' | 'upload-refused' | 'inaccurate'
 >;
 
-/** The server does not take the candidate: a verdict on it, which ends its trial and not the study. Thrown by an adapter's `apply`. */
+/** Thrown by an adapter's `apply` if the server refuses the candidate. It ends the trial, not the study. */
 export class CandidateRefusedError extends TrituneError {
   override readonly name = 'CandidateRefusedError';
   readonly kind: RefusalKind;
-  /** The server's own words. */
+  /** The server's message. */
   readonly serverMessage: string;
 
-  /** `message` and `hint` are for who applies a single candidate; a study tells the server's own words. */
+  /** `message` and `hint` are for a user who applies a single candidate; a study reports the server's message. */
   constructor(
     kind: RefusalKind,
     serverMessage: string,

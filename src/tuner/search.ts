@@ -11,14 +11,14 @@ const MAX_SERVER_FAILURES = 3;
 /** Loads that are faster than was thought shorten the run: by so much whoever watches is told. */
 const WORTH_TELLING_SECONDS = 1;
 
-/** How long the run may take, and does as a rule. */
+/** Reports how long the run may take, and usually takes. */
 export function tellLimits({ plan, recorder, time: { usualSeconds } }: Planning): void {
   const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
   const [maxTrials, timeBudgetSeconds] = [orNull(plan.maxTrials), orNull(plan.timeBudgetMs / MS_PER_S)];
   recorder.notify({ type: 'limits', maxTrials, timeBudgetSeconds, usualSeconds });
 }
 
-/** The loop: ask, apply, measure, tell. Returns why it stopped. */
+/** Runs the loop: ask, apply, measure, tell. Returns why it stopped. */
 export async function runSearch(run: Run): Promise<string> {
   const { recorder, time } = run;
   let told = time.usualSeconds;

@@ -47,7 +47,7 @@ export class Steering implements TunerCommands {
   }
 
   resume(): void {
-    if (this.#isPaused) this.#passOn?.({ kind: 'resume' });
+    this.#passOn?.({ kind: 'resume' });
     this.#isPaused = false;
     this.#resumed?.();
   }
@@ -59,7 +59,7 @@ export class Steering implements TunerCommands {
   stopSearch(): void {
     this.#stopsSearch = true;
     this.#passOn?.({ kind: 'stop-search' });
-    this.resume();
+    if (this.#isPaused) this.resume();
     this.skipTrial();
   }
 
@@ -111,7 +111,7 @@ export class Steering implements TunerCommands {
     this.#trial = null;
   }
 
-  /** Who is told of changes of the study, those that nobody has heard yet first; null for nobody. */
+  /** Sets the listener for changes of the study; it first gets the changes that no listener has received. null removes it. */
   listen(onChange: ((change: StudyChange) => void) | null): void {
     this.#onChange = onChange;
     if (onChange) for (const change of this.#unheard.splice(0)) onChange(change);

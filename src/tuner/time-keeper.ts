@@ -149,7 +149,7 @@ export class TimeKeeper {
     return Math.min(this.#afterRounds(finalRounds === 0 ? 0 : finalRounds + 1), this.#budgetMs * MAX_RESERVE);
   }
 
-  /** What comes after the search, with a final of so many rounds. */
+  /** What comes after the search, with a final of this many rounds. */
   #afterRounds(rounds: number): number {
     return rounds * 2 * this.#turn + this.#trace + this.#applies.value;
   }

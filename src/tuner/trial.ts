@@ -63,7 +63,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   if (fatal !== null) throw fatal;
 }
 
-/** A trial that never reaches the server: illegal, or known to fail. */
+/** Records a failed trial that never reaches the server: illegal, or known to fail. */
 export async function refuseTrial(run: Planning, trial: Assigned, failure: TrialFailure): Promise<void> {
   await recordStart(run, trial);
   await run.recorder.record({ type: 'trial-finished', trial: trial.number, chosen: null, feasible: false, failure });
@@ -104,7 +104,7 @@ const STARVED_WAIT_MS = 1_000;
 
 /**
  * One measurement, of the candidate from its beginning to its end: a server that went away and came back has forgotten the
- * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured anew. So it is, once, when
+ * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured again. So it is, once, when
  * others had the CPU that the load generator lacked. Errors:
  * CONFIG_MISMATCH when that happens again; FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
  */

@@ -26,7 +26,7 @@ interface Ending {
 /**
  * Tunes: baseline, search, final; then, whatever happened, puts the model back. A resumed study goes on after its last
  * finished trial. An interrupted run resolves, with what was found so far. Errors: RESTORE_FAILED when the model could
- * not be put back; else what ended the run: SERVER_UNREACHABLE, SERVER_FAILED, FOREIGN_TRAFFIC, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, …
+ * not be restored; else what ended the run: SERVER_UNREACHABLE, SERVER_FAILED, FOREIGN_TRAFFIC, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, …
  * The journal holds the partial results in every case.
  */
 export async function tune(

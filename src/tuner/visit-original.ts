@@ -22,7 +22,7 @@ export async function visitOriginal(run: Run): Promise<boolean> {
   return hasDrifted(run.recorder.state, before);
 }
 
-/** The visit of the original config that comes after the search; null where there is none to make. */
+/** Returns the visit of the original config that comes after the search; null where there is none to make. */
 export function plannedVisit(run: Planning): Assigned | null {
   const { baseline, finals, compared } = run.recorder.state;
   if (!baseline || baseline.failure || finals.length > 0) return null;

@@ -28,7 +28,7 @@ export interface ClassFigures {
   readonly peakOver10s: number | null;
 }
 
-/** Windows of a second say most; a plan that has fewer of them is cut into so many shorter ones. */
+/** Windows of a second say most; a plan that has fewer of them is cut into this many shorter ones. */
 const LEAST_WINDOWS = 20;
 
 /** Summarises a plan. Takes a time that grows with its requests, and memory for one class at a time. */
@@ -56,7 +56,7 @@ export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalP
   };
 }
 
-/** Requests per second of each class in so many equal parts of the plan. */
+/** Requests per second of each class in this many equal parts of the plan. */
 export function ratesOf(
   { arrivalsNs, classOf, classes, durationNs }: ArrivalPlan,
   parts: number,

@@ -4,7 +4,7 @@ import { NS_PER_S } from '../base/units.ts';
 import type { Phase, TraceArrivals, Workload } from './workload.ts';
 
 export interface SplitRule {
-  /** Of the trace's time, 0 to 1, that is held out. */
+  /** Share of the trace's time that is held out, 0 to 1. */
   readonly holdoutShare: number;
   /** Seconds that stay together; a twentieth of the trace if not given. */
   readonly blockS?: number | undefined;

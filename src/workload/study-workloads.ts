@@ -1,5 +1,6 @@
 import type { ArrivalPlan } from './arrival-plan.ts';
 import type { RobustRule } from './robust-rule.ts';
+import type { ClassLimits } from './workload.ts';
 
 /** One of the workloads that a study is for. */
 export interface StudyWorkload {
@@ -12,6 +13,8 @@ export interface StudyWorkload {
   planAt(perSecond: number): ArrivalPlan;
   /** By class: from when it is due, what a good request keeps, in nanoseconds. A class that is not in it has no limit. Absent: nothing has one. */
   readonly limitsNs?: ReadonlyMap<string, number>;
+  /** By class, all that a good reply of a language model keeps. A class that is not in it keeps what the study asks of all. */
+  readonly limits?: ReadonlyMap<string, ClassLimits>;
   /** By class, the model that its requests are for, where that is not the study's own. */
   readonly models?: ReadonlyMap<string, string>;
 }

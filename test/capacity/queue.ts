@@ -72,7 +72,7 @@ export function queueLoads(model: QueueModel, seed: number) {
         return measured(concurrency, perSecond, (concurrency / perSecond) * 1000);
       },
     },
-    atRate: (perSecond) => atRate(perSecond),
+    atRate: (perSecond, length) => atRate(perSecond, length === 'verdict' ? SECONDS / 2 : SECONDS),
     atLength: (perSecond) => atRate(perSecond, 2 * SECONDS),
     forSeconds: (perSecond, seconds) => played(perSecond, [{ perSecond, seconds }]),
     burst: (perSecond, { factor, seconds }, afterSeconds) =>
@@ -114,6 +114,7 @@ function playedLoad(
     level: { mode: 'request-rate', value: perSecond },
     throughput,
     requests: arrivalsNs.length,
+    sendRate: arrivalsNs.length / seconds,
     durationMs: seconds * 1000,
     badShare: meanInterval(late, all),
   };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { capacityPosterior } from '../../src/capacity/posterior.ts';
 import type { RateReading } from '../../src/capacity/reading.ts';
-import { replicasFor } from '../../src/capacity/replicas.ts';
+import { replicasNeeded } from '../../src/stats/replicas.ts';
 
 const reading = (perSecond: number, bad: number): RateReading => ({
+  askedPerSecond: perSecond,
   perSecond,
   requests: 20_000,
   bad: { mean: bad, sd: 0.002 },
@@ -14,7 +15,16 @@ const reading = (perSecond: number, bad: number): RateReading => ({
 
 const posterior = capacityPosterior(
   [reading(90, 0), reading(96, 0.003), reading(100, 0.01), reading(104, 0.03), reading(110, 0.1), reading(100, 0.011)],
-  { allowed: 0.01, low: 1, high: 1000, likely: 100, mostServed: 130, idle: 0.2, followsHost: false },
+  {
+    allowed: 0.01,
+    budgetSeconds: 0.05,
+    low: 1,
+    high: 1000,
+    likely: 100,
+    mostServed: 130,
+    idle: 0.2,
+    followsHost: false,
+  },
 );
 
 describe('replicas for a rate', () => {
@@ -24,7 +34,7 @@ describe('replicas for a rate', () => {
     const { value, low } = posterior.interval;
     expect(value).toBeGreaterThan(95);
     expect(value).toBeLessThan(105);
-    const { replicas, table } = replicasFor(posterior, rule);
+    const { replicas, table } = replicasNeeded(posterior, rule);
     expect(replicas).toBe(Math.ceil(2000 / posterior.quantile(0.05)));
     expect(replicas).toBeLessThanOrEqual(Math.ceil(2000 / low));
     const row = table.find((each) => each.replicas === replicas);
@@ -34,17 +44,18 @@ describe('replicas for a rate', () => {
   });
 
   it('are more where each keeps a part free, where they differ, and for a higher chance', () => {
-    const plain = replicasFor(posterior, rule).replicas ?? 0;
-    expect(replicasFor(posterior, { ...rule, headroom: 0.2 }).replicas).toBeCloseTo(plain / 0.8, -1);
-    expect(replicasFor(posterior, { ...rule, spread: 0.1 }).replicas).toBeGreaterThan(plain);
-    expect(replicasFor(posterior, { ...rule, chance: 0.999 }).replicas).toBeGreaterThanOrEqual(plain);
-    expect(replicasFor(posterior, { ...rule, perSecond: 20 }).replicas).toBe(1);
+    const plain = replicasNeeded(posterior, rule).replicas ?? 0;
+    expect(replicasNeeded(posterior, { ...rule, headroom: 0.2 }).replicas).toBeCloseTo(plain / 0.8, -1);
+    expect(replicasNeeded(posterior, { ...rule, spread: 0.1 }).replicas).toBeGreaterThan(plain);
+    expect(replicasNeeded(posterior, { ...rule, chance: 0.999 }).replicas).toBeGreaterThanOrEqual(plain);
+    expect(replicasNeeded(posterior, { ...rule, perSecond: 20 }).replicas).toBe(1);
   });
 });
 
 describe('the posterior of the capacity', () => {
   const prior = {
     allowed: 0.01,
+    budgetSeconds: 0.05,
     low: 1,
     high: 1000,
     likely: 100,
@@ -71,7 +82,7 @@ describe('the posterior of the capacity', () => {
     expect(high / low).toBeLessThan(1.3);
     // Without the host's speed the halves contradict each other.
     const { chance } = capacityPosterior(readings.slice(3), { ...prior, followsHost: false });
-    expect(chance(80)).toBeLessThan(0.2);
+    expect(chance(80)).toBeLessThan(0.3);
     expect(capacityPosterior(readings.slice(3), prior).chance(80)).toBeGreaterThan(0.8);
   });
 

@@ -22,10 +22,10 @@ it('tells of each agent its clock, its sends and its verdict', () => {
 
 it('tells of all of them in one line where there are many measurements', () => {
   expect(agentsLine([agent, late])).toEqual([
-    'from 2 agents: clocks known to ± 0.4 ms or better, drift up to 0.08 ms; 1 of them the limit',
+    'from 2 agents of 3 threads in all; clocks known to ± 0.4 ms or better, drift up to 0.08 ms; the limit: 10.0.0.6:7411',
   ]);
   expect(agentsLine([agent])).toEqual([
-    'from 1 agent: clocks known to ± 0.27 ms or better, drift up to 0.05 ms; none was the limit',
+    'from 1 agent of 2 threads; clocks known to ± 0.27 ms or better, drift up to 0.05 ms; none was the limit',
   ]);
   expect([agentsLine(), agentLines()]).toEqual([[], []]);
 });

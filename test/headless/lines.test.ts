@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
+import { reasonLabels } from '../../src/study/analysis/explain/reasons.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { summarize } from '../../src/study/summary/summary.ts';
+import { type Summary, summarize } from '../../src/study/summary/summary.ts';
 import type { Objective } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
 
@@ -142,15 +143,19 @@ describe('the closing lines', () => {
 
   it('name the best, the original, the files, and last the state of the model', () => {
     const lines = closing(records);
-    expect(lines[1]).toMatch(/^emulated .*demo.*not figures of a real server/);
-    expect(lines[2]).toMatch(/^best +trial 1: instances=2$/);
+    expect(lines[1]).toMatch(
+      /^result +About 2\.40 times the throughput of your config within p99 ≤ 8 ms, by the search/,
+    );
+    expect(lines[2]).toMatch(/^emulated .*demo.*not figures of a real server/);
+    expect(lines[3]).toMatch(/^best +trial 1: instances=2$/);
     expect(lines.find((line) => line.startsWith('original'))).toContain('100 infer/s');
     expect(lines).toContain('summary    s.json');
-    const why = lines.findIndex((line) =>
-      line.startsWith('why        Before, at concurrency 4, a request took 5.00 ms'),
+    const why = lines.indexOf('time       a request took 5 ms; now 7 ms');
+    const reasons = summarize(foldStudy(records), '').explanation?.reasons ?? [];
+    expect(reasons.length).toBeGreaterThan(2);
+    expect(lines.slice(why + 1, why + 1 + reasons.length)).toEqual(
+      reasons.map(({ about, words }) => `${reasonLabels[about].padEnd(11)}${words}`),
     );
-    expect(lines[why + 1]).toBe('           Now, at concurrency 6, a request takes 7.00 ms in the mean.');
-    expect(summarize(foldStudy(records), '').explanation?.sentences[1]).toBe(lines[why + 1]?.trim());
     expect(lines.at(-1)).toBe("model      'm' has its original config again");
   });
 
@@ -170,7 +175,8 @@ describe('the closing lines', () => {
     ];
     expect(lines.length).toBeGreaterThan(whole.length);
     expect(lines).toContain(`summary    ${path}`);
-    const said = lines.filter((line) => !line.includes(path)).slice(0, -1);
+    const isCommand = (line: string): boolean => line.includes('npx tritune');
+    const said = lines.filter((line) => !line.includes(path) && !isCommand(line)).slice(0, -1);
     for (const line of said) expect(line.length).toBeLessThanOrEqual(40);
     const words = (some: readonly string[]) => some.join(' ').split(/ +/);
     expect(words(lines)).toEqual(words(whole));
@@ -182,8 +188,12 @@ describe('the closing lines', () => {
       { type: 'gain-decided', at, best: 1, gain: { value: 2.4, low, high } },
       ...records.slice(-2),
     ];
-    expect(closing(decided(2.2, 2.6))).toContain('gain       2.40× (95 %: 2.20× to 2.60×), both measured in turn');
-    expect(closing(decided(0, Number.POSITIVE_INFINITY)).join()).toContain('2.40× (one round only, so no interval)');
+    expect(closing(decided(2.2, 2.6))).toContain(
+      'result     2.40 times the throughput of your config within p99 ≤ 8 ms (95 % interval: 2.20 to 2.60).',
+    );
+    expect(closing(decided(0, Number.POSITIVE_INFINITY)).join()).toContain(
+      'by a single comparison, so without an interval',
+    );
   });
 
   it('name what the gain is in where that is not throughput alone', () => {
@@ -197,9 +207,36 @@ describe('the closing lines', () => {
       { metric: 'throughput', weight: 10 },
       { metric: 'latency-p99', weight: 5 },
     ] as const;
-    expect(closing(aimed([throughput])).join()).toContain('2.40× (95 %');
-    expect(closing(aimed([latency])).join()).toContain('2.40× by latency-p99 (95 %');
-    expect(closing(aimed([throughput, latency])).join()).toContain('2.40× by throughput:10 and latency-p99:5 (95 %');
+    expect(closing(aimed([throughput])).join()).toContain('2.40 times the throughput of your config');
+    expect(closing(aimed([latency])).join()).toContain('2.40 times lower p99 latency than your config');
+    expect(closing(aimed([throughput, latency])).join()).toContain(
+      '2.40 times as good as your config by throughput:10 and latency-p99:5',
+    );
+  });
+
+  it('say what to do next: after the emulator how to come to a server, else how to keep the config', () => {
+    const files = {
+      summary: 'runs/m/summary.json',
+      report: 'runs/m/report.html',
+      config: 'runs/m/best/m/config.pbtxt',
+    };
+    const steps = (of: readonly StudyRecord[], change: Partial<Summary> = {}): string[] => {
+      const lines = closingLines({ ...summarize(foldStudy(of), 'j'), ...change }, files);
+      return lines.slice(lines.findIndex((line) => line.startsWith('next'))).slice(0, -1);
+    };
+    expect(steps(records)).toEqual([
+      'next       look at it: open runs/m/report.html in a browser',
+      '           try it on your server: npx tritune tune -m MODEL -u HOST:8001 --latency-budget 8',
+      expect.stringMatching(
+        /^ +put it into CI: npx tritune profile .* && npx tritune compare baseline\.json run\.json$/,
+      ),
+    ]);
+    const real = { emulated: null };
+    expect(steps(records, real)[1]).toContain('confirm the gain: npx tritune tune --resume runs/m --time-budget 10m');
+    const sure = { ...real, gain: { ratio: 2.4, low: 2.2, high: 2.6 } };
+    expect(steps(records, sure)[1]).toContain("keep it: copy runs/m/best/m/config.pbtxt into the model's folder");
+    expect(steps(records, { ...real, interrupted: true })[1]).toContain('npx tritune tune --resume runs/m');
+    expect(steps(records, { ...real, feasible: false })[1]).toContain('allow a higher latency, or search longer');
   });
 
   it('say that the model was not put back', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement, ServerBreakdown, WorkloadMeasurement } from '../../src/profiler/measurement.ts';
+import type { TokenFigures } from '../../src/profiler/token-figures.ts';
 import { robustMeasurement } from '../../src/profiler/workloads/robust-measurement.ts';
 import { robustRuleOf } from '../../src/workload/robust-rule.ts';
 import { measured } from '../study/builders.ts';
@@ -65,6 +66,35 @@ describe('robustMeasurement', () => {
     expect(worst.errorRate).toBe(0.25);
     expect(worst.failures).toEqual(burst.failures);
     expect(worst.workloads).toEqual([steady, burst]);
+  });
+
+  it('puts the figures of tokens together too: rates in relation to what each workload asks for, lengths over all requests', () => {
+    const tokensOf = (ms: number, perSecond: number, outputMean: number): TokenFigures => {
+      const times = { avg: ms, p50: ms, p90: ms, p95: ms, p99: ms, max: ms, min: ms, std: 0 };
+      const interval = (value: number) => ({ value, low: value, high: value });
+      const length = (mean: number) => ({ mean, std: 0, min: mean, max: mean });
+      return {
+        ...{ ttftMs: times, itlMs: times, tpotMs: times },
+        budget: { ttftMs: interval(ms), itlMs: interval(ms), tpotMs: interval(ms) },
+        ...{ outputTokensPerSecond: interval(perSecond), totalTokensPerSecond: interval(2 * perSecond) },
+        ...{ outputTokensPerSecondPerUser: 1000 / ms, inputTokens: length(8), outputTokens: length(outputMean) },
+        ...{ countedBy: 'usage', cutOff: 1 },
+      };
+    };
+    const parts = [
+      { ...steady, requests: 300, tokens: tokensOf(10, 400, 4) },
+      { ...burst, requests: 100, tokens: tokensOf(40, 150, 8) },
+    ];
+    const { tokens } = robustMeasurement({ kind: 'worst' }, level, parts);
+    expect(tokens?.ttftMs.p99).toBe(40);
+    expect(tokens?.budget.itlMs.value).toBe(40);
+    // 150 a second of half of the requests are worth 300 of all.
+    expect(tokens?.outputTokensPerSecond.value).toBe(300);
+    expect(tokens?.outputTokensPerSecondPerUser).toBe(25);
+    expect(tokens?.outputTokens).toMatchObject({ mean: 5, min: 4, max: 8 });
+    expect(tokens?.outputTokens.std).toBeCloseTo(Math.sqrt(3), 9);
+    expect(tokens?.cutOff).toBe(2);
+    expect(robustMeasurement({ kind: 'worst' }, level, [steady, burst]).tokens).toBeUndefined();
   });
 
   it('takes the mean by weights, with the errors of independent estimates', () => {

@@ -162,6 +162,21 @@ describe('the gate, of several levels', () => {
     expect(seen(decide(same, same))).toBeLessThan(8);
   });
 
+  it('is sure of each level where a new config gains far more than a machine drifts, however differently', () => {
+    const decision = decide(same, levels([3.5, 5, 7, 9, 12, 14]));
+    for (const { before, verdict } of decision.comparisons)
+      if (before.metric === 'throughput') expect(verdict, before.subject).toBe('better');
+    const text = gateMarkdown(decision);
+    expect(text).toMatch(
+      /\| concurrency 48, throughput \| 1,000 infer\/s \| 14,000 infer\/s \| 14\.00× \(6\.\d\d× to 2\d\.\d\d×; over/,
+    );
+    // Of latencies no such bound is known: what says nothing is not printed, and all levels together are named.
+    expect(text).toMatch(
+      /p99 latency .*the readings set no usable bounds\) \| too unsure at this level alone, see all levels/,
+    );
+    expect(text).not.toMatch(/[+-]\d{4,}\.\d %/);
+  });
+
   it('learns from repeated measurements how much they differ', () => {
     const at = (by: number): GateDocument => levels(same.readings.slice(0, 6).map(() => by));
     expect(decide(at(1), at(0.92)).isRegression).toBe(true);

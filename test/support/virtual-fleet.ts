@@ -4,7 +4,7 @@ import { goalOf, type MakeSampler, planOf } from '../../src/benchmark/contest.ts
 import { type BudgetedProblem, worthOf } from '../../src/benchmark/problem.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
-import { Conductor, type StudyEnd } from '../../src/fleet/study/conductor.ts';
+import { Conductor, type Report, type StudyEnd } from '../../src/fleet/study/conductor.ts';
 import type { Work, WorkOutcome } from '../../src/fleet/study/work.ts';
 import { representative } from '../../src/study/final/final.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -22,6 +22,8 @@ export interface VirtualFleet {
   readonly finalRounds?: number;
   /** Called with each outcome before the conductor hears of it; what it returns is told in its place. */
   readonly disturb?: (outcome: WorkOutcome) => WorkOutcome;
+  /** What the conductor is told besides, or in place of that, by the trials that have finished. */
+  readonly report?: (finished: number) => Partial<Report>;
 }
 
 export interface FleetOutcome {
@@ -69,10 +71,12 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
   let running: UnderWay[] = [];
   let outcomes: WorkOutcome[] = [];
   let nowMs = 0;
-  let [searchMs, busyMs] = [0, 0];
+  let [searchMs, busyMs, stoodStill] = [0, 0, 0];
   for (;;) {
     const idle = [...servers.keys()].filter((name) => !running.some(({ work }) => work.server === name));
-    const { work, end } = await conductor.advance({ outcomes, running: running.map((each) => each.work), idle });
+    const told = fleet.report?.(conductor.state.trials.length - 1) ?? {};
+    const report = { outcomes, running: running.map((each) => each.work), idle, ...told };
+    const { work, end } = await conductor.advance(report);
     if (end) {
       const { state } = conductor;
       const seconds = nowMs / MS_PER_S;
@@ -95,7 +99,12 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
       if (each.kind !== 'final') busyMs += endsMs - nowMs;
       running.push({ work: each, outcome: fleet.disturb?.(outcome) ?? outcome, endsMs });
     }
-    if (running.length === 0) throw new Error('the study stands still');
+    if (running.length === 0) {
+      if (++stoodStill > MOST_STANDSTILLS) throw new Error('the study stands still');
+      outcomes = [];
+      clock.advance(STANDSTILL_MS);
+      continue;
+    }
     const endsMs = Math.min(...running.map((each) => each.endsMs));
     const ended = running.filter((each) => each.endsMs === endsMs);
     running = running.filter((each) => each.endsMs !== endsMs);
@@ -105,6 +114,10 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
     outcomes = ended.map(({ outcome }) => outcome);
   }
 }
+
+/** So often nothing may be under way, each time for so long: a person has paused the study. */
+const MOST_STANDSTILLS = 10;
+const STANDSTILL_MS = 60_000;
 
 const nowhere = { append: async () => undefined };
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import headless from '@xterm/headless';
+import headless, { type IBuffer } from '@xterm/headless';
 import { cliProgram } from '../support/cli-program.ts';
 
 const program = resolve(import.meta.dirname, '../support/pseudo_terminal.py');
@@ -15,6 +15,8 @@ export interface Sitting {
   signal(number: number): void;
   /** What is to be seen. */
   screen(): Promise<string>;
+  /** The same with its colours, cell by cell. */
+  cells(): Promise<IBuffer>;
   readonly isAlternate: () => boolean;
   /** Resolves when the screen has a text of this form. Fails after half a minute, or when the command ended without it. */
   until(form: RegExp): Promise<string>;
@@ -62,9 +64,12 @@ export function sitDown(
   ended.catch(() => undefined);
   child.stdin.on('error', () => undefined);
   const order = (what: object): void => void child.stdin.write(`${JSON.stringify(what)}\n`);
-  const screen = async (): Promise<string> => {
+  const cells = async (): Promise<IBuffer> => {
     await new Promise<void>((drawn) => terminal.write('', drawn));
-    const { active } = terminal.buffer;
+    return terminal.buffer.active;
+  };
+  const screen = async (): Promise<string> => {
+    const active = await cells();
     const lines = Array.from({ length: active.length }, (_, y) => active.getLine(y)?.translateToString(true) ?? '');
     return lines.join('\n').trimEnd();
   };
@@ -76,6 +81,7 @@ export function sitDown(
     },
     signal: (number) => order({ signal: number }),
     screen,
+    cells,
     isAlternate: () => terminal.buffer.active.type === 'alternate',
     until: async (form) => {
       for (const endMs = performance.now() + LONGEST_WAIT_MS; performance.now() < endMs; ) {

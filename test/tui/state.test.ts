@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { gainSoFar } from '../../src/study/final/gain-so-far.ts';
 import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
-import { gainSoFar } from '../../src/tui/figures.ts';
 import { progressRows } from '../../src/tui/panels/progress.ts';
 import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import { Store } from '../../src/tui/store.ts';

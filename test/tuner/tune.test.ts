@@ -438,7 +438,7 @@ describe('a resumed run', () => {
     // A run that had time for one round decides on that.
     const world = new World();
     const cut = await play({ world, plan: { earlier: whole.records.slice(0, at), maxTrials: 3, timeBudgetMs: 1 } });
-    expect(cut.state?.finished?.stopReason).toContain('the time budget ended in the final');
+    expect(cut.state?.finished?.stopReason).toContain('there was no time for all rounds of the final');
     expect([cut.state?.gain === null, cut.state?.finals.length]).toEqual([
       false,
       finals.filter(({ round }) => round === finals[0]?.round).length,

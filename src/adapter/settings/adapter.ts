@@ -16,13 +16,13 @@ import type { SettingsServer } from './server.ts';
 const APPLY_TIMEOUT_MS = 600_000;
 const READ_TIMEOUT_MS = 10_000;
 
-/** An adapter for a server whose settings a program can read and set. */
+/** Makes an adapter for a server whose settings a program can read and set. */
 export const settingsAdapter = (server: SettingsServer): AdapterDefinition => ({
   name: server.name,
   open: (rule, original) => openSettingsServer(server, rule, original),
 });
 
-/** Opens a server by its settings. Errors: SERVER_UNREACHABLE where its settings cannot be read. */
+/** Opens a server with settings. Errors: SERVER_UNREACHABLE if its settings cannot be read. */
 async function openSettingsServer(
   server: SettingsServer,
   rule: MeasuringRule,

@@ -6,7 +6,7 @@ import type { ServerAdapter } from '../../tuner/adapter.ts';
 
 type Settings = Readonly<Record<string, readonly ParameterValue[]>>;
 
-/** Every combination of the settings' values but for what the narrowing rules out, the last setting varying fastest. */
+/** Returns every combination of the settings' values but for what the narrowing rules out, the last setting varying fastest. */
 export function viewSettings(
   settings: Settings,
   { build }: Pick<ServerAdapter, 'build'>,
@@ -29,7 +29,7 @@ export function viewSettings(
   };
 }
 
-/** How many combinations there are. */
+/** Returns the number of combinations. */
 export const combinationCount = (settings: Settings): number =>
   Object.values(settings).reduce((count, values) => count * values.length, 1);
 

@@ -17,7 +17,7 @@ import type { Artifacts, PreparedFiles } from './variants/artifacts.ts';
 import { checkUpload } from './variants/upload.ts';
 
 export interface ControlOptions extends LoadOptions {
-  /** So long what could not be put back is tried again; the default is 20 s. */
+  /** How long a failed restore is retried; default 20 s. */
   readonly maxOutageMs?: number;
   /** The files of variants; absent where none is applied. */
   readonly artifacts?: Artifacts;

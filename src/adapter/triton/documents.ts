@@ -39,8 +39,8 @@ export function configDocuments(
 export const bestConfigPath = (directory: string, segment: string): string =>
   join(directory, 'best', segment, CONFIG_FILE);
 
-/** Returns the config with the model's name, and without the instance names that the server makes up. */
-function emittedConfig(config: ModelConfig, model: string): string {
+/** Returns the text of the config with the model's name, and without the instance names that the server makes up. */
+export function emittedConfig(config: ModelConfig, model: string): string {
   const groups = config.instance_group?.map(({ name: _, ...group }) => group);
   return printConfigText({ ...withoutMark(config), name: model, ...(groups && { instance_group: groups }) });
 }

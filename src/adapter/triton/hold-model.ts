@@ -41,7 +41,7 @@ export async function heldByOthers(
   return new Set(models.filter((model) => places.some((place) => isLockedByOther(lockFile(model, place)))));
 }
 
-/** The work on models that are held meanwhile. Errors: MODEL_LOCKED; the work's own. */
+/** Does the work while the models are held. Errors: MODEL_LOCKED; the work's own. */
 export async function whileHeld<T>(
   models: readonly string[],
   server: Pick<ServerIdentity, 'url' | 'controlUrl'>,

@@ -39,7 +39,7 @@ export interface ProfileOptions
   readonly otherFronts?: readonly FrontTraffic[];
   /** What is played in place of even rates; absent: these. */
   readonly workloads?: ProfiledWorkloads | undefined;
-  /** Of measurements for these purposes, over `windows`; none is shorter when not given. */
+  /** Window rules for measurements of these purposes, merged over `windows`. Default: none is shorter. */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
 

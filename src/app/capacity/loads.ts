@@ -25,7 +25,7 @@ export interface PlayingRule {
 }
 
 /** A closed loop only scouts. */
-const SCOUTING = { precision: 0.1, windows: { minWindows: 2, maxWindows: 3 } } as const;
+const SCOUTING = { precision: 0.1, windows: { minWindows: 2, maxWindows: 3, minLatencies: 10 } } as const;
 /**
  * A window lasts so many budgets for each latency that the rule of windows wants in one, which are 5 for tensors. An overload of a twentieth for
  * four windows then makes a backlog of a budget, so that no rate passes only because it was measured too briefly.
@@ -33,7 +33,8 @@ const SCOUTING = { precision: 0.1, windows: { minWindows: 2, maxWindows: 3 } } a
 const BUDGETS_PER_LATENCY = 0.25;
 const LEAST_WINDOW_MS = 750;
 const MOST_WINDOW_MS = 5000;
-const VERDICT_WINDOWS = { minWindows: 4, maxWindows: 16 } as const;
+const VERDICT_WINDOWS = { minWindows: 4, maxWindows: 4 } as const;
+const COUNTED_WINDOWS = { minWindows: 8, maxWindows: 8 } as const;
 const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
 /** Requests in flight while a verdict is looked for, in budgets of the rate: what waits behind more is far over the budget. */
 const IN_FLIGHT_BUDGETS = 4;
@@ -98,11 +99,12 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
             measure: (concurrency) => measure({ mode: 'concurrency', value: concurrency }, SCOUTING),
           }
         : { kind: 'rate', perSecond: rule.workloadPerSecond },
-    atRate: (perSecond) =>
+    atRate: (perSecond, length) =>
       measure(atRate(perSecond), {
-        windows: { ...verdictWindows(rule), ...VERDICT_WINDOWS },
+        windows: { ...verdictWindows(rule), ...(length === 'verdict' ? VERDICT_WINDOWS : COUNTED_WINDOWS) },
         openLoop: { maxInFlight: mostInFlight(perSecond, rule.budgetMs) },
-        ...(rule.budgetMs !== null && { budgetMs: rule.budgetMs }),
+        // A budget ends a measurement as soon as it is missed by far.
+        ...(length === 'verdict' && rule.budgetMs !== null && { budgetMs: rule.budgetMs }),
       }),
     atLength: (perSecond) => measure(atRate(perSecond), { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }),
     forSeconds: (perSecond, seconds) => played(perSecond, seconds, { precision: 0 }),

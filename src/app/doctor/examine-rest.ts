@@ -11,7 +11,7 @@ import { openTraffic } from '../traffic/open-traffic.ts';
 import { requestsOf } from '../traffic/requests.ts';
 import { type Finding, note, ok } from './finding.ts';
 
-/** What a run is given where its command line says nothing. */
+/** Defaults of a run. */
 const USUAL = { batch: 1, seed: 1, percentile: 99 } as const;
 const TIMEOUT_MS = 10_000;
 /** One in flight, ever. */

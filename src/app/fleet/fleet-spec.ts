@@ -1,28 +1,77 @@
 import { TrituneError } from '../../base/errors.ts';
+import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
+import { type AgentsSpec, agentsSpec, type TrafficSpec } from '../../spec/traffic-spec.ts';
 
-/** Errors: USAGE for a study that a fleet cannot do: each server is a Triton that a worker of its own knows. */
-export function checkFleetSpec({ adapter, server, trace, traffic, workloads }: StudySpec): void {
-  const wrong = [
-    [adapter !== undefined, '--adapter'],
-    [server.launch !== undefined, '--launch'],
-    [server.launchCommand !== undefined, '--launch-command'],
-    [server.endpoint !== undefined, '--endpoint'],
-    [trace === true, '--trace'],
-    [workloads !== undefined, '--workload'],
-    [traffic.agents !== undefined, '--agents'],
-    [server.url !== undefined, '--url'],
-  ].find(([isGiven]) => isGiven);
-  if (!wrong) return;
-  throw new TrituneError(
-    'USAGE',
-    `${wrong[1]} does not go with --fleet`,
-    'the workers of the group say which servers are tuned: tritune fleet worker --server HOST:8001',
-  );
+/** What a worker has of its own, whatever it is tuned for: its server, and the agents that send to it, if any do. */
+export interface OwnSpec {
+  readonly server: StudySpec['server'];
+  readonly agents: AgentsSpec;
 }
 
-/** The study's spec on a worker's own server. */
-export const onServer = (spec: StudySpec, server: StudySpec['server']): StudySpec => ({
-  ...spec,
-  server: { ...server, restore: spec.server.restore, ...(spec.server.protect && { protect: spec.server.protect }) },
-});
+/** Whether an option is given, its name, and what to do instead. */
+type Refused = readonly [isGiven: boolean, what: string, hint: string];
+
+/** Errors: USAGE for a study that a fleet cannot do: each server is a Triton that a worker of its own knows. */
+export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): void {
+  const ofWorkers = 'the workers of the group say which servers are tuned: tritune fleet worker --server HOST:8001';
+  const wrong: readonly Refused[] = [
+    [adapter !== undefined, '--adapter', 'a worker drives a Triton: tune another server alone, without --fleet'],
+    [server.launch !== undefined, '--launch', ofWorkers],
+    [server.launchCommand !== undefined, '--launch-command', 'start the servers yourself, or tune one without --fleet'],
+    [
+      server.endpoint !== undefined && !server.endpoint.startsWith('triton-'),
+      `--endpoint ${server.endpoint}`,
+      'give triton-grpc, or triton-generate for workers with --protocol http',
+    ],
+    [trace === true, '--trace', 'trace the best on one server afterwards: the traces are on its disk'],
+    ...ownOfServers.map((key) => [server[key] !== undefined, flagOf(key), ofWorkers] as const),
+    [
+      agentKeys.some((key) => traffic[key] !== undefined),
+      '--agents',
+      'each worker has agents of its own: tritune fleet worker --agents HOST:7411,…',
+    ],
+  ];
+  const [, what, hint] = wrong.find(([isGiven]) => isGiven) ?? [];
+  if (what === undefined || hint === undefined) return;
+  throw new TrituneError('USAGE', `${what} does not go with --fleet`, hint);
+}
+
+/**
+ * Returns the study's spec on a worker's own server, with the load from the worker's own agents. What the worker protects stays protected, and what the
+ * study protects is, too.
+ */
+export function onServer(spec: StudySpec, { server, agents }: OwnSpec): StudySpec {
+  const { restore, endpoint, engineSettings } = spec.server;
+  const protect = [...new Set([...(server.protect ?? []), ...(spec.server.protect ?? [])])];
+  return {
+    ...spec,
+    server: {
+      ...{ ...server, restore },
+      ...(endpoint !== undefined && { endpoint }),
+      ...(engineSettings !== undefined && { engineSettings }),
+      ...(protect.length > 0 && { protect }),
+    },
+    traffic: { ...withoutAgents(spec.traffic), ...agents },
+  };
+}
+
+/** What says where a server is and how it is spoken to: each worker has its own. */
+const ownOfServers = [
+  ...(['url', 'controlUrl', 'metricsUrl'] as const),
+  ...(Object.keys(tlsSpec.shape) as (keyof TlsSpec)[]),
+  ...(Object.keys(headerSpec.shape) as (keyof HeaderSpec)[]),
+];
+
+const flagOf = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** The part of a spec that says which agents send. */
+export const agentsIn = (traffic: TrafficSpec): AgentsSpec =>
+  Object.fromEntries(agentKeys.flatMap((key) => (traffic[key] === undefined ? [] : [[key, traffic[key]]])));
+
+const agentKeys = Object.keys(agentsSpec.shape) as readonly (keyof AgentsSpec)[];
+
+const withoutAgents = (traffic: TrafficSpec): TrafficSpec =>
+  Object.fromEntries(
+    Object.entries(traffic).filter(([key]) => !agentKeys.includes(key as keyof AgentsSpec)),
+  ) as TrafficSpec;

@@ -1,7 +1,8 @@
 import { messageOf } from '../../base/errors.ts';
 import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
-import { followStudy, startStudy, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
+import { followStudy } from '../../fleet/temporal/follow-study.ts';
+import { startStudy, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
 import type { Command, StudyOrder } from '../../fleet/workflow/seams.ts';
 import type { StudyInput } from '../../fleet/workflow/workflows.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
@@ -44,9 +45,12 @@ export async function followOnFleet(
     const onRecord = async (record: StudyRecord): Promise<void> => {
       await journal.append(record);
       watch.onEvent(record);
+      const line = serverLine(record);
+      if (line !== null) watch.tell(line);
     };
     const until = stops ? new AbortController().signal : signal;
-    await followStudy(client, study, earlier.length, { onRecord, onHeartbeat: tellHeartbeat }, until);
+    const onTrouble = (line: string | null): void => watch.tell(line ?? 'the study is seen again');
+    await followStudy(client, study, earlier.length, { onRecord, onHeartbeat: tellHeartbeat, onTrouble }, until);
   } catch (error) {
     if (signal.aborted && !stops) return 'interrupted';
     throw error;
@@ -57,6 +61,12 @@ export async function followOnFleet(
   watch.onEnd(written);
   if (signal.aborted) return 'interrupted';
   return written.summary.feasible ? 'done' : 'infeasible';
+}
+
+/** What is told of a server that comes, or goes; null for records of other things. */
+function serverLine(record: StudyRecord): string | null {
+  if (record.type === 'server-joined') return `${record.server} takes the study`;
+  return record.type === 'server-left' ? `${record.server} takes no trials: ${record.reason}` : null;
 }
 
 /** What a person asks on the screen is asked of the study where it runs. */

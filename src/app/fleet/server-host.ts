@@ -1,24 +1,27 @@
-import { access, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
 import type { HeldServer, ServerHost } from '../../fleet/activities/server.ts';
 import { WorkRunner } from '../../fleet/server/work-runner.ts';
 import { originalOf } from '../../space/model-configs.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import { steadySpeeds } from '../../study/speed/speeds.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { discardEmpty, safeName, studyFiles } from '../output/directory.ts';
+import { restoreRun } from '../restore/restore-study.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { assembleParts } from '../study/assemble-parts.ts';
+import { assembleLanguageParts } from '../study/engine/language-on-triton.ts';
 import { checkAllParts, takeModels } from '../study/held-model.ts';
 import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
-import { inputsOfFronts } from '../study/pipeline/front-inputs.ts';
 import { planStudy } from '../study/plan-study.ts';
 import { configsOf, leaveAsTheyWere, modelsNamedBy, type StudyModels } from '../study/study-models.ts';
-import { onServer } from './fleet-spec.ts';
+import { checkSameWorkloads } from '../study/workloads/read-workloads.ts';
+import { inputsOfStudy } from '../study/workloads/study-inputs.ts';
+import { type OwnSpec, onServer } from './fleet-spec.ts';
+import { hasJournal } from './own-journal.ts';
 
 /**
  * Takes one server for studies. What it had before stands in a journal on this machine before anything is changed, one for each study: with it
@@ -27,21 +30,29 @@ import { onServer } from './fleet-spec.ts';
 export function serverHost(
   name: string,
   directory: string,
-  server: StudySpec['server'],
+  own: OwnSpec,
   { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
 ): ServerHost {
   const folders = join(directory, 'servers', safeName(name));
   const folderOf = (study: string): string => join(folders, safeName(study));
+  const unrestored = async (): Promise<readonly string[]> => {
+    const studies = await readdir(folders).catch(() => []);
+    const states = await Promise.all(studies.map(async (study) => ((await isBack(folderOf(study))) ? [] : [study])));
+    return states.flat();
+  };
   return {
-    name,
+    ...{ name, unrestored },
     async hold(study, started, emit) {
       const folder = folderOf(study);
       const isThere = await hasJournal(folder);
       if (!isThere && !started) return null;
+      const other = (await unrestored()).find((each) => each !== safeName(study));
+      if (other !== undefined) throw inUse(name, other);
       const open = isThere
-        ? await resumeStudy(folder, (kept) => onServer(kept, server))
-        : await openStudy({ ...onServer((started as StudyStarted).spec, server), output: folder }, {}, 0);
+        ? await resumeStudy(folder, (kept) => onServer(kept, own))
+        : await openStudy({ ...onServer((started as StudyStarted).spec, own), output: folder }, {}, 0);
       try {
+        checkSameWorkloads(started?.workloads, started && open.workloads);
         return await held(name, open, started, { emit, signal, tell });
       } catch (error) {
         await open.journal.close();
@@ -49,13 +60,24 @@ export function serverHost(
         throw error;
       }
     },
-    async unrestored() {
-      const studies = await readdir(folders).catch(() => []);
-      const states = await Promise.all(studies.map(async (study) => ((await isBack(folderOf(study))) ? [] : [study])));
-      return states.flat();
+    async putBack(study) {
+      const folder = folderOf(study);
+      if (!(await hasJournal(folder))) return null;
+      const { protect: _, url: __, ...reached } = own.server;
+      // What was changed has to be put back, also where it is protected since.
+      await restoreRun(folder, { ...reached, how: null, force: false });
+      const { restored } = foldStudy(await readJournal(studyFiles(folder).journal));
+      if (!restored)
+        throw new TrituneError('INTERNAL', `${folder} does not say how it was put back`, 'please report it');
+      const { how, verified, detail } = restored;
+      return { server: name, how, verified, detail };
     },
   };
 }
+
+/** The config that the server has now is a candidate of that study. */
+export const inUse = (server: string, study: string): TrituneError =>
+  new TrituneError('MODEL_LOCKED', `${server} is in use by study '${study}'`, 'wait until it has put the server back');
 
 interface Surroundings {
   readonly emit: (event: TunerEvent) => void;
@@ -89,11 +111,14 @@ async function held(
           },
         },
         close: async () => {
-          await close();
-          if (isRestored) await leaveAsTheyWere(opened.client, models).catch(() => undefined);
-          taken.letGo();
-          await study.journal.close();
-          await opened.close();
+          try {
+            await close();
+            if (isRestored) await leaveAsTheyWere(opened.client, models).catch(() => undefined);
+          } finally {
+            taken.letGo();
+            await study.journal.close();
+            await opened.close();
+          }
         },
       };
     } catch (error) {
@@ -117,14 +142,19 @@ async function prepare(
   await checkAllParts(opened, models, study.spec);
   const started = study.started ?? (given && asOnThisServer(given, models));
   const planned = planStudy({ ...study, started }, opened.server, models);
-  const [{ inputs }, ...others] = await inputsOfFronts(study.spec, models);
   const plan = {
     ...planned.plan,
     ...{ maxTrials: Number.POSITIVE_INFINITY, timeBudgetMs: Number.POSITIVE_INFINITY, finalRounds: 0 },
   };
   const onBuild = (variant: string, log: string): void => tell(`building variant '${variant}' (log: ${log})`);
-  const { parts, close } = await assembleParts(study, { ...planned, plan }, opened, inputs, onBuild, others);
-  return { plan, parts, close };
+  const unlimited = { ...planned, plan };
+  if (study.spec.server.endpoint !== undefined)
+    return { plan, ...(await assembleLanguageParts(study, unlimited, opened, onBuild)) };
+  const { inputs, otherFronts, underWorkloads } = await inputsOfStudy(study, models);
+  return {
+    plan,
+    ...(await assembleParts(study, unlimited, opened, inputs, onBuild, otherFronts, underWorkloads)),
+  };
 }
 
 /** Errors: UNSUPPORTED for a server whose model is another one, or has another config, than where the study began. */
@@ -143,12 +173,6 @@ function asOnThisServer(started: StudyStarted, models: StudyModels): StudyStarte
   const unloaded = [...others].filter(([, { wasLoaded }]) => !wasLoaded).map(([model]) => model);
   return { ...started, wasLoaded: own.wasLoaded, ...(unloaded.length > 0 && { unloadedOthers: unloaded }) };
 }
-
-const hasJournal = (folder: string): Promise<boolean> =>
-  access(studyFiles(folder).journal).then(
-    () => true,
-    () => false,
-  );
 
 async function isBack(folder: string): Promise<boolean> {
   if (!(await hasJournal(folder))) return true;

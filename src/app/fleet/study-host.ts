@@ -1,9 +1,8 @@
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
 import { type HostedStudy, noStudy, type StudyHost } from '../../fleet/activities/keeper.ts';
+import type { ServerHost } from '../../fleet/activities/server.ts';
 import type { StudyOrder } from '../../fleet/workflow/seams.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 import { writeDocuments } from '../output/documents.ts';
@@ -11,19 +10,33 @@ import { checkControllable, openServer, serverOf } from '../server/open-server.t
 import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels } from '../study/study-models.ts';
-import { checkFleetSpec, onServer } from './fleet-spec.ts';
+import { checkFleetSpec, type OwnSpec, onServer } from './fleet-spec.ts';
+import { hasJournal } from './own-journal.ts';
+import { inUse } from './server-host.ts';
 
-/** Keeps the journals of studies in a directory, each in a folder of its own. `server`: the worker's, whose model shows what is tuned. */
-export function studyHost(directory: string, server: StudySpec['server'], signal: AbortSignal): StudyHost {
+/**
+ * Keeps the journals of studies in a directory, each in a folder of its own. `server`: the worker's, whose model shows what is tuned; a new study
+ * waits while another has changed it (`unrestored`).
+ */
+export function studyHost(
+  directory: string,
+  server: OwnSpec['server'],
+  { name: serverName, unrestored }: Pick<ServerHost, 'name' | 'unrestored'>,
+  signal: AbortSignal,
+): StudyHost {
+  // Who keeps the journal sends nothing.
+  const own = { server, agents: {} };
   const folderOf = (study: string): string => join(directory, 'studies', safeName(study));
   return {
     async open(name, order) {
       const folder = folderOf(name);
-      const isThere = await exists(studyFiles(folder).journal);
+      const isThere = await hasJournal(folder);
       if (!isThere && !order) throw noStudy(name);
+      const [other] = isThere ? [] : await unrestored();
+      if (other !== undefined) throw inUse(serverName, other);
       const study = isThere
-        ? await resumeStudy(folder, (kept) => onServer(kept, server))
-        : await openNew(order as StudyOrder, folder, server);
+        ? await resumeStudy(folder, (kept) => onServer(kept, own))
+        : await openNew(order as StudyOrder, folder, own);
       try {
         return await hosted(study, signal);
       } catch (error) {
@@ -32,15 +45,15 @@ export function studyHost(directory: string, server: StudySpec['server'], signal
       }
     },
     async read(name) {
-      const { journal } = studyFiles(folderOf(name));
-      return (await exists(journal)) ? readJournal(journal) : null;
+      const folder = folderOf(name);
+      return (await hasJournal(folder)) ? readJournal(studyFiles(folder).journal) : null;
     },
   };
 }
 
-function openNew({ spec, commandLine }: StudyOrder, folder: string, server: StudySpec['server']): Promise<OpenStudy> {
+function openNew({ spec, commandLine }: StudyOrder, folder: string, own: OwnSpec): Promise<OpenStudy> {
   checkFleetSpec(spec);
-  return openStudy({ ...onServer(spec, server), output: folder }, { commandLine }, realClock.wallMs());
+  return openStudy({ ...onServer(spec, own), output: folder }, { commandLine }, realClock.wallMs());
 }
 
 /** Looks at the model on the worker's own server, and leaves it as it was: the journal's keeper changes none. */
@@ -71,9 +84,3 @@ async function hosted(study: OpenStudy, signal: AbortSignal): Promise<HostedStud
     await opened.close();
   }
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -49,7 +49,7 @@ function shareAt(
   return { level: { ...level, value: level.value * share }, scheduleAt: () => ({ kind: 'arrivals', plan: own }) };
 }
 
-/** Returns what requests are held to where their class says nothing. */
+/** Returns the limits of requests whose class has none. */
 export function limitsOfAll(
   { goodput }: GoodputLimits,
   { workload }: Pick<ProfilePlan, 'workload'>,

@@ -14,7 +14,7 @@ import type { LevelSpec, MeasuringSpec } from './profile-spec.ts';
 /** Without a budget on a percentile, the interval of this one is told. */
 const USUAL_PERCENTILE = 99;
 
-/** Who wants to know what happens while a level is measured. */
+/** Callbacks for events while a level is measured. */
 export interface LevelListener {
   onProgress(progress: ProfileProgress): void;
   /** Every request that ended with its outputs; only for targets that observe. */
@@ -57,7 +57,7 @@ type Measuring = Pick<
   'clock' | 'percentile' | 'percentiles' | 'precision' | 'stability' | 'warmUpRequests' | 'scheduleAt' | 'budgetMs'
 >;
 
-/** How a level is measured, whatever is sent to whom. */
+/** Returns how a level is measured, for any kind of requests. */
 export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
   return {
     clock: realClock,

@@ -29,7 +29,7 @@ export interface ProfilePlan {
 }
 
 /**
- * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule unless told otherwise. `recorded`: when the requests are
+ * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule by default. `recorded`: when the requests are
  * due by themselves, where the user asks for no load.
  */
 export async function planProfile(
@@ -81,7 +81,7 @@ function passesRuleOf(spec: ProfileSpec): StabilityRule {
 
 const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
 
-/** What the first lines of the output say of it. */
+/** Returns the first lines of the output. */
 export function settingsOf(
   { mode, sweep, timed, workload, rule, percentile, latencyLimitMs }: ProfilePlan,
   spec: ProfileSpec,

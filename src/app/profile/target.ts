@@ -14,7 +14,7 @@ import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 
 /** The model that is profiled, with what is sent to it. */
 export interface ProfileTarget extends LevelTarget {
-  /** Of the first model, where there are several. */
+  /** Config of the model, or of the first of several. */
   readonly config: ModelConfig;
 }
 

@@ -12,7 +12,7 @@ import type { StudyModels } from '../study/study-models.ts';
 /** What the journal of a recording names as its sampler. */
 export const EXHAUSTIVE = 'exhaustive';
 
-/** What a study records in place of a search. Errors: USAGE for a study that is no recording. */
+/** Returns what a recording measures. Errors: USAGE for a study that is not a recording. */
 export function recordingIn({ recording }: StudySpec): RecordingSpec {
   if (recording) return recording;
   throw new TrituneError(

@@ -21,11 +21,12 @@ import { readTls } from '../server/read-tls.ts';
 import { wantsTls } from '../server/tls.ts';
 import { controlOver, originalsOf } from '../study/control-over.ts';
 
-/** How a model is put back, and where, if not as its journal says. */
+/** How a model is restored, and where, if not as its journal says. */
 export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
   readonly url?: string | undefined;
-  readonly how: 'config' | 'reload';
-  /** Also over a config that somebody else has set since. */
+  /** null for the way that the study says. */
+  readonly how: 'config' | 'reload' | null;
+  /** Also over a config that another client has set since. */
   readonly force: boolean;
 }
 
@@ -55,7 +56,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
         const { loadTimeoutSeconds } = started.spec.limits;
         const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
         const limits = { loadTimeoutSeconds, mayBeLoading };
-        const control = controlOver(client, originals, options.how, limits);
+        const control = controlOver(client, originals, options.how ?? started.spec.server.restore, limits);
         const restored = await control.restore();
         await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
         if (!restored.verified) {
@@ -106,7 +107,7 @@ const isTracing = ({ tracing }: StudyState): boolean => tracing !== null && trac
 export const studiesOf = async (runs: readonly string[]): Promise<readonly string[]> =>
   (await Promise.all(runs.map(studiesIn))).flat();
 
-/** The studies in the usual place whose journals do not end with the model put back. */
+/** The studies in the usual place whose journals do not end with the model restored. */
 export async function unrestoredRuns(): Promise<string[]> {
   const entries = await readdir(RUNS_DIRECTORY, { withFileTypes: true }).catch(() => []);
   const runs = entries.filter((entry) => entry.isDirectory()).map((entry) => join(RUNS_DIRECTORY, entry.name));

@@ -97,7 +97,7 @@ export async function readSeriesFile(directory: string): Promise<SeriesFile> {
   }
 }
 
-/** `series.json` of 0.1.0 holds the options of the command line in place of the spec. Errors: USAGE. */
+/** `series.json` of 0.1.0 holds the options of the command line instead of the spec. Errors: USAGE. */
 function migrated(value: unknown): unknown {
   if (!isJsonObject(value) || value.schemaVersion !== 1 || !isJsonObject(value.options)) return value;
   const { options, ...rest } = value;

@@ -19,7 +19,7 @@ import { safeName, studyFiles } from '../output/directory.ts';
 import type { StudyOutcome } from '../study/watch.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';
 
-/** The exit code that an outcome, or an error, is told by: what `summary.json` of a series holds for each study. */
+/** The exit code of an outcome or error, as `summary.json` of a series has it for each study. */
 export type ExitCodeOf = (outcome: StudyOutcome | ErrorCode) => number;
 
 /** How a model's turn ended. */

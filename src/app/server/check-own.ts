@@ -18,8 +18,8 @@ export async function checkResumed(
 }
 
 /**
- * Before a study's models are put back, or tuned on. `remedy`: what to do about it. Errors: RESTORE_FAILED when one of them now
- * has a config that the study neither found nor sent: somebody has changed it since, and the original is no longer what
+ * Before a study's models are restored, or tuned on. `remedy`: what to do about it. Errors: RESTORE_FAILED when one of them now
+ * has a config that the study neither found nor sent: another client has changed it since, and the original is no longer what
  * they want.
  */
 export async function checkOwn(

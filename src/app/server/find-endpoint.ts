@@ -83,7 +83,7 @@ async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<F
       return { endpoint, model, server: { name, version: '' } };
     }
     if (outcome.kind !== 'status') throw ofFailure(options, outcome);
-    // What is said of the fullest form says most.
+    // The error of the most complete form says most.
     refusal ??= outcome;
     if (!isAboutTheForm(outcome)) break;
   }
@@ -116,7 +116,7 @@ function formsOf({ asked, basePath, path }: FindOptions): readonly OpenAiEndpoin
   );
 }
 
-/** The server understood who asks, and not what. */
+/** The server accepted the credentials but not the request. */
 const isAboutTheForm = ({ status }: SendFailure): boolean =>
   ['400', '404', '405', '415', '422', '500', '501', 'STREAM_ERROR'].includes(status ?? '');
 

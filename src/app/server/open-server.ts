@@ -66,7 +66,7 @@ export async function openServer(
   }
 }
 
-/** What `openServer` needs of a spec. */
+/** Returns the part of a spec that `openServer` needs. */
 export const serverOf = ({ server, traffic, trace }: StudySpec): AddressSpec & LaunchRequest => ({
   ...server,
   ...protocolOf(server.endpoint),

@@ -24,7 +24,7 @@ import type { PlannedStudy } from './plan-study.ts';
 import { profiledWorkloads, type WorkloadInputs } from './workloads/profiled-workloads.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Where nothing is said of how far outputs may be from the expected ones. */
+/** Default tolerance of outputs. */
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
 
 /**

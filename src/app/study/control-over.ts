@@ -60,7 +60,7 @@ export function controlOver(
   });
 }
 
-/** The control over what a study on a Triton changes; `onBuild` is told when a variant is built, with the log of that. */
+/** The control over what a study on a Triton changes; `onBuild` is called when a variant is built, with its log. */
 export function controlOfStudy(
   { server, limits, measurement }: StudySpec,
   plan: TunePlan,

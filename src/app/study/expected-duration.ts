@@ -6,9 +6,9 @@ import type { SearchLength } from '../../study/search/samplers/search-length.ts'
 
 /** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough, in the search and in the final. */
 const MEASUREMENT = { besideSeconds: 0.55, searchWindows: 2.8, finalWindows: 3.5 };
-/** A window holds about so many latencies one after the other where that is longer than its least length. */
+/** A window holds about this many latencies one after the other where that is longer than its least length. */
 const LATENCIES_PER_WINDOW = 20;
-/** A full load, where nobody knows better: of small models on a real Triton, refused ones and waits for the old instances included, and of the emulator's profiles. */
+/** Default duration of a full load: of small models on a real Triton, including refused loads and waits for the old instances, and of the emulator's profiles. */
 const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
 /** What a load takes longer than that of the original config, as most candidates have more instances. */
 const MORE_INSTANCES_SECONDS = 0.25;

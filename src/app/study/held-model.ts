@@ -15,7 +15,7 @@ export interface HeldModels {
 
 /**
  * Takes the models of a study, and reads how they are. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED
- * for one that somebody has changed since the study that is resumed, those of `readModels`.
+ * for one that another client has changed since the study that is resumed, those of `readModels`.
  */
 export async function takeModels(
   study: Pick<OpenStudy, 'spec' | 'earlier' | 'started'>,

@@ -51,9 +51,9 @@ export interface Given {
 
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
 export async function openStudy(asked: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
-  const parts = await partsOf(asked, given, null);
-  checkSpec(asked, parts.metrics);
+  checkSpec(asked, metricsWith(given));
   const { spec, workloads } = await withWorkloads(asked);
+  const parts = await partsOf(spec, given, null, workloads);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
   const journal = await createJournal(studyFiles(directory).journal);
@@ -75,9 +75,9 @@ export async function resumeStudy(
   try {
     const { started } = foldStudy(records);
     const spec = change(started.spec);
-    const parts = await partsOf(spec, given, started);
-    checkAdapter(started, parts.adapter?.name);
     const workloads = await readWorkloads(spec);
+    const parts = await partsOf(spec, given, started, workloads);
+    checkAdapter(started, parts.adapter?.name);
     checkSameWorkloads(started.workloads, workloads);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
     return { spec, ...parts, workloads, directory, ...kept };
@@ -90,9 +90,14 @@ export async function resumeStudy(
 type Parts = Pick<OpenStudy, 'sampler' | 'adapter' | 'metrics'>;
 
 /** The parts of a study that may be a stranger's. Errors: USAGE, INPUT_INVALID. */
-async function partsOf(spec: StudySpec, given: Given, started: StudyStarted | null): Promise<Parts> {
+async function partsOf(
+  spec: StudySpec,
+  given: Given,
+  started: StudyStarted | null,
+  workloads: StudiedWorkloads | null,
+): Promise<Parts> {
   const named = spec.adapter === undefined ? null : await findAdapter(spec.adapter);
-  const engine = engineOfStudy(spec, started);
+  const engine = engineOfStudy(spec, started, workloads);
   const adapter = given.adapter ?? named ?? engine;
   const kind = adapter === null ? 'triton' : adapter === engine ? 'engine' : 'other';
   return {

@@ -126,7 +126,7 @@ function spaceOfTogether({ spec, started }: PlannedFrom, models: StudyModels): T
   return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits));
 }
 
-/** Errors: RESTORE_FAILED for a model that another study has uploaded files for: its own could not be put back after this one. */
+/** Errors: RESTORE_FAILED for a model that another study has uploaded files for: its own could not be restored after this one. */
 function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
   const mark = (parameters as JsonObject | undefined)?.[MARK];
   if (mark === undefined) return;

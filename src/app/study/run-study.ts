@@ -2,20 +2,19 @@ import { createTracing } from '../../adapter/triton/tracing.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
-import { checkEndOnly } from '../traffic/limits.ts';
 import { assumptionsOf } from '../traffic/requests.ts';
 import { assembleParts } from './assemble-parts.ts';
 import { callsFinder } from './calls/find-calls.ts';
 import { assembleLanguageParts } from './engine/language-on-triton.ts';
 import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
-import { inputsOfFronts, trafficTo } from './pipeline/front-inputs.ts';
+import { trafficTo } from './pipeline/front-inputs.ts';
 import { planStudy } from './plan-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, type NamedModels, type StudyModels } from './study-models.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
 import { tuneByAdapter } from './tune-by-adapter.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
-import { inputsOfWorkloads } from './workloads/profiled-workloads.ts';
+import { inputsOfStudy } from './workloads/study-inputs.ts';
 
 /** One study on the server that its spec names, or on one that is started for it: connects, and tunes. Errors: as `tuneStudy`. */
 export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {
@@ -82,11 +81,8 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
     const { parts, close } = await assembleLanguageParts(study, planned, opened, tellBuild(watch));
     return { plan: planned.plan, parts, close };
   }
-  checkEndOnly(study.spec.goal.goodput, '--goodput');
-  const underWorkloads = study.workloads ? await inputsOfWorkloads(study.spec, models, study.workloads) : [];
-  const [{ inputs }, ...otherFronts] = await inputsOfFronts(study.spec, models, underWorkloads[0]);
-  for (const each of [inputs, ...otherFronts.map((front) => front.inputs), ...underWorkloads.slice(1).flat()])
-    for (const line of assumptionsOf(each)) watch.tell(line);
+  const { inputs, otherFronts, underWorkloads, all } = await inputsOfStudy(study, models);
+  for (const each of all) for (const line of assumptionsOf(each)) watch.tell(line);
   if (planned.space.hasVariants && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
   if (study.spec.trace) await createTracing(opened.client).look();
   // Without an aim nothing is sent.

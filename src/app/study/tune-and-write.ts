@@ -53,7 +53,7 @@ interface Ending {
   readonly restored: ModelRestored | null;
 }
 
-/** Hears how the run leaves the model on the way to who watches: the journal may be what the run has failed by. */
+/** Receives the final state of the model on its way to the observers, because the journal may be what failed. */
 function endingOfModel(watch: (event: TunerEvent) => void): Ending {
   let restored: ModelRestored | null = null;
   return {

@@ -10,7 +10,7 @@ import { openWorkers } from '../../loadgen/workers/open-workers.ts';
 import type { Workers } from '../../loadgen/workers/workers.ts';
 import type { AgentsSpec, ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
-import { agentToken } from '../agent/token.ts';
+import { agentToken } from '../server/own-token.ts';
 import { readTls } from '../server/read-tls.ts';
 import { isLoopback } from '../server/tls.ts';
 
@@ -30,7 +30,7 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 
-/** The same for requests of inference over a transport of these options, told one by one where somebody listens. */
+/** Does the same for inference requests over a transport with these options; an observer gets each request. */
 export function inferThreadsOf(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
@@ -64,7 +64,7 @@ function checkServerSeen(agents: readonly string[], transport: WorkerTransport):
   );
 }
 
-/** How the spec reaches its agents. Errors: USAGE, INPUT_INVALID. */
+/** Returns how the spec's agents are reached. Errors: USAGE, INPUT_INVALID. */
 export async function agentAccess(spec: AgentsSpec): Promise<AgentAccess> {
   const { agentTokenFile: tokenFile, agentTokenEnv: tokenEnv, agentTls } = spec;
   const { agentTlsCa: tlsCa, agentTlsCert: tlsCert, agentTlsKey: tlsKey } = spec;

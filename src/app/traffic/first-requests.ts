@@ -10,7 +10,7 @@ import type { Seen } from '../study/expected-duration.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
 const MOST_REQUESTS = 10;
-/** No further request after so long. */
+/** No further request after this long. */
 const LONG_ENOUGH_MS = 1000;
 const TIMEOUT_MS = 10_000;
 /** One in flight, ever. */

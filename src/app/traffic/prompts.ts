@@ -13,9 +13,9 @@ import { replayed, type TimedRequests } from './schedule.ts';
 export interface PromptTraffic {
   /** Each with its `prompt`; conversations of several turns are streams, which the sender holds turn by turn. */
   readonly requests: RequestSet;
-  /** When the requests of a trace are due; null where nobody says. A load level that the user gives goes before it. */
+  /** When the requests of a trace are due; null if unknown. A load level from the user takes precedence. */
   readonly schedule: TimedRequests | null;
-  /** Who counted `inputTokens` of the prompts. */
+  /** How `inputTokens` of the prompts were counted. */
   readonly countedBy: 'tokenizer' | 'estimate';
   /** What the prompts are, a line each, for the head of a document. */
   readonly notes: readonly string[];

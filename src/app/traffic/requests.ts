@@ -12,7 +12,7 @@ import type { OriginalModel } from '../server/open-server.ts';
 /** What is sent; `seed` is that of everything random in it. */
 export type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
 
-/** What the options say is sent to this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+/** Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
 export async function requestsOf(
   options: SeededRequests,
   { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
@@ -38,7 +38,7 @@ export async function requestsOf(
   });
 }
 
-/** What was chosen for the user, one line each. */
+/** Returns the defaults that were chosen, one per line. */
 export const assumptionsOf = ({ assumed }: PreparedInputs): readonly string[] =>
   assumed.map(({ input, choice }) => plainLine(`input '${input}': ${choice} (--shape says otherwise)`));
 
@@ -46,7 +46,7 @@ const DEFAULT_SEQUENCE_LENGTH = 20;
 const DEFAULT_VARIATION = 20;
 const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
 
-/** How requests go together, for models with sequence batching. Errors: USAGE for options that the model has no use for. */
+/** Returns how requests form sequences, for models with sequence batching. Errors: USAGE for options that do not apply to the model. */
 export function sequencesOf(
   {
     sequenceLength,

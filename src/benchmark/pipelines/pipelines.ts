@@ -39,7 +39,7 @@ function lawOf(kind: LawKind, ms: number, random: Random): ServiceLaw {
 
 interface Drawn {
   readonly law: LawKind;
-  /** A single execution takes about so long. */
+  /** A single execution takes about this long. */
   readonly ms: number;
   readonly on: typeof GPU | typeof CPU | 'own';
   readonly share?: number;

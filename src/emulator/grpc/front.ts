@@ -15,7 +15,7 @@ import { inferMethod, NO_REQUEST, streamInferMethod } from './infer.ts';
 import type { GrpcCall, GrpcMethods } from './methods.ts';
 import { startGrpcServer } from './server.ts';
 
-/** The gRPC protocol. Calls that Triton does not have get UNIMPLEMENTED. Rejects when it cannot listen. */
+/** Starts the gRPC protocol. Calls that Triton does not have get UNIMPLEMENTED. Rejects when it cannot listen. */
 export function startGrpcFront(context: ServerContext, host: string, port: number): Promise<Front> {
   return startGrpcServer(grpcMethods(context), host, port);
 }

@@ -49,7 +49,7 @@ function decompressed(message: Buffer, encoding: string): Buffer {
   throw new ProtocolFailure('UNIMPLEMENTED', `compression '${encoding}' is not supported`);
 }
 
-/** A message with its prefix, not compressed. */
+/** Returns a message with its prefix, not compressed. */
 export function framed(message: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
   bytes[0] = 0;

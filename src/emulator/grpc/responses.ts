@@ -6,7 +6,7 @@ import { zeroTensor } from '../wire/tensors.ts';
 /** The tag of a length-delimited field. */
 const tagOf = (field: number): number => (field << 3) | 2;
 
-/** A ModelInferResponse with zero tensors, or with the `text` in those of bytes, without the request's id. */
+/** Returns a ModelInferResponse with zero tensors, or with the `text` in those of bytes, without the request's id. */
 export function writeInferResponse(
   signature: ModelSignature,
   version: string,
@@ -62,7 +62,7 @@ const finalParameter = (isFinal: boolean): Uint8Array => {
 };
 const finality = { last: finalParameter(true), more: finalParameter(false) } as const;
 
-/** A ModelStreamInferResponse with that infer_response. */
+/** Returns a ModelStreamInferResponse with that infer_response. */
 export function streamResponse(response: Uint8Array, id: string, isFinal: boolean): Uint8Array {
   const parts = [withRequestId(Buffer.from(response), id), isFinal ? finality.last : finality.more];
   return protobuf.Writer.create().uint32(tagOf(2)).bytes(Buffer.concat(parts)).finish();
@@ -73,7 +73,7 @@ export function emptyFinalResponse(model: string, id: string): Uint8Array {
   return streamResponse(protobuf.Writer.create().uint32(tagOf(1)).string(model).finish(), id, true);
 }
 
-/** A ModelStreamInferResponse that tells a failure; the stream goes on. */
+/** Returns a ModelStreamInferResponse with a failure; the stream continues. */
 export function streamError(message: string, id: string): Uint8Array {
   const writer = protobuf.Writer.create().uint32(tagOf(1)).string(message);
   return writer

@@ -15,7 +15,7 @@ import { routeOf } from './routes.ts';
 const TARGET = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/(infer|generate|generate_stream)$/;
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
 
-/** The HTTP/REST protocol. Rejects when it cannot listen. */
+/** Starts the HTTP/REST protocol. Rejects when it cannot listen. */
 export function startHttpFront(context: ServerContext, host: string, port: number): Promise<Front> {
   return startListening(httpListener(context), host, port);
 }

@@ -115,7 +115,7 @@ function countValues(data: unknown): number {
   return Array.isArray(data[0]) ? data.reduce((sum: number, part) => sum + countValues(part), 0) : data.length;
 }
 
-/** The answer with zero tensors of the output shapes. */
+/** Returns the answer with zero tensors of the output shapes. */
 export function writeHttpInfer(
   signature: ModelSignature,
   version: string,
@@ -142,7 +142,7 @@ export function writeHttpInfer(
 /** As JSON a value takes tens of bytes before it is text. */
 const MOST_VALUES = 2 ** 24;
 
-/** A zero tensor as JSON. Throws INTERNAL when that would be larger than any memory. */
+/** Returns a zero tensor as JSON. Throws INTERNAL when that would be larger than any memory. */
 export function zeroValues({ datatype, shape }: { readonly datatype: string; readonly shape: readonly number[] }) {
   const length = elementCount(shape);
   if (length > MOST_VALUES) throw new ProtocolFailure('INTERNAL', `failed to write ${length} values as JSON`);

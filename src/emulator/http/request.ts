@@ -21,12 +21,12 @@ export function readBody(request: IncomingMessage, done: (body: Buffer) => void)
   request.on('error', () => request.socket.destroy());
 }
 
-/** The body without the compression that its header names. Throws INTERNAL for what is not compressed so. */
+/** Returns the body without the compression that its header names. Throws INTERNAL for what is not compressed so. */
 export function plainBody(body: Buffer, encoding: string | undefined): Buffer {
   return encoding === 'gzip' || encoding === 'deflate' ? inflated(body, encoding) : body;
 }
 
-/** A part of a path as its sender meant it. Throws INVALID_ARGUMENT for broken escapes. */
+/** Returns a part of a path as its sender meant it. Throws INVALID_ARGUMENT for broken escapes. */
 export function pathSegment(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -35,7 +35,7 @@ export function pathSegment(text: string): string {
   }
 }
 
-/** The object or list that a body holds. Throws INTERNAL for anything else, and for what is nested deeper than any request. */
+/** Returns the object or list that a body holds. Throws INTERNAL for anything else, and for what is nested deeper than any request. */
 export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));
@@ -51,19 +51,19 @@ export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
 export const notA = (type: string): ProtocolFailure =>
   new ProtocolFailure('INTERNAL', `attempt to access JSON non-${type} as ${type}`);
 
-/** The text in a field. Throws INTERNAL when it holds anything else. */
+/** Returns the text in a field. Throws INTERNAL when it holds anything else. */
 export function textIn(value: unknown): string {
   if (typeof value !== 'string') throw notA('string');
   return value;
 }
 
-/** The list in a field. Throws INTERNAL when it holds anything else. */
+/** Returns the list in a field. Throws INTERNAL when it holds anything else. */
 export function listIn(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw notA('array');
   return value;
 }
 
-/** The number of bytes, or of anything else, in a field. Throws INTERNAL when it holds anything else. */
+/** Returns the number of bytes, or of anything else, in a field. Throws INTERNAL when it holds anything else. */
 export function countIn(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw notA('unsigned-integer');
   return value;

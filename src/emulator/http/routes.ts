@@ -101,7 +101,7 @@ const patterns: readonly Pattern[] = [
   }),
 ];
 
-/** The route of a request, or undefined when there is none. Throws INVALID_ARGUMENT for a path with broken escapes. */
+/** Returns the route of a request, or undefined when there is none. Throws INVALID_ARGUMENT for a path with broken escapes. */
 export function routeOf(method: string, path: string): Route | undefined {
   for (const pattern of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null;

@@ -70,7 +70,7 @@ export interface LanguageMemory {
   readonly kvBytesPerToken: number;
 }
 
-/** The scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, where the KV cache has no place for the longest sequence. */
+/** Returns the scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, where the KV cache has no place for the longest sequence. */
 export function policyOf(
   engine: EngineSettings,
   { deviceMib, modelMib, kvBytesPerToken }: LanguageMemory,

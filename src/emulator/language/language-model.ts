@@ -44,7 +44,7 @@ export function withEngineSettings(profile: Profile, changes: Partial<EngineSett
   }
 }
 
-/** The time of a profile's steps. */
+/** Returns the step law of a profile. */
 export function stepLawOf({ step }: LanguageProfile): StepLaw {
   return {
     baseNs: step.base_ms * NS_PER_MS,

@@ -6,7 +6,7 @@ import { NO_FILES } from './uploaded-files.ts';
 
 /**
  * Keeps ensembles in step with their models, as Triton 2.51 does (seen there; docs/served-model.md has the facts). After each control
- * call an ensemble goes whose models are missing or do not fit it any more, comes back when they do, and is made anew, with
+ * call an ensemble goes whose models are missing or do not fit it any more, comes back when they do, and is recreated, with
  * statistics from 0, while one of its models has been loaded with a config since the ensemble's own last load.
  */
 export class EnsembleUpkeep {

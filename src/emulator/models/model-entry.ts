@@ -31,7 +31,7 @@ export interface EntryOptions {
 /** What a load loads. */
 export interface LoadSource {
   readonly config: ModelConfig;
-  /** That of uploaded files; the repository has version 1 only. */
+  /** Version of the uploaded files; the repository has version 1 only. */
   readonly version: string;
   /** None for those of the repository. */
   readonly files: UploadedFiles;
@@ -164,7 +164,7 @@ export class ModelEntry {
     this.#posted = { config: this.#options.stored, version: STORED_VERSION, files: NO_FILES };
   }
 
-  /** An ensemble is made anew: its statistics start again from 0, and what is under way goes on. */
+  /** An ensemble is recreated: its statistics start again from 0, and what is under way goes on. */
   renew(): void {
     const { serving } = this;
     if (!serving) return;

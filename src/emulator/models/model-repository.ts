@@ -80,7 +80,7 @@ export class ModelRepository {
   }
 
   /**
-   * Loads a model, with `configJson` as its whole config when given, and of `files` those versions in place of the stored
+   * Loads a model, with `configJson` as its whole config when given, and of `files` those versions instead of the stored
    * one. An ensemble loads the models that it is made of. Throws UNAVAILABLE without explicit control, INTERNAL with
    * Triton's one text for whatever it cannot read, INVALID_ARGUMENT when the model cannot start.
    */
@@ -128,7 +128,7 @@ export class ModelRepository {
     for (const name of composingModels(entry.stored)) if (this.#dependents.has(name)) this.#unloadNamed(name, true);
   }
 
-  /** Does what somebody else might do to a model: unloads it, loads it with its stored config, or removes its directory. Never fails. */
+  /** Does what another client might do to a model: unloads it, loads it with its stored config, or removes its directory. Never fails. */
   async meddle(model: string, how: Meddling): Promise<void> {
     const entry = this.#entries.get(model);
     if (how === 'unload') this.#unloadNamed(model, false);
@@ -165,7 +165,7 @@ export class ModelRepository {
   }
 }
 
-/** The version of a model that answers requests. Throws NOT_FOUND. */
+/** Returns the version of a model that answers requests. Throws NOT_FOUND. */
 export function servingVersion(entries: ReadonlyMap<string, ModelEntry>, model: string, version: string): Servable {
   const entry = entries.get(model);
   if (!entry) throw unknown(model, 'is not found');

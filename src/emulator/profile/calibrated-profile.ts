@@ -29,7 +29,7 @@ const HEAD_LINES =
 const SIGNIFICANT_DIGITS = 4;
 const LINE_WIDTH = 120;
 
-/** The YAML of an emulator profile with these models. Throws PROFILE_INVALID when no emulator could run it. */
+/** Returns the YAML of an emulator profile with these models. Throws PROFILE_INVALID when no emulator could run it. */
 export function calibratedProfile(head: ProfileHead, models: readonly CalibratedModel[]): string {
   const { name, description, source, gpu } = head;
   const profile = {

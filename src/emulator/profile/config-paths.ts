@@ -1,7 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 
-/** The values at a dotted path of field names; a list gives every value that any of its elements has there. */
+/** Returns the values at a dotted path of field names; a list gives every value that any of its elements has there. */
 export function valuesAt(config: ModelConfig, path: string): readonly Json[] {
   let found: readonly Json[] = [config as JsonObject];
   for (const name of path.split('.')) {
@@ -15,7 +15,7 @@ export function valuesAt(config: ModelConfig, path: string): readonly Json[] {
   return found;
 }
 
-/** The config with this value at a dotted path of field names, in every element of a list; what is missing on the way is made. */
+/** Returns the config with this value at a dotted path of field names, in every element of a list; what is missing on the way is made. */
 export function withValueAt(config: ModelConfig, path: string, value: Json): ModelConfig {
   return changedAt(config as JsonObject, path.split('.'), value) as ModelConfig;
 }

@@ -8,7 +8,7 @@ interface Node {
   readonly parts: readonly string[];
 }
 
-/** What is wrong with how the models of a profile hang together, and where it says so; null when all is well. */
+/** Returns what is inconsistent between the models of a profile, and where; null if nothing is. */
 export function partsFault(profile: Profile): { readonly place: string; readonly reason: string } | null {
   const nodes = [...modelNodes(profile), ...ensembleNodes(profile)];
   const byName = new Map(nodes.map((node) => [node.name, node] as const));

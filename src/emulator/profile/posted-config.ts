@@ -71,7 +71,7 @@ function isKnownValue(schema: ValueSchema, value: Json): boolean {
   return schema.type === 'scalar' || isKnown(schema.message, value as { readonly [field: string]: Json });
 }
 
-/** A profile's own config, with Triton's defaults. Errors: CONFIG_INVALID. */
+/** Returns a profile's own config, with Triton's defaults. Errors: CONFIG_INVALID. */
 export function readStoredConfig(json: unknown): ModelConfig {
   const config = normaliseConfig(json);
   const [fault] = validateConfig(config);

@@ -13,7 +13,7 @@ import { lawOf } from './simulators.ts';
 /** The package's own profiles: two levels up from `src/emulator` and from `dist/emulator` alike. */
 const folder = fileURLToPath(new URL('../../../emulator-profiles/', import.meta.url));
 
-/** The names of the profiles that come with the package. */
+/** Returns the names of the profiles that come with the package. */
 export function profileNames(): string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.yaml'))

@@ -1,6 +1,6 @@
 /** The memory of the GPUs, or of the one CPU, that all models of an emulator share. Sizes in MiB. */
 export class Device {
-  /** Of one GPU. */
+  /** Memory of one GPU. */
   readonly limitMib: number;
   readonly #gpus: number;
   readonly #reserved = new Map<object, readonly number[]>();

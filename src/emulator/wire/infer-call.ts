@@ -63,7 +63,7 @@ export function signatureOf(model: string, config: ModelConfig): ModelSignature 
   };
 }
 
-/** The request's client batch (1 for a model without batching). Throws INVALID_ARGUMENT in Triton's manner. */
+/** Returns the request's client batch (1 for a model without batching). Throws INVALID_ARGUMENT in Triton's manner. */
 export function checkedBatch(signature: ModelSignature, call: InferCall): number {
   for (const input of call.inputs) checkSize(input);
   try {
@@ -158,7 +158,7 @@ function refuse(message: string): never {
   throw new ProtocolFailure('INVALID_ARGUMENT', message);
 }
 
-/** The outputs to give, with their whole shapes: the client's batch in front, 1 where the config leaves a size open. */
+/** Returns the outputs to give, with their whole shapes: the client's batch in front, 1 where the config leaves a size open. */
 export function chosenOutputs(
   signature: ModelSignature,
   batch: number,

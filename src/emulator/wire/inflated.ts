@@ -5,7 +5,7 @@ import { ProtocolFailure } from './protocol-failure.ts';
 /** A few bytes can stand for any number of them. */
 const MOST_INFLATED_BYTES = 2 ** 27;
 
-/** The bytes that were packed. Throws INTERNAL for what is not packed so, or is too long. */
+/** Returns the bytes that were packed. Throws INTERNAL for what is not packed so, or is too long. */
 export function inflated(bytes: Buffer, encoding: 'gzip' | 'deflate'): Buffer {
   const inflate = encoding === 'gzip' ? gunzipSync : inflateSync;
   try {

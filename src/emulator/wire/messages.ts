@@ -38,7 +38,7 @@ function batchMessage(batch: BatchStatistics): JsonObject {
   };
 }
 
-/** A region with the field names of the wire, which both protocols share. */
+/** Returns a region with the field names of the wire, which both protocols share. */
 export const regionMessage = ({ name, key, offset, byteSize }: SharedMemoryRegion): JsonObject => ({
   name,
   key,
@@ -52,7 +52,7 @@ export const cudaRegionMessage = ({ name, deviceId, byteSize }: CudaMemoryRegion
   byte_size: byteSize,
 });
 
-/** A TraceSettingResponse. */
+/** Returns a TraceSettingResponse. */
 export const traceSettingsMessage = (values: TraceValues): JsonObject => ({
   settings: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value: [...value] }])),
 });
@@ -63,7 +63,7 @@ export const traceSettingsJson = (values: TraceValues): JsonObject =>
     Object.entries(values).map(([name, value]) => [name, name === 'trace_level' ? [...value] : (value[0] ?? '')]),
   );
 
-/** A LogSettingsResponse. */
+/** Returns a LogSettingsResponse. */
 export const logSettingsMessage = (values: LogValues): JsonObject => ({
   settings: Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
@@ -73,7 +73,7 @@ export const logSettingsMessage = (values: LogValues): JsonObject => ({
   ),
 });
 
-/** A config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set. */
+/** Returns a config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set. */
 export function configJson(config: ModelConfig): JsonObject {
   const type = messageType('ModelConfig');
   const full = type.toObject(type.fromObject(config), { defaults: true, enums: String, longs: Number, bytes: String });

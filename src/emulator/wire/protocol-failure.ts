@@ -22,7 +22,7 @@ export class ProtocolFailure extends Error {
   }
 }
 
-/** What was thrown, as a failure that a client can be told. Anything unforeseen is INTERNAL with its own text. */
+/** Returns a thrown value as a failure for a client. Anything unforeseen is INTERNAL with its own text. */
 export function asProtocolFailure(error: unknown): ProtocolFailure {
   if (error instanceof ProtocolFailure) return error;
   return new ProtocolFailure('INTERNAL', error instanceof Error ? error.message : String(error));

@@ -19,12 +19,12 @@ const extensions = [
   'logging',
 ] as const;
 
-/** The metadata of an emulator with that profile. */
+/** Returns the metadata of an emulator with that profile. */
 export function serverIdentity(profile: string): ServerMetadata {
   return { name: EMULATOR_NAME, version: trituneVersion, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
 }
 
-/** The profile of a server that says that it is our emulator; null for every other server. */
+/** Returns the profile of a server that says that it is our emulator; null for every other server. */
 export function emulatedProfileOf(metadata: ServerMetadata): string | null {
   if (metadata.name !== EMULATOR_NAME) return null;
   const extension = metadata.extensions.find((name) => name.startsWith(PROFILE_PREFIX));

@@ -22,7 +22,7 @@ export function elementBytes(datatype: string): number | null {
   return bytesPerElement[datatype] ?? null;
 }
 
-/** The KServe name of a config's data type: TYPE_FP32 → FP32, TYPE_STRING → BYTES. */
+/** Returns the KServe name of a config's data type: TYPE_FP32 → FP32, TYPE_STRING → BYTES. */
 export function kserveDatatype(dataType: string): string {
   const name = dataType.replace(/^TYPE_/, '');
   return name === 'STRING' ? 'BYTES' : name;
@@ -32,7 +32,7 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** A model's tensors as its metadata tells them: with a batch dimension of any size when the model batches. */
+/** Returns a model's tensors as in its metadata: with a batch dimension of any size when the model batches. */
 export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConfig[] | undefined): TensorMetadata[] {
   const batchDim = (config.max_batch_size ?? 0) > 0 ? [-1] : [];
   return (tensors ?? []).map((tensor) => ({

@@ -28,7 +28,7 @@ export function textCallOf(inputs: Values, parameters: Values = {}): TextCall | 
   };
 }
 
-/** That of vLLM's sampling parameters. */
+/** Default number of output tokens, as in vLLM's sampling parameters. */
 const USUAL_TOKENS = 16;
 
 /** Returns the first element of each input that has one, by name, as text, number or boolean. */

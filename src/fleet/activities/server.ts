@@ -2,6 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import type { WorkRunner } from '../server/work-runner.ts';
+import type { ServerRestored } from '../study/work.ts';
 import type { ServerActivities } from '../workflow/seams.ts';
 import { asRecord } from './as-measured.ts';
 
@@ -14,6 +15,11 @@ export interface ServerHost {
    * SERVER_*, UNSUPPORTED for another model than the study's.
    */
   hold(study: string, started: StudyStarted | null, emit: (event: TunerEvent) => void): Promise<HeldServer | null>;
+  /**
+   * Puts the server back as it was before a study that does not hold it now; null where the study changed nothing. It needs nothing of what the study
+   * measures with. Errors: RESTORE_FAILED, SERVER_*, MODEL_LOCKED.
+   */
+  putBack(study: string): Promise<ServerRestored | null>;
   /** Studies that it was taken for and not put back after. */
   unrestored(): Promise<readonly string[]>;
 }
@@ -64,33 +70,34 @@ export class ServerWorker implements ServerActivities {
       const server = await this.#take(study, null);
       if (!server)
         throw new TrituneError('SERVER_FAILED', `${this.#host.name} is not held for '${study}'`, 'it is held again');
-      return server.runner.run(work, signal);
+      const outcome = await server.runner.run(work, signal).catch(async (error: unknown) => {
+        if (!signal.aborted) await this.close().catch(() => undefined);
+        throw error;
+      });
+      // It is opened anew before it takes other work: so it is seen whether the server, and what sends to it, are there.
+      if (outcome.kind === 'lost') await this.close().catch(() => undefined);
+      return outcome;
     });
 
   restore: ServerActivities['restore'] = (study) => this.#beating(() => this.restoreNow(study));
 
   /** Puts the server back. Errors: RESTORE_FAILED, SERVER_*: it may work later. */
-  async restoreNow(study: string) {
-    const server = await this.#take(study, null);
-    const untouched = {
-      server: this.#host.name,
-      how: 'nothing-changed',
-      verified: true,
-      detail: 'it was not changed',
-    } as const;
-    if (!server) return untouched;
-    const restored = await server.runner.restore();
+  async restoreNow(study: string): Promise<ServerRestored> {
+    const held = this.#held?.study === study ? this.#held.server : null;
+    if (!held) return (await this.#host.putBack(study)) ?? untouched(this.#host.name);
+    const restored = await held.runner.restore();
     if (restored.how === 'failed')
       throw new TrituneError('RESTORE_FAILED', restored.detail, 'it is tried again; else run `tritune restore`');
     this.#held = null;
-    await server.close();
+    await held.close();
     return restored;
   }
 
   /** Lets go of the server as it is: who takes it for the study next goes on. */
   async close(): Promise<void> {
-    await this.#held?.server.close();
+    const held = this.#held;
     this.#held = null;
+    await held?.server.close();
   }
 
   get heldFor(): string | null {
@@ -123,6 +130,11 @@ export class ServerWorker implements ServerActivities {
     }
   }
 }
+
+const untouched = (server: string): ServerRestored => ({
+  ...{ server, how: 'nothing-changed', verified: true },
+  detail: 'it was not changed',
+});
 
 const taken = (server: string, study: string): TrituneError =>
   new TrituneError('MODEL_LOCKED', `${server} is held for study '${study}'`, 'wait for that to end');

@@ -1,6 +1,7 @@
-import { asTrituneError, isTrituneError, TrituneError } from '../../base/errors.ts';
+import { asTrituneError, isTrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import type { Trial } from '../../study/types.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { nextTrial } from '../../tuner/ask.ts';
 import { currentSampler } from '../../tuner/current-sampler.ts';
@@ -8,16 +9,19 @@ import { cutShort, nextFinalStep, OUT_OF_TIME } from '../../tuner/final.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { checkServer, STOPPED, tellLimits } from '../../tuner/search.ts';
-import { Steering, type SteeringCommand } from '../../tuner/steering.ts';
+import { Steering, type StudyChange } from '../../tuner/steering.ts';
 import { StudyRecorder } from '../../tuner/study-recorder.ts';
 import { TimeKeeper } from '../../tuner/time-keeper.ts';
 import { refuseTrial } from '../../tuner/trial.ts';
 import { recordCommand } from '../../tuner/user-commands.ts';
 import { openFinal, plannedVisit } from '../../tuner/visit-original.ts';
+import { FleetServers, type Refusal } from './fleet-servers.ts';
 import { HandedOut } from './handed-out.ts';
 import { OutcomeRecords } from './outcome-records.ts';
+import { Pause, type Steered } from './pause.ts';
 import { asOneMeasurement, pendingOf, withHint } from './plan-levels.ts';
-import type { ServerRestored, Work, WorkOutcome } from './work.ts';
+import { StandIn } from './stand-in.ts';
+import type { ServerRestored, Work, WorkOutcome, WorkUnderWay } from './work.ts';
 
 /** What the study is conducted with: a search space in place of a server. */
 export interface ConductorParts
@@ -29,10 +33,16 @@ export interface ConductorParts
 export interface Report {
   readonly outcomes: readonly WorkOutcome[];
   /** Handed out before, and under way. */
-  readonly running: readonly Work[];
+  readonly running: readonly WorkUnderWay[];
   /** Servers that may take work now. */
   readonly idle: readonly string[];
-  readonly commands?: readonly SteeringCommand[];
+  /** What a person has asked for since. */
+  readonly commands?: readonly StudyChange[];
+  readonly steered?: Steered;
+  /** Servers that were asked and have not taken the study. */
+  readonly refusals?: readonly Refusal[];
+  /** How many other servers may still take work: those that are away, or were just asked. */
+  readonly away?: number;
 }
 
 /** What is to be done next. */
@@ -63,12 +73,13 @@ export class Conductor {
   readonly #run: Planning;
   readonly #handedOut: HandedOut;
   readonly #records: OutcomeRecords;
+  readonly #standIn: StandIn;
+  readonly #servers: FleetServers;
+  readonly #pause: Pause;
   /** Finished trials when the original config was visited last, and how often since then. */
   #visited = { after: -1, times: 0 };
   #searchEnded: string | null = null;
   #isOver = false;
-  /** Servers that cannot take trials of this study. */
-  readonly #unfit = new Map<string, string>();
 
   constructor(plan: TunePlan, parts: ConductorParts, emit: (event: TunerEvent) => void) {
     const { build, clock } = parts;
@@ -80,6 +91,9 @@ export class Conductor {
     this.#run = { ...own, parts: { adapter: { build } } };
     this.#handedOut = new HandedOut(plan.earlier);
     this.#records = new OutcomeRecords(recorder, time, plan);
+    this.#standIn = new StandIn(plan.earlier);
+    this.#servers = new FleetServers(recorder);
+    this.#pause = new Pause(this.#run);
   }
 
   get state(): StudyState {
@@ -95,13 +109,16 @@ export class Conductor {
   }
 
   /** Records the outcomes, and hands out work. The same report again changes nothing. Errors: those of the journal. */
-  async advance({ outcomes, running, idle, commands = [] }: Report): Promise<Directive> {
+  async advance(report: Report): Promise<Directive> {
+    const { outcomes, running, idle, commands = [], refusals = [], away = 0 } = report;
     try {
-      for (const command of commands) await this.#obey(command);
+      for (const command of commands) await recordCommand(this.#run, command);
       for (const outcome of outcomes) await this.#take(outcome);
-      const fit = idle.filter((server) => !this.#unfit.has(server));
-      if (fit.length === 0 && idle.length > 0 && running.length === 0) throw noServer(this.#unfit);
-      await this.#join(fit);
+      for (const refusal of refusals) await this.#servers.refuse(refusal);
+      if (report.steered) await this.#pause.steer(report.steered, running.length === 0);
+      const fit = this.#servers.fit(idle);
+      this.#servers.check(fit.length + running.length + away);
+      await this.#servers.join(fit);
       return await this.#handOut(running, fit);
     } catch (error) {
       if (isTrituneError(error, 'OUTPUT_UNWRITABLE') || isTrituneError(error, 'INTERNAL')) throw error;
@@ -123,20 +140,6 @@ export class Conductor {
     await recorder.conclude({ type: 'study-finished', stopReason, interrupted, wallSeconds });
   }
 
-  async #obey(command: SteeringCommand): Promise<void> {
-    const { steering } = this.#run;
-    switch (command.kind) {
-      case 'pause':
-        return steering.pause();
-      case 'resume':
-        return steering.resume();
-      case 'stop-search':
-        return steering.stopSearch();
-      default:
-        return recordCommand(this.#run, command);
-    }
-  }
-
   async #take(outcome: WorkOutcome): Promise<void> {
     const { work } = outcome;
     if (outcome.kind !== 'done') return this.#takeLoss(outcome);
@@ -146,15 +149,15 @@ export class Conductor {
       if (work.kind === 'original') return this.#takeLoss({ kind: 'unfit', work, reason: failure.reason });
       this.#endWith(await cutShort(this.#run, `trial ${work.trial} failed in the final: ${failure.reason}`));
     }
+    this.#standIn.take(outcome);
     await this.#records.take(outcome);
   }
 
   async #takeLoss({ kind, work, reason }: Exclude<WorkOutcome, { readonly kind: 'done' }>): Promise<void> {
     const { recorder } = this.#run;
     const { server, trial, attempt } = work;
-    if (kind === 'unfit') this.#unfit.set(server, reason);
-    const isThere = this.state.servers.some(({ name, left }) => name === server && left === null);
-    if (isThere) await recorder.record({ type: 'server-left', server, reason });
+    if (kind === 'unfit') this.#servers.exclude(server, reason);
+    await this.#servers.leave(server, reason);
     const isOpen = this.state.open.some((each) => each.number === trial && each.attempt === attempt);
     if (work.kind !== 'trial' || trial === BASELINE || !isOpen || attempt < MOST_ATTEMPTS) return;
     const failure = { kind: 'server-lost', reason: `lost its server ${MOST_ATTEMPTS} times: ${reason}` } as const;
@@ -166,14 +169,7 @@ export class Conductor {
     this.#isOver = true;
   }
 
-  async #join(idle: readonly string[]): Promise<void> {
-    for (const server of idle) {
-      const known = this.state.servers.find(({ name }) => name === server);
-      if (!known || known.left !== null) await this.#run.recorder.record({ type: 'server-joined', server });
-    }
-  }
-
-  async #handOut(running: readonly Work[], idle: readonly string[]): Promise<Directive> {
+  async #handOut(running: readonly WorkUnderWay[], idle: readonly string[]): Promise<Directive> {
     const work: Work[] = [];
     for (const server of inOrder(idle, this.#reference)) {
       const next = await this.#nextFor(server, [...running, ...work]);
@@ -192,7 +188,7 @@ export class Conductor {
   }
 
   /** The next work of a server; null for none now; 'over' where there is none for any. */
-  async #nextFor(server: string, running: readonly Work[]): Promise<Work | 'over' | null> {
+  async #nextFor(server: string, running: readonly WorkUnderWay[]): Promise<Work | 'over' | null> {
     const { state, steering } = { state: this.state, steering: this.#run.steering };
     if (state.gain && running.length === 0) return 'over';
     if (this.#isOver) return null;
@@ -208,13 +204,25 @@ export class Conductor {
     return this.#afterSearch(server);
   }
 
-  /** The original config on every server at once: what each takes for it shows how fast it is. */
-  #begin(server: string, running: readonly Work[]): Promise<Work> | Work | null {
-    const levels = { kind: 'search' } as const;
-    const candidate = this.#run.plan.study.original;
-    if (!running.some(({ kind, trial }) => kind === 'trial' && trial === BASELINE))
-      return this.#startTrial(server, { number: BASELINE, role: 'baseline', candidate, levels });
-    return this.#originalsOn(server) > 0 ? null : this.#handedOut.original(server, this.state, levels);
+  /**
+   * The original config on every server at once: what each takes for it shows how fast it is. Where a trial is one measurement, so is the original of
+   * the others, which then try candidates while the baseline is measured at its levels.
+   */
+  async #begin(server: string, running: readonly WorkUnderWay[]): Promise<Work | null> {
+    const { state } = this;
+    const sampler = this.#run.sampler();
+    const candidate = state.started.original;
+    const trial = { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } } as const;
+    if (!running.some(({ kind, trial: number }) => kind === 'trial' && number === BASELINE))
+      return this.#startTrial(server, trial);
+    if (this.#originalsOn(server) === 0) {
+      const levels = sampler.comesBack ? asOneMeasurement(trial, sampler, state) : trial.levels;
+      return this.#handedOut.original(server, state, levels);
+    }
+    const told = sampler.comesBack ? this.#standIn.trialsIn(state) : null;
+    if (told === null) return null;
+    const next = await this.#propose(server, running, told);
+    return typeof next === 'string' ? null : next;
   }
 
   #originalsOn(server: string): number {
@@ -222,7 +230,7 @@ export class Conductor {
   }
 
   /** Work of the search for this server, or why there is none. */
-  async #search(server: string, running: readonly Work[]): Promise<Work | string | null> {
+  async #search(server: string, running: readonly WorkUnderWay[]): Promise<Work | string | null> {
     const { state } = this;
     const level = state.baseline?.measurements.at(-1)?.level;
     const own = state.servers.find(({ name }) => name === server);
@@ -234,9 +242,19 @@ export class Conductor {
         ...(batch !== undefined && { batch }),
       });
     }
+    return this.#propose(server, running);
+  }
+
+  /** A trial that the sampler, or a person, asks for, or why there is none. `told`: as in `nextTrial`. */
+  async #propose(
+    server: string,
+    running: readonly WorkUnderWay[],
+    told?: readonly Trial[],
+  ): Promise<Work | string | null> {
     for (;;) {
       checkServer(this.#run);
-      const next = await nextTrial(this.#run, pendingOf(running, this.state));
+      const pending = pendingOf(running, this.state);
+      const next = await nextTrial(this.#run, told ? { pending, told } : { pending });
       if (next.kind === 'stop') return running.length > 0 ? null : next.reason;
       if (next.refusal) {
         await refuseTrial(this.#run, next.trial, next.refusal);
@@ -266,7 +284,7 @@ export class Conductor {
     return this.#final(server, []);
   }
 
-  async #final(server: string, running: readonly Work[]): Promise<Work | 'over' | null> {
+  async #final(server: string, running: readonly WorkUnderWay[]): Promise<Work | 'over' | null> {
     if (running.length > 0) return null;
     this.#searchEnded ??= 'resumed in the final';
     for (;;) {
@@ -303,12 +321,3 @@ export class Conductor {
 
 const inOrder = (servers: readonly string[], first: string | undefined): readonly string[] =>
   first !== undefined && servers.includes(first) ? [first, ...servers.filter((each) => each !== first)] : servers;
-
-function noServer(unfit: ReadonlyMap<string, string>): TrituneError {
-  const reasons = [...unfit].map(([server, reason]) => `${server}: ${reason}`).join('; ');
-  return new TrituneError(
-    'SERVER_FAILED',
-    `no server can take this study: ${reasons}`,
-    'see that all serve the same model',
-  );
-}

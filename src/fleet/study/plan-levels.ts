@@ -2,10 +2,10 @@ import { bestTrial, chosenOf } from '../../study/goal/ranking.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { LevelPlan, LevelPoint, PendingTrial, Sampler } from '../../study/types.ts';
 import type { Assigned } from '../../tuner/trial.ts';
-import type { Work } from './work.ts';
+import type { WorkUnderWay } from './work.ts';
 
 /** Returns what the sampler is told of work under way; work that is no trial of the search tells it nothing. */
-export function pendingOf(running: readonly Work[], { open }: StudyState): readonly PendingTrial[] {
+export function pendingOf(running: readonly WorkUnderWay[], { open }: StudyState): readonly PendingTrial[] {
   return running.flatMap(({ kind, trial }): PendingTrial[] => {
     const found = kind === 'trial' ? open.find(({ number }) => number === trial) : undefined;
     return found?.role === 'search'

@@ -23,6 +23,9 @@ export interface Work {
   readonly isFull: boolean;
 }
 
+/** What the conductor must know of work that is under way. */
+export type WorkUnderWay = Pick<Work, 'kind' | 'server' | 'trial'>;
+
 /** What became of a piece of work. */
 export type WorkOutcome =
   | {

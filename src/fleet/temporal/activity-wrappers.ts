@@ -7,8 +7,12 @@ const HEARTBEAT_MS = 5_000;
 
 type Activities = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>;
 
-/** Returns the activities, whose errors keep their code and hint on the way to the workflow; those that no retry changes are not retried. */
-export function withFailures<A extends object>(activities: A, { common }: Pick<WorkerPackages, 'common'>): A {
+/** Returns the activities, whose errors keep their code and hint on the way to the workflow; those of a `permanent` code are not retried. */
+export function withFailures<A extends object>(
+  activities: A,
+  { common }: Pick<WorkerPackages, 'common'>,
+  permanent = PERMANENT,
+): A {
   const wrapped = Object.entries(activities as Activities).map(([name, run]) => [
     name,
     async (...given: never[]): Promise<unknown> => {
@@ -19,7 +23,7 @@ export function withFailures<A extends object>(activities: A, { common }: Pick<W
         const { code, message, hint } = asTrituneError(error);
         throw common.ApplicationFailure.create({
           ...{ message, type: code, details: [hint] },
-          nonRetryable: PERMANENT.has(code),
+          nonRetryable: permanent.has(code),
         });
       }
     },

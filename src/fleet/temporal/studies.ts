@@ -1,9 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { StudyRecord } from '../../study/records/records.ts';
-import { asRecord } from '../activities/as-measured.ts';
-import type { HeartbeatDetails } from '../activities/server.ts';
-import { groupQueue, PROGRESS, READ_RECORDS, STEER, STUDY } from '../workflow/names.ts';
-import type { Command, FleetProgress, RecordsPart, StudyOrder } from '../workflow/seams.ts';
+import { groupQueue, PROGRESS, STEER, STUDY } from '../workflow/names.ts';
+import type { Command, FleetProgress, StudyOrder } from '../workflow/seams.ts';
 import type { StudyInput } from '../workflow/workflows.ts';
 import type { FleetClient } from './connection.ts';
 import { clientPackages } from './packages.ts';
@@ -81,93 +78,8 @@ export async function progressOf(client: FleetClient, study: string): Promise<Fl
 
 const ANSWER_MS = 10_000;
 
-/** What whoever follows a study is told. */
-export interface Follower {
-  readonly onRecord: (record: StudyRecord) => Promise<void>;
-  readonly onHeartbeat: (details: HeartbeatDetails) => void;
-}
-
-const LOOK_MS = 1_000;
-
-/**
- * Follows a study from the record of that number on, to its last. Errors: INPUT_INVALID where there is none of that name, the signal's reason,
- * SERVER_FAILED where the study has ended and its records cannot be had.
- */
-export async function followStudy(
-  client: FleetClient,
-  study: string,
-  from: number,
-  { onRecord, onHeartbeat }: Follower,
-  signal: AbortSignal,
-): Promise<void> {
-  const { group } = await onStudy(study, () => described(client, study));
-  const keeper = await keeperOf(client, study, signal);
-  const heartbeats = setInterval(() => {
-    tellHeartbeats(client, study, onHeartbeat).catch(() => undefined);
-  }, LOOK_MS);
-  try {
-    for (let next = from; ; ) {
-      signal.throwIfAborted();
-      const { records, isEnd } = await untilAborted(readPart(client, { group, keeper, study }, next), signal);
-      for (const record of records) await onRecord(asRecord(record));
-      next += records.length;
-      if (isEnd) return;
-    }
-  } finally {
-    clearInterval(heartbeats);
-  }
-}
-
-interface KeptStudy {
-  readonly group: string;
-  readonly keeper: string;
-  readonly study: string;
-}
-
-let reads = 0;
-
-function readPart(client: FleetClient, { group, keeper, study }: KeptStudy, from: number): Promise<RecordsPart> {
-  const workflowId = `${study}/records/${from}/${process.pid}-${reads++}`;
-  return client.workflow.execute(READ_RECORDS, {
-    ...{ workflowId, taskQueue: groupQueue(group), args: [group, keeper, study, from] },
-  }) as Promise<RecordsPart>;
-}
-
-/** Waits until a worker has taken the study's journal. */
-async function keeperOf(client: FleetClient, study: string, signal: AbortSignal): Promise<string> {
-  for (;;) {
-    signal.throwIfAborted();
-    const keeper = (await progressOf(client, study))?.keeper;
-    if (keeper) return keeper;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
-}
-
-async function described(client: FleetClient, study: string): Promise<{ readonly group: string }> {
-  const { taskQueue } = await client.workflow.getHandle(study).describe();
-  return { group: taskQueue.replace(/^tritune\//, '') };
-}
-
-/** What the workers said last of what they do: it goes by heartbeats, and is in no history. */
-async function tellHeartbeats(client: FleetClient, study: string, onHeartbeat: Follower['onHeartbeat']): Promise<void> {
-  const { raw } = await client.workflow.getHandle(study).describe();
-  for (const { heartbeatDetails } of raw.pendingActivities ?? []) {
-    const payloads = heartbeatDetails?.payloads ?? [];
-    const { payloadCodecs, payloadConverter } = client.options.loadedDataConverter;
-    for (const payload of (await payloadCodecs[0]?.decode(payloads)) ?? [])
-      onHeartbeat(payloadConverter.fromPayload<HeartbeatDetails>(payload));
-  }
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
-async function onStudy<T>(study: string, ask: () => Promise<T>): Promise<T> {
+/** Asks about one study. Errors: INPUT_INVALID where there is none of that name. */
+export async function onStudy<T>(study: string, ask: () => Promise<T>): Promise<T> {
   const { common } = await clientPackages();
   return ask().catch((error: unknown) => {
     if (!(error instanceof common.WorkflowNotFoundError)) throw error;

@@ -1,8 +1,10 @@
 import { extname, join } from 'node:path';
+import { realClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { Keeper, type StudyHost } from '../activities/keeper.ts';
 import { type HeartbeatDetails, type ServerHost, ServerWorker } from '../activities/server.ts';
 import { groupQueue, keeperQueue, serverOfIdentity, serverQueue, workerIdentity } from '../workflow/names.ts';
+import { NEVER_RESTORED } from '../workflow/permanent.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
 import { watchForAbandoned } from './abandoned.ts';
 import { withFailures, withHeartbeats } from './activity-wrappers.ts';
@@ -13,7 +15,7 @@ import {
   type TemporalAddress,
   unreachable,
 } from './connection.ts';
-import { workerPackages } from './packages.ts';
+import { type WorkerPackages, workerPackages } from './packages.ts';
 
 /** A worker of a group: the driver of one server, and a keeper of journals. */
 export interface FleetWorkerOptions {
@@ -31,7 +33,10 @@ const SEEN_LATELY_MS = 90_000;
 /** What the SDK says of workers for activities alone. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 /** Work under way ends in this time when the worker is asked to stop. */
-const GRACE = '30 seconds';
+const GRACE_MS = 30_000;
+
+/** Who watches is told of every window, or of one a second: the SDK would hold heartbeats back for most of their time-out, 48 s. */
+const TOLD_EVERY_MS = 1_000;
 
 const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
@@ -45,9 +50,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       tell(`temporal: ${level}: ${message}${meta?.error ? `: ${messageOf(meta.error)}` : ''}`);
   });
   sdk.Runtime.install({ shutdownSignals: [], logger, telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
-  const connection = await sdk.NativeConnection.connect(connectionOptions(temporal)).catch((error: unknown) => {
-    throw unreachable(temporal.address, error);
-  });
+  const connection = await connected(packages, temporal, tell, signal);
   const { namespace } = temporal;
   const seen = async (): Promise<readonly string[]> => {
     const taskQueue = { name: groupQueue(group) };
@@ -68,7 +71,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const { hold, work, restore } = serving;
   const common = {
     ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
-    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE },
+    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE_MS },
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
@@ -89,7 +92,11 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
-        activities: withFailures({ hold, work, restore }, packages),
+        maxHeartbeatThrottleInterval: TOLD_EVERY_MS,
+        activities: {
+          ...withFailures({ hold, work }, packages),
+          ...withFailures({ restore }, packages, NEVER_RESTORED),
+        },
       }),
     ];
     tell(`worker of group '${group}' for ${server.name}: ready`);
@@ -107,6 +114,31 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
     await keeping.close();
     await serving.close();
     await connection.close();
+  }
+}
+
+/** So long Temporal may be away when a worker is started: an orchestrator starts both at once. */
+const START_PATIENCE_MS = 300_000;
+const ASK_AGAIN_MS = 2_000;
+
+/** Errors: SERVER_UNREACHABLE, the signal's reason. */
+async function connected(
+  { worker: sdk }: WorkerPackages,
+  temporal: TemporalAddress,
+  tell: FleetWorkerOptions['tell'],
+  signal: AbortSignal,
+) {
+  const startMs = performance.now();
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await sdk.NativeConnection.connect(connectionOptions(temporal));
+    } catch (error) {
+      const fault = unreachable(temporal.address, error);
+      if (performance.now() - startMs > START_PATIENCE_MS) throw fault;
+      if (!isTold)
+        tell(`${fault.message}; it is asked again for ${START_PATIENCE_MS / 60_000} minutes (${fault.hint})`);
+      await realClock.sleep(ASK_AGAIN_MS, signal);
+    }
   }
 }
 

@@ -15,7 +15,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { StudyStarted } from '../../study/records/records.ts';
+import type { StudyChange } from '../../tuner/steering.ts';
 import type { Directive, StudyEnd } from '../study/conductor.ts';
+import type { Refusal } from '../study/fleet-servers.ts';
+import type { Steered } from '../study/pause.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 import { groupQueue, keeperQueue, PROGRESS, STEER, serverQueue } from './names.ts';
 import { PERMANENT } from './permanent.ts';
@@ -33,6 +36,7 @@ import type {
 export interface StudyInput extends StudyOrder {
   readonly keeper?: string;
   readonly held?: readonly string[];
+  readonly steered?: Steered;
   /** Events, and bytes, of a history after which it is begun anew. */
   readonly historyLimit?: { readonly events: number; readonly bytes: number };
   /** How long the machine of a server that must be restored may be away. */
@@ -53,9 +57,7 @@ const steadily = { initialInterval: '1 second', maximumInterval: '30 seconds', b
 /** A study over the servers of a group, from its baseline to the last restored model. */
 export async function trituneStudy(input: StudyInput): Promise<StudyEnd> {
   const run = new StudyRun(input);
-  setHandler(steer, (command) => {
-    run.commands.push(command);
-  });
+  setHandler(steer, (command) => run.obey(command));
   setHandler(progress, () => run.progress);
   return run.run();
 }
@@ -78,21 +80,44 @@ export async function trituneReadRecords(
 
 class StudyRun {
   readonly #input: StudyInput;
-  readonly commands: Command[] = [];
+  /** What was asked for, and is not written down yet. */
+  #commands: StudyChange[] = [];
+  #steered: Steered;
   #keeper: string | null;
   readonly #running = new Map<string, Work>();
   readonly #idle = new Set<string>();
   readonly #held: Set<string>;
   /** Those that are asked whether they take the study, and those that take it. */
   readonly #known = new Set<string>();
+  /** Servers that have not taken the study when they were asked, with why, how often, and when they are asked again. */
+  readonly #refusals = new Map<string, Refusal & { readonly times: number; readonly againMs: number }>();
   #outcomes: WorkOutcome[] = [];
-  #cameFree = false;
+  #hasNews = false;
   #phase: FleetProgress['phase'] = 'opening';
 
   constructor(input: StudyInput) {
     this.#input = input;
     this.#keeper = input.keeper ?? null;
     this.#held = new Set(input.held);
+    this.#steered = input.steered ?? { isPaused: false, stopsSearch: false };
+  }
+
+  /** Takes what a person asks for. Whether the study pauses is kept here, where no death of a worker forgets it. */
+  obey(command: Command): void {
+    this.#hasNews = true;
+    switch (command.kind) {
+      case 'pause':
+        this.#steered = { ...this.#steered, isPaused: true };
+        return;
+      case 'resume':
+        this.#steered = { ...this.#steered, isPaused: false };
+        return;
+      case 'stop-search':
+        this.#steered = { isPaused: false, stopsSearch: true };
+        return;
+      default:
+        this.#commands.push(command);
+    }
   }
 
   get progress(): FleetProgress {
@@ -164,28 +189,34 @@ class StudyRun {
         workflowInfo().historyLength > historyLimit.events || workflowInfo().historySize > historyLimit.bytes;
       const outcomes = this.#outcomes;
       this.#outcomes = [];
-      this.#cameFree = false;
-      const commands = this.commands.splice(0);
+      this.#hasNews = false;
+      const commands = this.#commands;
+      this.#commands = [];
       const idle = isLong ? [] : [...this.#idle].sort();
-      const running = [...this.#running.values()];
-      const directive = await keeper.advance(name, { outcomes, running, idle, commands });
+      // Without candidates: reports of many servers would fill the history.
+      const running = [...this.#running.values()].map(({ kind, server, trial }) => ({ kind, server, trial }));
+      const refusals = [...this.#refusals.values()].map(({ server, reason, isFinal }) => ({ server, reason, isFinal }));
+      const busy = new Set([...idle, ...running.map(({ server }) => server)]);
+      const away = [...this.#held].filter((server) => !busy.has(server)).length;
+      const steered = this.#steered;
+      const directive = await keeper.advance(name, { outcomes, running, idle, commands, steered, refusals, away });
       if (directive.end) return directive.end;
       this.#handOut(directive);
-      const hasNews = directive.servers.filter((server) => this.#greet(server, started)).length > 0;
+      const asked = directive.servers.filter((server) => this.#greet(server, started));
+      const hasNew = asked.some((server) => !this.#refusals.has(server));
       const { first, times, last } = LOOK_AROUND_SECONDS;
-      lookSeconds = hasNews ? first : Math.min(last, times * lookSeconds);
-      if (isLong && this.#running.size === 0 && this.#outcomes.length === 0) await this.#beginAnew();
-      await condition(
-        () => this.#outcomes.length > 0 || this.#cameFree || this.commands.length > 0,
-        `${Math.round(lookSeconds)} seconds`,
-      );
+      lookSeconds = hasNew ? first : Math.min(last, times * lookSeconds);
+      const isDrained = this.#running.size + this.#outcomes.length + this.#commands.length === 0;
+      if (isLong && isDrained) await this.#beginAnew();
+      await condition(() => this.#outcomes.length > 0 || this.#hasNews, `${Math.round(lookSeconds)} seconds`);
     }
   }
 
   /** Nothing is under way: activities of a history that ends would be lost. */
   #beginAnew(): Promise<never> {
     const keeper = this.#keeper === null ? {} : { keeper: this.#keeper };
-    return continueAsNew<typeof trituneStudy>({ ...this.#input, ...keeper, held: [...this.#held].sort() });
+    const held = [...this.#held].sort();
+    return continueAsNew<typeof trituneStudy>({ ...this.#input, ...keeper, held, steered: this.#steered });
   }
 
   #handOut({ work }: Directive): void {
@@ -218,9 +249,10 @@ class StudyRun {
     }
   }
 
-  /** Asks a server whether it takes the study; false where it was asked before. */
+  /** Asks a server whether it takes the study; false where it was asked before, and is not to be asked again yet. */
   #greet(server: string, started: StudyStarted): boolean {
-    if (this.#known.has(server)) return false;
+    const refusal = this.#refusals.get(server);
+    if (this.#known.has(server) || (refusal && Date.now() < refusal.againMs)) return false;
     this.#known.add(server);
     // Before it is asked: a hold whose answer is lost has begun all the same.
     this.#held.add(server);
@@ -233,17 +265,28 @@ class StudyRun {
       .hold(this.#input.study, started)
       .then(
         () => {
+          this.#refusals.delete(server);
           this.#idle.add(server);
-          this.#cameFree = true;
+          this.#hasNews = true;
         },
         (error: unknown) => {
           const isRefused = PERMANENT.has(causeOf(error)?.type ?? '');
+          this.#refuse(server, neverBegan(error) ? 'its worker does not answer' : messageOf(error), isRefused);
           // What was refused or never began has changed nothing.
           if (isRefused || neverBegan(error)) this.#held.delete(server);
           if (!isRefused) this.#known.delete(server);
         },
       );
     return true;
+  }
+
+  #refuse(server: string, reason: string, isFinal: boolean): void {
+    const before = this.#refusals.get(server);
+    const times = (before?.times ?? 0) + 1;
+    const { first, last } = LOOK_AROUND_SECONDS;
+    const againMs = Date.now() + 1000 * Math.min(last, first * 2 ** (times - 1));
+    this.#refusals.set(server, { server, reason, isFinal, times, againMs });
+    if (before?.reason !== reason) this.#hasNews = true;
   }
 
   async #restore(server: string): Promise<ServerRestored> {

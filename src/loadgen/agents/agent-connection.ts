@@ -39,7 +39,7 @@ export class AgentConnection {
   readonly #probes = new Map<number, number>();
   #probed = 0;
   #prober: NodeJS.Timeout | undefined;
-  /** Of the sets that the agent has. */
+  /** Hashes of the request sets that the agent has. */
   readonly #hashes = new Set<string>();
   /** What waits for the opening; null from then on. */
   #queue: (() => void)[] | null = [];

@@ -9,7 +9,7 @@ export interface AgentLimits {
   readonly targets: readonly AllowedTarget[] | null;
   readonly threads: number;
   readonly requestsPerSecond: number;
-  /** Of requests, with a copy for each thread. */
+  /** Memory of the requests, counting one copy per thread. */
   readonly memoryBytes: number;
 }
 
@@ -21,7 +21,7 @@ export interface AllowedTarget {
 
 /** No agent keeps more requests in flight: each takes memory. */
 const MOST_IN_FLIGHT = 100_000;
-/** A rate is told by what was sent in a time at least so long, … */
+/** Shortest time over which a rate is computed, … */
 const RATE_WINDOW_NS = NS_PER_S;
 /** … and random arrivals are a little uneven. */
 const RATE_SLACK = 1.2;

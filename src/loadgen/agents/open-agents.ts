@@ -12,7 +12,7 @@ import type { ClockEstimate } from './clock-offset.ts';
 import type { AgentAccess } from './dial.ts';
 import { clientUse } from './message-schemas.ts';
 
-/** The agents that send together, each with so many threads. */
+/** The agents that send together, each with this many threads. */
 export interface AgentsAsked extends AgentAccess {
   /** HOST:PORT of each, at least one. */
   readonly addresses: readonly [string, ...string[]];

@@ -19,7 +19,7 @@ export const MOST_MESSAGE_BYTES = 64 * 2 ** 20;
 export const PIECE_BYTES = 2 ** 20;
 /** Clock probes go so often, and tell that the other side is there. */
 export const PROBE_EVERY_MS = 250;
-/** A side that hears nothing for so long while requests are sent takes the other for lost. */
+/** A side that hears nothing for this long while requests are sent takes the other for lost. */
 export const SILENCE_LIMIT_MS = 3000;
 
 /** What a controller says to an agent. Times are of the agent's clock. */

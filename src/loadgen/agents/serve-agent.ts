@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Who has it may use the agent. */
+  /** Whoever has the token may use the agent. */
   readonly token: string;
   /** Certificate and key in PEM; with `ca` only clients with a certificate of that CA. Without it everything goes in plaintext. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;
@@ -45,7 +45,7 @@ export interface RunningAgent {
 const MOST_CONNECTIONS = 64;
 const HANDSHAKE_LIMIT_MS = 5000;
 
-/** An agent: threads that send requests for one controller at a time, wherever that is. Errors: USAGE for an address that it cannot have. */
+/** Starts an agent: threads that send requests for one controller at a time, wherever that is. Errors: USAGE for an address that it cannot have. */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const agent = new ListeningAgent(options);
   const server = options.tls ? secureServer(options.tls) : createServer();
@@ -136,7 +136,7 @@ class ListeningAgent {
   #refusalOf({ url, headers }: IncomingMessage): string | null {
     if (url !== AGENT_PATH) return '404 Not Found';
     const [scheme, token = ''] = (headers.authorization ?? '').split(' ');
-    // Hashes are of one length, so that the comparison says nothing about the token's.
+    // Hashes have equal lengths, so the comparison does not reveal the token's length.
     const isKnown = timingSafeEqual(hashOf(token), this.#tokenHash) && scheme === 'Bearer';
     if (!isKnown) return '401 Unauthorized';
     if (headers[PROTOCOL_HEADER] !== String(AGENT_PROTOCOL)) return '426 Upgrade Required';

@@ -21,7 +21,7 @@ export class ServedConnection {
   readonly #onEnd: (why: string) => void;
   #isEnded = false;
 
-  /** `onEnd` is told once why it ended. */
+  /** `onEnd` is called once with the reason. */
   constructor(socket: WebSocket, usage: AgentUsage, cores: number, onEnd: (why: string) => void) {
     this.#socket = socket;
     this.#onEnd = onEnd;

@@ -12,7 +12,7 @@ export class SilenceWatch {
   #heardNs: number;
   #lookedNs: number;
 
-  /** `onSilence` is told when nothing was heard for `limitMs`, at every look from then on. */
+  /** `onSilence` is called when nothing was received for `limitMs`, and at every check after that. */
   constructor(clock: Clock, limitMs: () => number, onSilence: (limitMs: number) => void) {
     this.#clock = clock;
     this.#heardNs = clock.nowNs();

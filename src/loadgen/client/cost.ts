@@ -27,7 +27,7 @@ export interface ClientUse {
 export interface AgentUse {
   /** HOST:PORT */
   readonly address: string;
-  /** Of tritune. */
+  /** Version of tritune. */
   readonly version: string;
   /** Cores that its process may use, and threads that send. */
   readonly cores: number;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** Counters of the machine that only grow, in milliseconds; a field is missing where the system does not have it. */
 export interface HostCpu {
-  /** That the host of this virtual machine took from its CPUs, all together. */
+  /** CPU time that the host took from this virtual machine, summed over its CPUs. */
   readonly stolenMs?: number;
   /** In which something on this machine waited for a CPU. */
   readonly pressedMs?: number;

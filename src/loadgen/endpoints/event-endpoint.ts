@@ -80,7 +80,7 @@ export function callOf(
 const outcomeOf = (reply: ResponseParser): SendOutcome =>
   badStatus(String(reply.statusCode), errorOfReply(reply.errorBody));
 
-/** The words of a failed call: OpenAI has an object with a message, Triton a text, FastAPI a `detail`; else the body itself. */
+/** Returns the words of a failed call: OpenAI has an object with a message, Triton a text, FastAPI a `detail`; else the body itself. */
 export function errorOfReply(body: string): string {
   try {
     const { error, detail, message } = JSON.parse(body) as Record<string, unknown>;

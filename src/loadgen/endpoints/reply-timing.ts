@@ -14,7 +14,7 @@ export class ReplyTiming {
   #inputTokens: number | undefined;
   #outputTokens: number | undefined;
   #cachedTokens: number | undefined;
-  /** null where nobody wants it. */
+  /** null if it is not needed. */
   #text: string | null = null;
 
   /** `addsTokens`: the events' counts of output tokens add up. */

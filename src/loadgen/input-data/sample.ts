@@ -19,13 +19,13 @@ export interface Sample {
 /** Input shapes that the user gave, by input name, without the batch dimension. */
 export type GivenShapes = Readonly<Record<string, readonly number[]>>;
 
-/** The shape given for an input. Names are the server's, so one may be that of something every object has. */
+/** Returns the shape given for an input. Names are the server's, so one may be that of something every object has. */
 export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined =>
   Object.hasOwn(shapes, name) ? shapes[name] : undefined;
 
-/** An INPUT_INVALID error about one place of the input data. */
+/** Returns an INPUT_INVALID error about one place of the input data. */
 export const invalidInput = (place: string, message: string, hint: string): TrituneError =>
   new TrituneError('INPUT_INVALID', `${place}: ${message}`, hint);
 
-/** The names of tensors as a message lists them. */
+/** Returns the names of tensors as a message lists them. */
 export const namesOf = (specs: readonly TensorSpec[]): string => specs.map((spec) => spec.name).join(', ') || 'none';

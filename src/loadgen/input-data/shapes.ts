@@ -22,7 +22,7 @@ export function fits(dims: readonly number[], shape: readonly number[]): boolean
   );
 }
 
-/** The shape as it was given. Errors: INPUT_INVALID when the input does not take it. */
+/** Returns the shape as it was given. Errors: INPUT_INVALID when the input does not take it. */
 export function checkedShape(place: string, spec: TensorSpec, given: readonly number[]): readonly number[] {
   if (fits(spec.dims, given)) return given;
   throw invalidInput(

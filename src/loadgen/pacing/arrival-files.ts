@@ -4,15 +4,15 @@ import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 
 /** Ten million lines are far below it. */
 const MAX_FILE_BYTES = 256 * 2 ** 20;
-/** A year: nobody waits for longer, and in nanoseconds it is still a figure like any other. */
+/** A year: no run waits longer, and it still fits into a number of nanoseconds. */
 const MOST_MS = 366 * 24 * 3600e3;
 
-/** The microseconds between requests, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
+/** Returns the microseconds between requests, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
 export async function readIntervals(path: string): Promise<readonly number[]> {
   return (await readNumbers(path, 'microseconds')).map((us) => us * NS_PER_US);
 }
 
-/** The milliseconds at which requests arrived, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
+/** Returns the milliseconds at which requests arrived, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
 export async function readArrivals(path: string): Promise<readonly number[]> {
   return (await readNumbers(path, 'milliseconds')).map((ms) => ms * NS_PER_MS);
 }

@@ -22,7 +22,7 @@ export type Schedule = (
   | { readonly kind: 'arrivals'; readonly plan: ArrivalPlan }
 ) & { readonly limit?: PacerLimit };
 
-/** The pacer that the schedule means. Errors: INPUT_INVALID, as the pacer's own. */
+/** Returns the pacer that the schedule means. Errors: INPUT_INVALID, as the pacer's own. */
 export function pacerOf(schedule: Schedule): Pacer {
   const pacer = unlimitedPacer(schedule);
   return schedule.limit ? limited(pacer, schedule.limit) : pacer;
@@ -47,12 +47,12 @@ function unlimitedPacer(schedule: Schedule): Pacer {
   }
 }
 
-/** Every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, when it would. */
+/** Returns every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, when it would. */
 export function dealt(pacer: Pacer, { index, of }: Part): Pacer {
   return (elapsedNs, sent) => pacer(elapsedNs, sent * of + index);
 }
 
-/** A request every 1/rate seconds, the first at once; rate above 0. */
+/** Returns a pacer for a request every 1/rate seconds, the first at once; rate above 0. */
 export function constantRate(perSecond: number): Pacer {
   return following((index) => (index / perSecond) * NS_PER_S);
 }
@@ -69,7 +69,7 @@ export function poissonArrivals(meanPerSecond: number, seed: number): Pacer {
   });
 }
 
-/** The gaps of a list, one before each request, over and over. Errors: INPUT_INVALID for a list that never passes time. */
+/** Returns a pacer with the gaps of a list, one before each request, over and over. Errors: INPUT_INVALID for a list that never passes time. */
 export function intervalList(gapsNs: readonly number[]): Pacer {
   checkNumbers(gapsNs, 'the list of intervals');
   const endsNs: number[] = [];
@@ -105,7 +105,7 @@ export interface Ramp {
   readonly overNs: number;
 }
 
-/** A rate that changes evenly from one to the other and then stays; it stops at the end of a ramp down to 0. */
+/** Returns a pacer whose rate changes evenly from one to the other and then stays; it stops at the end of a ramp down to 0. */
 export function ramp({ fromPerSecond, toPerSecond, overNs }: Ramp): Pacer {
   const overS = overNs / NS_PER_S;
   const inRamp = ((fromPerSecond + toPerSecond) / 2) * overS;

@@ -11,7 +11,7 @@ export const whole: Part = { index: 0, of: 1 };
 export const shareOf = (total: number, { index, of }: Part): number =>
   Math.floor(total / of) + (index < total % of ? 1 : 0);
 
-/** The part's piece of a range of whole numbers, both ends included; the pieces lie end to end. */
+/** Returns the part's piece of a range of whole numbers, both ends included; the pieces lie end to end. */
 export function pieceOf({ low, high }: Range, part: Part): Range {
   const size = high - low + 1;
   const start = low + part.index * Math.floor(size / part.of) + Math.min(part.index, size % part.of);

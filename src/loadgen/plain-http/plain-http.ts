@@ -28,7 +28,7 @@ export interface PlainHttpOptions {
 
 /**
  * A sender of one request, over and over, whatever inference requests it is asked for. Replies all count as sent, whatever
- * their status, with which they are told. Redirects are replies like any other. Errors: USAGE for a bad address.
+ * their status, by which they are reported. Redirects count as replies. Errors: USAGE for a bad address.
  */
 export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest): Transport {
   return new PlainHttp(options, request);

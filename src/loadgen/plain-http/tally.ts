@@ -25,7 +25,7 @@ export interface ReplyTally {
 
 const NONE: Spread = { count: 0, sumNs: 0, minNs: Number.POSITIVE_INFINITY, maxNs: 0 };
 
-/** Counts replies as they come; nothing is made anew for one but its status, the first time. */
+/** Counts replies as they come; it allocates nothing but a status that occurs for the first time. */
 export class ReplyCounter {
   readonly #statuses = new Map<number, number>();
   #bodyBytes = 0;

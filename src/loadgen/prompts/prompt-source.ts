@@ -7,7 +7,7 @@ export type Conversation = readonly Prompt[];
 /** Prompts from anywhere. */
 export interface PromptSource {
   readonly conversations: readonly Conversation[];
-  /** When each conversation began, ascending, in nanoseconds; null where nobody knows. */
+  /** When each conversation began, ascending, in nanoseconds; null if unknown. */
   readonly arrivalsNs: readonly number[] | null;
   /** What a person should know of it, a line each. */
   readonly notes: readonly string[];

@@ -2,7 +2,7 @@
 export interface Prompt {
   /** At least one; a plain text is one message of the user. */
   readonly messages: readonly ChatMessage[];
-  /** Tokens of the messages, where somebody counted them; null elsewhere. */
+  /** Tokens of the messages, if they were counted; otherwise null. */
   readonly inputTokens: number | null;
   /** Tokens to answer with at most; null leaves that to the server. */
   readonly maxTokens: number | null;

@@ -23,7 +23,7 @@ export interface CudaDevice {
 
 const devices = new Map<number, CudaDevice>();
 
-/** The device of this number in the driver's order. Errors: UNSUPPORTED without a driver, or without such a device. */
+/** Returns the device of this number in the driver's order. Errors: UNSUPPORTED without a driver, or without such a device. */
 export function openCuda(device: number): CudaDevice {
   const known = devices.get(device) ?? deviceOf(driver(), device);
   devices.set(device, known);

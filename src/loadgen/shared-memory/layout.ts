@@ -7,7 +7,7 @@ const ALIGNMENT = 64;
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
-/** Where every different tensor of the requests lies, and the bytes of all of them. Batches that share values share a place. */
+/** Returns where each different tensor of the requests lies, and the bytes of all of them. Batches that share values share a place. */
 export function layoutOfInputs({ requests }: RequestSet): {
   readonly offsets: ReadonlyMap<Uint8Array, number>;
   readonly byteSize: number;

@@ -29,7 +29,7 @@ function openSystemMemory(path: string): OpenMemory {
       readSync(fd, bytes, 0, byteSize, offset);
       return bytes;
     },
-    // A server that writes where the machine has no memory left would be killed; so we are told, before it writes.
+    // A server that writes without memory left would be killed. So allocate now, where an error can be reported.
     claim: (offset, byteSize) => writeShared(fd, new Uint8Array(byteSize), offset),
     close: () => closeSync(fd),
   };

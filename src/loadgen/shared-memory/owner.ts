@@ -8,12 +8,12 @@ import { readFileSync, readlinkSync } from 'node:fs';
  */
 const pattern = /^tritune-(\d+)-(\d+)-(\d+)-[0-9a-f]+-[a-z]+$/;
 
-/** The beginning of all names of this process. Errors: as reading `/proc`, which only Linux has. */
+/** Returns the beginning of all names of this process. Errors: as reading `/proc`, which only Linux has. */
 export function ownPrefix(): string {
   return `tritune-${pidNamespace()}-${process.pid}-${startTimeOf(process.pid)}`;
 }
 
-/** A new name of this process. Errors: as `ownPrefix`. */
+/** Returns a new name of this process. Errors: as `ownPrefix`. */
 export const ownName = (what: 'in' | 'out'): string => `${ownPrefix()}-${randomBytes(6).toString('hex')}-${what}`;
 
 /** True for the name of a process of this namespace that is no more. */

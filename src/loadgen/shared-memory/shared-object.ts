@@ -21,7 +21,7 @@ const removeAll = (): void => {
 };
 
 /**
- * Creates an object of so many bytes, none of which takes memory before it is written. Errors: UNSUPPORTED where there is
+ * Creates an object of this many bytes, none of which takes memory before it is written. Errors: UNSUPPORTED where there is
  * no shared memory to be had.
  */
 export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {
@@ -58,7 +58,7 @@ export function fillShared(path: string, contents: ReadonlyMap<Uint8Array, numbe
   }
 }
 
-/** All of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */
+/** Writes all of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */
 export function writeShared(fd: number, bytes: Uint8Array, offset: number): void {
   try {
     for (let done = 0; done < bytes.byteLength; ) {

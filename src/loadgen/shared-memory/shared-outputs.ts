@@ -18,7 +18,7 @@ export interface SharedOutputs {
   readonly encodingsKept: number;
 }
 
-/** The slots of one of several threads: no two threads have one in common. */
+/** Returns the slots of one of several threads: no two threads have one in common. */
 export function partOfOutputs(all: SharedOutputs, part: Part): SharedOutputs {
   const { low } = pieceOf({ low: all.firstSlot, high: all.firstSlot + all.slots - 1 }, part);
   return { ...all, firstSlot: low, slots: shareOf(all.slots, part) };

@@ -30,7 +30,7 @@ const types: ReadonlyMap<string, NumericType> = new Map([
   ['FP64', floats(8, 53, Number.MAX_VALUE, 'Float64')],
 ]);
 
-/** The type, or undefined for BYTES, whose elements have no one size. Errors: UNSUPPORTED for an unknown type. */
+/** Returns the type, or undefined for BYTES, whose elements have no one size. Errors: UNSUPPORTED for an unknown type. */
 export function numericType(datatype: string): NumericType | undefined {
   const type = types.get(datatype);
   if (type || datatype === 'BYTES') return type;

@@ -12,7 +12,7 @@ export const brain: SmallFloat = { fractionBits: 7, minExponent: -126 };
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** The bits of a number, rounded to the nearest, ties to even; beyond the largest, infinity. */
+/** Returns the bits of a number, rounded to the nearest, ties to even; beyond the largest, infinity. */
 export function smallFloatBits({ fractionBits, minExponent }: SmallFloat, value: number): number {
   scratch.setFloat64(0, value);
   const sign = scratch.getUint8(0) & 0x80 ? 0x8000 : 0;
@@ -26,7 +26,7 @@ export function smallFloatBits({ fractionBits, minExponent }: SmallFloat, value:
   return sign + Math.min((exponent - minExponent) * 2 ** fractionBits + steps, infinity);
 }
 
-/** The number that the bits stand for. */
+/** Returns the number that the bits stand for. */
 export function smallFloatValue({ fractionBits, minExponent }: SmallFloat, bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const fraction = bits & (2 ** fractionBits - 1);

@@ -26,7 +26,7 @@ export function countTexts(raw: Uint8Array): number | null {
   return at === raw.length ? count : null;
 }
 
-/** The BYTES elements of a raw tensor that `countTexts` takes for whole. */
+/** Returns the BYTES elements of a raw tensor that `countTexts` takes for whole. */
 export function decodeTexts(raw: Uint8Array): readonly Uint8Array[] {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   const elements: Uint8Array[] = [];

@@ -5,7 +5,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** The parts of HOST:PORT or [IPV6]:PORT. Errors: USAGE. */
+/** Returns the parts of HOST:PORT or [IPV6]:PORT. Errors: USAGE. */
 export function addressOf(url: string): Address {
   const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
   const port = Number(match?.[3]);

@@ -6,7 +6,7 @@ const SWEEPS_PER_TIMEOUT = 20;
 const MIN_SWEEP_MS = 2;
 const MAX_SWEEP_MS = 100;
 
-/** The sweep's period for a timeout, in milliseconds. */
+/** Returns the sweep's period for a timeout, in milliseconds. */
 export function sweepPeriodMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs / SWEEPS_PER_TIMEOUT, MIN_SWEEP_MS), MAX_SWEEP_MS);
 }

@@ -108,7 +108,7 @@ export function readInferReply(
 /** The reply is whatever the server sent. */
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** The `error` field of a failed call's body, or the body itself when it is no such JSON. */
+/** Returns the `error` field of a failed call's body, or the body itself when it is no such JSON. */
 export function errorOfBody(body: string): string {
   try {
     const parsed: unknown = JSON.parse(body);

@@ -3,7 +3,7 @@ import type { Compression, InferRequest, OutputTensor, RequestParameter, Request
 import { compressed } from './compression.ts';
 import { placeParameters } from './place-parameters.ts';
 
-/** The request as the bytes of a `ModelInferRequest`; tensors that are not in shared memory travel in `raw_input_contents`. */
+/** Returns the request as the bytes of a `ModelInferRequest`; tensors that are not in shared memory travel in `raw_input_contents`. */
 export function encodeInferMessage(request: InferRequest): Buffer {
   const type = messageType('ModelInferRequest');
   const message = type.create({
@@ -30,7 +30,7 @@ const inputOf = ({ name, datatype, shape, shared }: RequestTensor): object => ({
   ...(shared && { parameters: parameterMap(placeParameters(shared)) }),
 });
 
-/** The message behind its gRPC prefix: compressed or not, and the length of what follows. */
+/** Returns the message behind its gRPC prefix: compressed or not, and the length of what follows. */
 export function framed(message: Buffer, compression: Compression | undefined): Buffer {
   const payload = compression ? compressed(message, compression) : message;
   const body = Buffer.allocUnsafeSlow(5 + payload.length);
@@ -46,7 +46,7 @@ function parameterMap(parameters: readonly RequestParameter[]): object {
   return Object.fromEntries(parameters.map(({ name, type, value }) => [name, { [parameterFields[type]]: value }]));
 }
 
-/** The outputs of a `ModelInferResponse`. Throws on bytes that are none, or that have an output without raw values. */
+/** Returns the outputs of a `ModelInferResponse`. Throws on bytes that are none, or that have an output without raw values. */
 export function decodeInferReply(bytes: Uint8Array): readonly OutputTensor[] {
   const { outputs, raw_output_contents } = messageType('ModelInferResponse').decode(bytes) as unknown as {
     readonly outputs: readonly {

@@ -12,7 +12,7 @@ export function failed(kind: SendFailureKind, message: string): SendFailure {
   return { ok: false, kind, message };
 }
 
-/** The server's own verdict on a request. `status` stands for an empty message. */
+/** Returns the server's own verdict on a request. `status` stands for an empty message. */
 export function badStatus(status: string, message: string): SendFailure {
   return { ok: false, kind: 'status', message: message === '' ? status : message, status };
 }
@@ -21,7 +21,7 @@ export function timedOut(timeoutMs: number): SendFailure {
   return failed('timeout', `no answer within ${timeoutMs} ms`);
 }
 
-/** The words of a socket's error. A name with several addresses fails with one error for each of them. */
+/** Returns the words of a socket's error. A name with several addresses fails with one error for each of them. */
 export function socketMessage(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return tlsTroubleOf(error)?.message ?? messageOf(error);

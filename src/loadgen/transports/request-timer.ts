@@ -48,7 +48,7 @@ export class RequestTimer {
   }
 }
 
-/** The outcome with the times of its request, if it succeeded and was timed. */
+/** Returns the outcome with the times of its request, if it succeeded and was timed. */
 export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined): SendOutcome =>
   timer && outcome.ok ? { ...outcome, times: timer.times() } : outcome;
 
@@ -59,7 +59,7 @@ export const withTimes = (outcome: SendOutcome, timer: RequestTimer | undefined)
 const TIMED_PER_SECOND = 60;
 /** How many requests come is looked at so often at most, … */
 const LOOK_NS = 10 * NS_PER_MS;
-/** … and a request is timed after so long, whatever came before. */
+/** … and a request is timed after this long, whatever came before. */
 const LONGEST_NS = 50 * NS_PER_MS;
 /** The golden ratio's fraction: its multiples are spread evenly over 0 to 1 in whatever number (Knuth, TAOCP 3, 6.4). */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;

@@ -15,7 +15,7 @@ export interface LoadThread {
   readonly fault: TrituneError | null;
   /** Within this time what it is told reaches it; 0 for one of this process. */
   readonly reachNs: number;
-  /** `onReport` is told what the thread says of the flow, until `ignore`. */
+  /** `onReport` receives the thread's reports on the flow, until `ignore`. */
   listen(flow: number, onReport: (report: FlowReport) => void): void;
   ignore(flow: number): void;
   tell(command: Command): void;

@@ -149,7 +149,7 @@ export const packTally = ({ sent, late, dropped, droppedOf, lateness }: SendTall
   lateness: lateness.pack(),
 });
 
-/** The tallies of all threads as one, and those of each agent's threads. */
+/** Returns the tallies of all threads as one, and those of each agent's threads. */
 export function mergeTallies(
   tallies: readonly { readonly agent: string | null; readonly tally: PackedTally }[],
 ): SendTally {

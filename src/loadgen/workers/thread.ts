@@ -27,9 +27,9 @@ export class Thread implements LoadThread {
   #asked = 0;
   #fault: TrituneError | null = null;
   #closed = false;
-  /** Is told of the requests that ended, where the thread observes them. */
+  /** Called with the requests that ended, if the thread observes them. */
   onObserved: (requests: readonly PackedObserved[]) => void = () => undefined;
-  /** Is told of its fault, once. */
+  /** Called once with its fault. */
   onFault: (fault: TrituneError) => void = () => undefined;
 
   /** `worker`: how the thread runs, for tests of threads that die. */
@@ -45,7 +45,7 @@ export class Thread implements LoadThread {
     return this.#fault;
   }
 
-  /** `onReport` is told what the thread says of the flow, until `ignore`. */
+  /** `onReport` receives the thread's reports on the flow, until `ignore`. */
   listen(flow: number, onReport: (report: FlowReport) => void): void {
     this.#listeners.set(flow, onReport);
   }

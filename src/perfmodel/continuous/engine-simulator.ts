@@ -1,12 +1,15 @@
 import { NS_PER_S } from '../../base/units.ts';
 import { stepNs } from '../../queueing/continuous/step-law.ts';
+import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
 import type { Choice } from '../modelled-config.ts';
-import { memoizedRuns, type SimulatedRun } from '../simulated.ts';
+import { memoizedRuns, type SimulatedFigures, type SimulatedRun } from '../simulated.ts';
 import type { Measured, Simulator, SimulatorOptions } from '../simulator.ts';
+import { loadsAt } from '../workloads/offered-load.ts';
+import { robustRun } from '../workloads/robust-figures.ts';
 import { type FittedLaw, fitLaw } from './fit-law.ts';
 import { tokenObservations } from './observed-traffic.ts';
-import { simulateEngine } from './simulate-engine.ts';
-import { tokenFiguresOf } from './simulated-tokens.ts';
+import { type EngineLoad, simulateEngine } from './simulate-engine.ts';
+import { tokenFiguresOf, tokenFiguresUnder } from './simulated-tokens.ts';
 
 /** Options of the simulator of an engine. */
 export interface EngineSimulatorOptions extends SimulatorOptions {
@@ -15,6 +18,8 @@ export interface EngineSimulatorOptions extends SimulatorOptions {
 }
 
 const REQUESTS = 100;
+/** Arrivals of one simulation under a workload: with fewer its bursts are less certain. */
+const ARRIVALS = 240;
 /** The standard deviation of an engine's throughput for a bound, as a logarithm. */
 const BOUND_SD = 0.2;
 
@@ -29,22 +34,35 @@ export interface EngineSimulator extends Simulator {
  */
 export function engineSimulatorOf(
   measured: readonly Measured[],
-  { mode, percentile, seed, all, limits, requests = REQUESTS }: EngineSimulatorOptions,
+  { mode, percentile, seed, all, limits, workloads, requests = REQUESTS }: EngineSimulatorOptions,
 ): EngineSimulator | null {
-  const observations = tokenObservations(measured);
+  const observations = tokenObservations(measured, workloads);
   if (observations.length === 0) return null;
   const law = fitLaw(observations, [...all, ...measured.map(({ choice }) => choice)], { seed });
   const { lengths } = law;
+  const runUnder = (
+    choice: Choice,
+    load: EngineLoad,
+    figures: (found: TokenSimulation) => SimulatedFigures,
+  ): SimulatedRun | null => {
+    const found = simulateEngine(choice, load, law.lawOf(choice), lengths, { seed, requests });
+    return (
+      found && {
+        predicted: figures(found),
+        meanBatch: Math.max(1, found.runningSequences),
+        largestBatch: Math.ceil(found.runningSequences),
+        uncertainty: law.uncertainty(choice, found.parts),
+      }
+    );
+  };
   const run = (choice: Choice, level: number): SimulatedRun | null => {
-    const found = simulateEngine(choice, { mode, value: level }, law.lawOf(choice), lengths, { seed, requests });
-    if (!found) return null;
-    const { instances } = choice.policy;
-    return {
-      predicted: tokenFiguresOf(found, { percentile, limits, instances }),
-      meanBatch: Math.max(1, found.runningSequences),
-      largestBatch: Math.ceil(found.runningSequences),
-      uncertainty: law.uncertainty(choice, found.parts),
-    };
+    const options = { percentile, limits, instances: choice.policy.instances };
+    if (!workloads) return runUnder(choice, { mode, value: level }, (found) => tokenFiguresOf(found, options));
+    const runs = loadsAt(workloads, level, ARRIVALS).map((load) =>
+      runUnder(choice, load.plan, (found) => tokenFiguresUnder(load, found, options)),
+    );
+    // Lengths are the same under all: where one cannot be served, none can.
+    return runs.some((each) => each === null) ? null : robustRun(workloads, runs as readonly SimulatedRun[]);
   };
   const runs = memoizedRuns(run);
   return {

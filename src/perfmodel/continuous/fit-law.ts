@@ -38,7 +38,7 @@ const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: n
   ['ttft-p99', 0.15],
   ['latency-avg', 0.04],
 ];
-/** The residual of a figure that the law says cannot be, as so many standard deviations. */
+/** The residual of a figure that the law says cannot be, as this many standard deviations. */
 const IMPOSSIBLE = 10;
 /** Measurements that a law is fitted to, at most: the first, and others evenly over the levels. */
 const MOST_OBSERVATIONS = 14;
@@ -94,7 +94,7 @@ export function fitLaw(
 interface LawParameters {
   /** The figures of the law, each alone, and the sum of the effects on each part. */
   sumsOf(choice: Choice): readonly (readonly Summand[])[];
-  /** Of the effects, after those of the figures. */
+  /** Priors of the effects; they follow those of the figures. */
   readonly priors: readonly Normal[];
   /** The standard deviation of what settings do that no observation has. */
   unknownSd(choice: Choice): number;
@@ -139,12 +139,12 @@ function factorShares(shares: StepParts): LawFactors {
 }
 
 function residualsOf(
-  { choice, measurement }: TokenObservation,
+  { choice, measurement, arrivals }: TokenObservation,
   law: EngineLaw,
   lengths: SequenceLengths,
   seed: number,
 ): number[] {
-  const found = simulateEngine(choice, measurement.level, law, lengths, { seed, requests: REQUESTS });
+  const found = simulateEngine(choice, arrivals ?? measurement.level, law, lengths, { seed, requests: REQUESTS });
   const { instances } = choice.policy;
   const figures = found && tokenFiguresOf(found, { percentile: PERCENTILE, limits: undefined, instances });
   return FITTED.map(([figure, sd]) => {

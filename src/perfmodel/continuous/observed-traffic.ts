@@ -1,8 +1,11 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { LengthSummary } from '../../profiler/token-figures.ts';
 import type { SequenceLengths, TokenLengths } from '../../queueing/continuous/lengths.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import { isUsable } from '../observations.ts';
 import type { Measured } from '../simulator.ts';
+import { arrivalsIn, underEach } from '../workloads/observed-arrivals.ts';
 
 /** A measurement with figures of tokens. */
 type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;
@@ -10,16 +13,26 @@ type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;
 /** A choice of an engine with a measurement that says what its tokens did. */
 export interface TokenObservation extends Pick<Measured, 'choice'> {
   readonly measurement: TokenMeasurement;
+  /** What arrived meanwhile, where that was no even rate. */
+  readonly arrivals?: ArrivalPlan | undefined;
 }
 
-/** Returns the measurements that the law can be fitted to: of engines with continuous batching, undisturbed, with figures of tokens. */
-export const tokenObservations = (measured: readonly Measured[]): TokenObservation[] =>
+/** Arrivals that the law is fitted to under a workload: a simulation of an engine takes long. */
+const ARRIVALS = 120;
+
+/**
+ * Returns the measurements that the law can be fitted to, one for each workload that was measured: of engines with continuous batching, undisturbed,
+ * with figures of tokens.
+ */
+export const tokenObservations = (measured: readonly Measured[], workloads?: StudyWorkloads): TokenObservation[] =>
   measured.flatMap(({ choice, measurements }) =>
-    measurements.flatMap((measurement) => {
+    measurements.flatMap(underEach).flatMap((measurement) => {
       const { tokens } = measurement;
-      return choice.continuous && tokens && tokens.outputTokensPerSecond.value > 0 && isUsable(measurement)
-        ? [{ choice, measurement: { ...measurement, tokens } }]
-        : [];
+      if (!choice.continuous || !tokens || !(tokens.outputTokensPerSecond.value > 0) || !isUsable(measurement))
+        return [];
+      return [
+        { choice, measurement: { ...measurement, tokens }, arrivals: arrivalsIn(workloads, measurement, ARRIVALS) },
+      ];
     }),
   );
 

@@ -15,16 +15,19 @@ export interface EngineDraw {
 
 /** Rounds of all requests in flight that are counted at least. */
 const ROUNDS = 3;
-/** Requests of a warm-up: rounds of all in flight, and at most so many; before a rate is steady. */
+/** Requests of a warm-up: rounds of all in flight, and at most this many; before a rate is steady. */
 const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
 
+/** What arrives: a level, or requests at these times, all of which are counted. */
+export type EngineLoad = Pick<LoadLevel, 'mode' | 'value'> | { readonly arrivalsNs: Float64Array };
+
 /**
- * Simulates a choice's engines at a level, each with its part of the load; the figures are those of one of them. null where the KV cache has no place for
+ * Simulates a choice's engines under a load, each with its part of it; the figures are those of one of them. null where the KV cache has no place for
  * the longest request.
  */
 export function simulateEngine(
   { continuous, policy }: Choice,
-  { mode, value }: Pick<LoadLevel, 'mode' | 'value'>,
+  load: EngineLoad,
   law: EngineLaw,
   lengths: SequenceLengths,
   { seed, requests }: EngineDraw,
@@ -34,6 +37,16 @@ export function simulateEngine(
   if (kvCacheTokens !== null && Math.ceil(lengths.input.max) + Math.ceil(lengths.output.max) > kvCacheTokens)
     return null;
   const { roundTripNs, ...steps } = law;
+  if ('arrivalsNs' in load) {
+    const arrivalsNs = load.arrivalsNs.filter((_, index) => index % policy.instances === 0);
+    const traffic: Traffic = { kind: 'open', arrivalsNs, roundTripNs };
+    return simulateContinuous(continuous, steps, traffic, lengths, {
+      warmUpRequests: 0,
+      requests: arrivalsNs.length,
+      seed,
+    });
+  }
+  const { mode, value } = load;
   if (mode === 'concurrency') {
     const concurrency = Math.max(1, Math.ceil(value / policy.instances));
     const warmUpRequests = Math.min(WARM_UP.most, Math.ceil(WARM_UP.rounds * concurrency));

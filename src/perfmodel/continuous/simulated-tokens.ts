@@ -3,6 +3,7 @@ import { limitRatios, type RequestLimits } from '../../queueing/continuous/reque
 import type { TokenSimulation } from '../../queueing/continuous/token-tally.ts';
 import type { SimulatedFigures } from '../simulated.ts';
 import { chanceWithin, leastGoodput } from '../workloads/goodput.ts';
+import type { OfferedLoad } from '../workloads/offered-load.ts';
 import type { TokenFigureName } from './token-figures.ts';
 
 /** What figures of a simulation are taken for. */
@@ -52,6 +53,38 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
       'total-token-throughput': instances * found.totalTokensPerSecond,
       'output-tokens-per-user': meanOf(found.tpotNs.filter((ns) => ns > 0).map((ns) => NS_PER_S / ns)),
     },
+  };
+}
+
+/**
+ * Returns the figures of a pass of a workload. Rates are over the time that the pass lasts, or longer where replies still come after its end. Classes have
+ * the lengths of all requests together, so that each class's share of good requests is what its limits leave of all.
+ */
+export function tokenFiguresUnder(
+  { workload: { limits: byClass }, plan: { arrivalsNs, classOf, classes, durationNs } }: OfferedLoad,
+  found: TokenSimulation,
+  options: TokenFigureOptions,
+): SimulatedFigures {
+  const figures = tokenFiguresOf(found, options);
+  const { instances } = options;
+  const spanS = Math.max(durationNs / NS_PER_S, found.requests / found.requestsPerSecond);
+  const throughput = arrivalsNs.length / spanS;
+  const shares = classes.map((name, index) => ({
+    limits: byClass?.get(name) ?? options.limits,
+    count: classOf.reduce((sum, each) => sum + (each === index ? 1 : 0), 0),
+  }));
+  const good = shares.reduce((sum, { limits, count }) => sum + count * goodShare(found, limits), 0);
+  const scale = throughput / (instances * found.requestsPerSecond);
+  const tokens = figures.tokens && {
+    ...figures.tokens,
+    'output-token-throughput': scale * figures.tokens['output-token-throughput'],
+    'total-token-throughput': scale * figures.tokens['total-token-throughput'],
+  };
+  return {
+    ...figures,
+    throughput,
+    goodput: Math.max(leastGoodput(throughput), good / spanS),
+    ...(tokens && { tokens }),
   };
 }
 

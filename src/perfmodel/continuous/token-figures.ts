@@ -23,7 +23,7 @@ const rateNames: ReadonlySet<string> = new Set(rates);
 /** Tells whether more of the figure is better: it falls where steps take longer. */
 export const isTokenRate = (name: string): name is TokenRate => rateNames.has(name);
 
-/** Of a figure that is about a time: which, and which statistic of it; null for the budget's percentile. */
+/** Returns which time a figure is about, and which statistic of it; null stands for the budget's percentile. */
 export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
   readonly time: TokenTime;
   readonly statistic: Statistic | null;

@@ -16,7 +16,7 @@ interface Lengths {
   /** By front. */
   readonly roundTripNs: ReadonlyMap<string, number>;
   readonly samplesOf: (front: string) => number;
-  /** Of a long pass there is an excerpt of about so many, of all fronts together. */
+  /** About how many requests, over all fronts, the excerpt of a long pass has. */
   readonly requests: number;
 }
 

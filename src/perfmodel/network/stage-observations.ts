@@ -91,7 +91,7 @@ const NO_SPLIT = { input: 0, output: 0 };
 
 /**
  * Returns the requests per second of a stage: in the ratio of its requests to those of a front, whose throughput the client knows; by the duration
- * where the server tells nothing of a front.
+ * if the server reports nothing of a front.
  */
 function requestRates(
   { server, fronts = [], throughput, durationMs }: Measurement,

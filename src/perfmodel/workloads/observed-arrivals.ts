@@ -14,11 +14,15 @@ export interface UnderOne extends Measurement {
 /** Returns what a measurement says of each workload: itself where it does not tell them apart. */
 export const underEach = (measurement: Measurement): readonly UnderOne[] => measurement.workloads ?? [measurement];
 
-/** Returns what arrived during a measurement under one workload, or an excerpt; undefined without workloads. */
-export function arrivalsIn(studied: StudyWorkloads | undefined, measurement: UnderOne): ArrivalPlan | undefined {
+/** Returns what arrived during a measurement under one workload, or an excerpt of about `requests`; undefined without workloads. */
+export function arrivalsIn(
+  studied: StudyWorkloads | undefined,
+  measurement: UnderOne,
+  requests = MOST_ARRIVALS,
+): ArrivalPlan | undefined {
   const { mode, value } = measurement.level;
   const under = studied && mode === 'request-rate' ? studyOf(studied, measurement) : undefined;
-  return under && excerptAt(under.workloads[0], value, MOST_ARRIVALS);
+  return under && excerptAt(under.workloads[0], value, requests);
 }
 
 /** Returns a study of the one workload that a measurement was under, whose level is that workload's own rate; undefined for an unknown one. */

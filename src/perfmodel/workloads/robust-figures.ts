@@ -2,6 +2,7 @@ import { NS_PER_S } from '../../base/units.ts';
 import type { ClientFigures } from '../../queueing/tally.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
+import { isTokenRate, type TokenFigureName, tokenFigureNames } from '../continuous/token-figures.ts';
 import {
   type FigureOptions,
   figuresOf,
@@ -95,6 +96,7 @@ function robustOf(rule: RobustRule, parts: readonly FiguresUnder[]): SimulatedFi
       parts.map(({ figures, weight, perLevel }) => ({ value: of(figures) / perLevel, weight })),
     );
   const hasGoodput = parts.every(({ figures }) => figures.goodput !== undefined);
+  const hasTokens = parts.every(({ figures }) => figures.tokens !== undefined);
   return {
     throughput: rate(({ throughput }) => throughput),
     ...(hasGoodput && { goodput: rate(({ goodput = 0 }) => goodput) }),
@@ -104,5 +106,20 @@ function robustOf(rule: RobustRule, parts: readonly FiguresUnder[]): SimulatedFi
     'latency-p90': time((figures) => figures['latency-p90']),
     'latency-p95': time((figures) => figures['latency-p95']),
     'latency-p99': time((figures) => figures['latency-p99']),
+    ...(hasTokens && { tokens: robustTokens(rule, parts) }),
   };
+}
+
+/** Rates of all requests are in relation to what a workload asks for; what one user sees is not. */
+function robustTokens(rule: RobustRule, parts: readonly FiguresUnder[]): NonNullable<SimulatedFigures['tokens']> {
+  const figure = (name: TokenFigureName): number =>
+    robustFigure(
+      rule,
+      isTokenRate(name) ? 'higher' : 'lower',
+      parts.map(({ figures: { tokens }, weight, perLevel }) => ({
+        value: (tokens?.[name] ?? Number.NaN) / (name.endsWith('token-throughput') ? perLevel : 1),
+        weight,
+      })),
+    );
+  return Object.fromEntries(tokenFigureNames.map((name) => [name, figure(name)])) as Record<TokenFigureName, number>;
 }

@@ -66,7 +66,7 @@ const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
   preemptions: [sumOf('vllm:num_preemptions_total', 'vllm:num_preemptions'), sumOf('sglang:num_retractions_total')],
 };
 
-/** What a page says of an engine; null for a page that says nothing of one. */
+/** Returns the engine's figures on a page; null for a page without any. */
 export function engineReading(samples: readonly MetricSample[]): EngineReading | null {
   const found = Object.entries(figures).flatMap(([field, reads]) => {
     const value = reads.map((read) => read(samples)).find((each) => each !== undefined);
@@ -75,7 +75,7 @@ export function engineReading(samples: readonly MetricSample[]): EngineReading |
   return found.length === 0 ? null : (Object.fromEntries(found) as EngineReading);
 }
 
-/** A probe of the Prometheus page of an engine, or of a Triton that it runs in. */
+/** Returns a probe of the Prometheus page of an engine, or of a Triton that it runs in. */
 export function engineProbe(url: string, model: string, tls?: TlsOptions): EngineProbe {
   const page = metricsPage(url, model, tls);
   return async (signal) => {

@@ -2,7 +2,7 @@ import { BYTES_PER_MIB } from '../../base/units.ts';
 import type { DeviceMetrics, GpuMetrics } from '../measurement.ts';
 import type { MetricSample } from './prometheus.ts';
 
-/** The samples of Triton's metrics page that are about one GPU, by the label `gpu_uuid`; NaN is none. */
+/** Returns the samples of Triton's metrics page that are about one GPU, by the label `gpu_uuid`; NaN is none. */
 export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
   const byGpu = new Map<string, MetricSample[]>();
   for (const sample of samples) {

@@ -21,7 +21,7 @@ export interface Surroundings {
 }
 
 /**
- * Does `measure` with so many fronts, and adds to its figures those of devices and host. The client is watched, and the devices are read, while
+ * Does `measure` with this many fronts, and adds to its figures those of devices and host. The client is watched, and the devices are read, while
  * requests are counted; the host does its piece of work before the first and after the last request.
  */
 export async function withSurroundings<T extends object>(

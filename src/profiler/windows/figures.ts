@@ -47,7 +47,7 @@ export class LatencySums {
   }
 }
 
-/** The lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
+/** Returns the lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
 export function percentileRangeMs(
   windows: readonly LatencySums[],
   percentile: number,
@@ -95,7 +95,7 @@ interface Paced {
   readonly due: number;
 }
 
-/** What rates are told of. */
+/** What rates are computed from. */
 type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**

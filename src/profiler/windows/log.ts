@@ -114,7 +114,7 @@ export class WindowLog {
     return after.some((reading, index) => isCold(before[index], reading));
   }
 
-  /** Forgets the whole windows so far: counting begins anew where the last of them ended. Gives their number. */
+  /** Forgets the whole windows so far: counting restarts where the last of them ended. Gives their number. */
   discard(): number {
     const discarded = this.#windows.length;
     this.#start = this.#windows.at(-1)?.end ?? this.#start;

@@ -12,7 +12,7 @@ const STABLE_WINDOWS = 3;
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
 /**
- * The least length of a count window, in milliseconds: with many requests in flight a short one says nothing. perf_analyzer looks once a
+ * The least length of a count window, in milliseconds: with many requests in flight a shorter one is meaningless. perf_analyzer looks once a
  * second.
  */
 const LEAST_COUNT_WINDOW_MS = 500;

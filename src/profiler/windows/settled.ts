@@ -65,7 +65,7 @@ function rises(values: readonly number[]): boolean {
   return difference > TREND * error;
 }
 
-/** The batches, the latest last, as slices of about the same length. */
+/** Returns the batches, the latest last, as slices of about the same length. */
 export function slicesOf(batches: readonly Batch[]): Slice[] {
   const each = Math.max(1, Math.floor(batches.length / SETTLED_SLICES));
   const parts = Array.from({ length: SETTLED_SLICES }, (_, at) =>

@@ -47,7 +47,7 @@ export const watchPeriodNs = (meanLatencyNs: number): number =>
 
 /**
  * Returns the most by which the sending threads' pauses can have moved the percentile of the gaps between pieces of streamed replies, in
- * nanoseconds; null where nobody watched, or there are none. A pause lengthens at most one gap of each reply that is under way.
+ * nanoseconds; null if it was not watched, or there are none. A pause lengthens at most one gap of each reply that is under way.
  */
 export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Asked): number | null {
   const told = batches.flatMap(({ heldUp }) => heldUp ?? []);

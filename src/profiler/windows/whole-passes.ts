@@ -9,13 +9,13 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { isFarAbove, progressOf } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
-/** Where nobody says how many passes are counted: as many as last so long. Three windows of the rule of intervals are no longer. */
+/** Default number of passes: as many as last this long. Three windows of the rule of intervals last as long. */
 const LEAST_MS = 5000;
 /** Batches in all, at least; their spread gives the confidence intervals. */
 const LEAST_BATCHES = 20;
-/** After a load a server gets faster for up to so long (`settled.ts`). */
+/** After a load a server gets faster for up to this long (`settled.ts`). */
 const SETTLING_MS = 2500;
-/** A stalled server has the last word when it has been silent for so long at the end of the passes. */
+/** A stalled server has the last word when it has been silent for this long at the end of the passes. */
 const PATIENCE_MS = 10_000;
 
 /** The ends of batches that several threads made together are exact to a share of a slice. */

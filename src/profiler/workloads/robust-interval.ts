@@ -1,5 +1,6 @@
-import type { Interval } from '../../stats/interval.ts';
+import { type Interval, timesInterval } from '../../stats/interval.ts';
 import { type RobustRule, robustFigure } from '../../workload/robust-rule.ts';
+import type { LatencySummary } from '../measurement.ts';
 
 /** A part with its weight. */
 interface Weighted<T> {
@@ -45,4 +46,34 @@ export function robustTime(rule: RobustRule, all: readonly Weighted<number>[]): 
     'lower',
     parts.map(({ weight, of }) => ({ weight, value: of })),
   );
+}
+
+/** Returns a rate in relation to what each workload asks for, times the level of the study: shares are compared, not rates. */
+export const robustRate = (
+  rule: RobustRule,
+  all: readonly (Weighted<Interval> & { readonly perLevel: number })[],
+): Interval =>
+  robustInterval(
+    rule,
+    'higher',
+    all.map(({ weight, perLevel, of }) => ({ weight, of: timesInterval(of, 1 / perLevel) })),
+  );
+
+/** Returns one summary for all workloads, figure by figure. */
+export function robustSummary(rule: RobustRule, all: readonly Weighted<LatencySummary>[]): LatencySummary {
+  const figure = (name: keyof LatencySummary): number =>
+    robustTime(
+      rule,
+      all.map(({ weight, of }) => ({ weight, of: of[name] })),
+    );
+  return {
+    avg: figure('avg'),
+    p50: figure('p50'),
+    p90: figure('p90'),
+    p95: figure('p95'),
+    p99: figure('p99'),
+    max: figure('max'),
+    min: figure('min'),
+    std: figure('std'),
+  };
 }

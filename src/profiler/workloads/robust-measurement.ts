@@ -4,6 +4,7 @@ import type { FrontMeasurement, Measurement, WorkloadMeasurement } from '../meas
 import { mergedSurroundings } from './merged-surroundings.ts';
 import { robustInterval, robustTime } from './robust-interval.ts';
 import { countOf, robustSeen, type SeenUnder } from './robust-seen.ts';
+import { robustTokens } from './robust-tokens.ts';
 
 /**
  * Returns one measurement for all workloads of a study at one of its levels. Each figure is what the rule makes of that figure under each workload, by
@@ -20,6 +21,9 @@ export function robustMeasurement(
   );
   const windowPercentilesMs = windowRange(rule, parts);
   const fronts = robustFronts(rule, parts);
+  const replies = parts.flatMap(({ weight, requests, tokens }, index) =>
+    tokens ? [{ weight, requests, tokens, perLevel: under[index]?.perLevel ?? 1 }] : [],
+  );
   return {
     ...robustSeen(rule, level, under),
     ...percentilesOf(rule, parts),
@@ -32,6 +36,7 @@ export function robustMeasurement(
     ...countOf(parts, 'voidWindows'),
     ...foreignModels(parts),
     ...(fronts && { fronts }),
+    ...(replies.length === parts.length && { tokens: robustTokens(rule, replies) }),
     ...mergedSurroundings(parts),
     workloads: parts,
   };

@@ -1,9 +1,9 @@
 import type { LoadLevel } from '../../loadgen/types.ts';
-import { type Interval, timesInterval } from '../../stats/interval.ts';
+import type { Interval } from '../../stats/interval.ts';
 import type { RobustRule } from '../../workload/robust-rule.ts';
 import type { FrontMeasurement, LatencySummary, OpenLoopFigures, WorkloadMeasurement } from '../measurement.ts';
 import { mergedServer } from './merged-server.ts';
-import { robustInterval, robustTime } from './robust-interval.ts';
+import { robustInterval, robustRate, robustSummary, robustTime } from './robust-interval.ts';
 
 /** What is told of all requests, and of those of each front. */
 type SeenFigures = Omit<FrontMeasurement, 'model'> & Pick<WorkloadMeasurement, 'goodput'>;
@@ -31,9 +31,9 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
   const openLoop = robustOpenLoop(rule, parts, durationMs);
   return {
     level,
-    throughput: servesAll ? robustRate(rule, parts, ({ throughput }) => throughput) : NOTHING,
-    ...(hasGoodput && { goodput: servesAll ? robustRate(rule, parts, ({ goodput = NOTHING }) => goodput) : NOTHING }),
-    latencyMs: robustSummary(rule, parts, ({ latencyMs }) => latencyMs),
+    throughput: servesAll ? rateIn(rule, parts, ({ throughput }) => throughput) : NOTHING,
+    ...(hasGoodput && { goodput: servesAll ? rateIn(rule, parts, ({ goodput = NOTHING }) => goodput) : NOTHING }),
+    latencyMs: summaryIn(rule, parts, ({ latencyMs }) => latencyMs),
     budgetLatencyMs: {
       percentile: first.budgetLatencyMs.percentile,
       ...robustInterval(
@@ -54,35 +54,21 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
   };
 }
 
-/** Returns a rate in relation to what each workload asks for, times the level of the study: shares are compared, not rates. */
-const robustRate = (rule: RobustRule, parts: readonly SeenUnder[], of: (seen: SeenFigures) => Interval): Interval =>
-  robustInterval(
+const rateIn = (rule: RobustRule, parts: readonly SeenUnder[], of: (seen: SeenFigures) => Interval): Interval =>
+  robustRate(
     rule,
-    'higher',
-    parts.map(({ weight, perLevel, seen }) => ({ weight, of: timesInterval(of(seen), 1 / perLevel) })),
+    parts.map(({ weight, perLevel, seen }) => ({ weight, perLevel, of: of(seen) })),
   );
 
-function robustSummary(
+const summaryIn = (
   rule: RobustRule,
   parts: readonly SeenUnder[],
   of: (seen: SeenFigures) => LatencySummary,
-): LatencySummary {
-  const figure = (name: keyof LatencySummary): number =>
-    robustTime(
-      rule,
-      parts.map(({ weight, seen }) => ({ weight, of: of(seen)[name] })),
-    );
-  return {
-    avg: figure('avg'),
-    p50: figure('p50'),
-    p90: figure('p90'),
-    p95: figure('p95'),
-    p99: figure('p99'),
-    max: figure('max'),
-    min: figure('min'),
-    std: figure('std'),
-  };
-}
+): LatencySummary =>
+  robustSummary(
+    rule,
+    parts.map(({ weight, seen }) => ({ weight, of: of(seen) })),
+  );
 
 function robustOpenLoop(
   rule: RobustRule,
@@ -93,7 +79,7 @@ function robustOpenLoop(
   if (paced.length < parts.length) return undefined;
   const seen = parts.map((part) => part.seen);
   return {
-    scheduledLatencyMs: robustSummary(rule, parts, ({ openLoop }) => (openLoop as OpenLoopFigures).scheduledLatencyMs),
+    scheduledLatencyMs: summaryIn(rule, parts, ({ openLoop }) => (openLoop as OpenLoopFigures).scheduledLatencyMs),
     lateSends: sumOf(paced, ({ lateSends }) => lateSends),
     droppedSends: sumOf(paced, ({ droppedSends }) => droppedSends),
     sendLatenessP50Us: Math.max(...paced.map(({ sendLatenessP50Us }) => sendLatenessP50Us)),

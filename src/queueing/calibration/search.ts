@@ -55,7 +55,7 @@ export function searchUnknowns(
 
 const bestOf = (found: readonly Tried[]): Tried => found.reduce((one, other) => (other.loss < one.loss ? other : one));
 
-/** The prior of a server without traffic. */
+/** Returns the prior of a server without traffic. */
 export function usualUnknowns(alone: readonly AloneRow[], instances: number): Unknowns {
   return {
     atOnce: instances,

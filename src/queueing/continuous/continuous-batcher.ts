@@ -131,7 +131,7 @@ export class ContinuousBatcher {
   }
 
   /**
-   * Takes the steps that begin within `spanNs` and in which sequences only decode, provided that nobody enqueues meanwhile; null where there are fewer than
+   * Takes the steps that begin within `spanNs` and in which sequences only decode, provided that nothing is enqueued meanwhile; null where there are fewer than
    * two. Their times are the law's, without spread.
    */
   decodeStretch(spanNs: number): DecodeStretch | null {

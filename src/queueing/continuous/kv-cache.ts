@@ -6,7 +6,7 @@ interface CachedPrefix {
 }
 
 /**
- * Counts what an engine's KV cache holds, in tokens; it does not round to blocks. A prefix that nobody uses any more stays until its place is needed:
+ * Counts what an engine's KV cache holds, in tokens; it does not round to blocks. An unused prefix stays until its place is needed:
  * the longest unused goes first.
  */
 export class KvCache {
@@ -21,7 +21,7 @@ export class KvCache {
     this.#capacity = capacity ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Tokens in use; prefixes that nobody uses do not count. */
+  /** Tokens in use; unused prefixes do not count. */
   get used(): number {
     return this.#used;
   }

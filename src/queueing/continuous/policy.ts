@@ -7,7 +7,7 @@ export interface ContinuousPolicy {
   readonly maxSequences: number;
   /** Tokens of one step, prompts and decoding together, at most; null for no limit. */
   readonly maxStepTokens: number | null;
-  /** A prompt may be spread over several steps. Without it a prompt is one step, in which nobody decodes. */
+  /** A prompt may be spread over several steps. Without it a prompt is one step, without decoding sequences. */
   readonly chunksPrefill: boolean;
   /** Tokens that the KV cache holds; null where that is never the limit. */
   readonly kvCacheTokens: number | null;

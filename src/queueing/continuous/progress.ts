@@ -14,9 +14,9 @@ export interface Progress {
   finishesAt: number;
   /** Tokens to compute before the next one comes: the prompt, and after a preemption its output too. */
   needed: number;
-  /** Of these, those in the KV cache; all while it decodes. */
+  /** How many of these are in the KV cache; all of them while it decodes. */
   computed: number;
-  /** Of the computed tokens, those that count as the shared prefix's. */
+  /** How many of the computed tokens belong to the shared prefix. */
   shared: number;
 }
 

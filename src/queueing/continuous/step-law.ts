@@ -38,7 +38,7 @@ export interface StepLaw {
 /** The parts of a step's time, in nanoseconds or as shares: what each figure of the law is responsible for. */
 export type StepParts = { readonly [part in keyof Omit<StepLaw, 'cv'>]: number };
 
-/** Adds the time of so many steps to the parts of the law that are responsible for it. */
+/** Adds the time of this many steps to the parts of the law that are responsible for it. */
 export function addParts(
   parts: { -readonly [part in keyof StepParts]: number },
   law: StepLaw,

@@ -1,6 +1,6 @@
 import type { Plan } from './plan.ts';
 
-/** Who sent a request: a client of the front at this place, or the execution of a BLS model, by its slot. */
+/** The sender of a request: a client of the front at this index, or the execution of a BLS model, by its slot. */
 type Sender = { readonly front: number } | { readonly slot: number };
 
 /** One request's way through the steps of a plan. */
@@ -46,7 +46,7 @@ export class Visit {
   startNs = 0;
   /** When its execution's own time had passed. */
   computedNs = 0;
-  /** Of the calls of its execution those replies that were waited for. */
+  /** The calls of its execution whose replies it waited for. */
   called: readonly Visit[] | null = null;
 
   constructor(passage: Passage, step: number, stage: number, queuedNs: number, cause: Visit | null) {

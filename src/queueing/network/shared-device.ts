@@ -45,7 +45,7 @@ export class SharedDevice {
     this.#usedSinceNs = nowNs;
   }
 
-  /** The share in use over a count that took so long, 0 to 1. */
+  /** The share in use over a count that took this long, 0 to 1. */
   utilization(spanNs: number): number {
     return this.#usedNs / spanNs;
   }

@@ -23,7 +23,7 @@ ${server.emulated === null ? none : html`<p class="notice">The server was emulat
 ${notes.map((note) => html`<p class="notice">${note}</p>`)}
 <p class="verdict">${verdictText(document)}</p>
 ${factsSection(document)}
-${probes.length === 0 ? none : figure(capacityChart(document), 'latency-over-rate', html`Latency over the request rate, from the time that each request was due. Bars are 95 % intervals of single measurements; the band is that of the capacity.`)}
+${probes.length === 0 ? none : figure(capacityChart(document), 'latency-over-rate', chartTitle(document), html`Latency over the request rate, from the time that each request was due. Bars are 95 % intervals of single measurements; the band is that of the capacity.`)}
 ${beyondSection(document)}
 ${burstSection(document)}
 ${replicasSection(document)}
@@ -32,6 +32,16 @@ ${methodSection(document)}
 </body>
 </html>
 `.text;
+}
+
+/** What the chart shows: where the limit is passed. */
+function chartTitle({ limit, capacity, probes }: CapacityDocument): string {
+  const kept =
+    limit.budgetMs === null ? 'the limits are kept' : `p${limit.percentile} stays within ${formatMs(limit.budgetMs)}`;
+  if (capacity) return `${capital(kept)} up to ${rateText(capacity.value)}`;
+  return probes.every(({ isKept }) => isKept)
+    ? `${capital(kept)} at every rate that was tried`
+    : `At no rate is it sure that ${kept}`;
 }
 
 function factsSection({ capacity, at, saturation, limit, speed }: CapacityDocument): Html {
@@ -121,4 +131,5 @@ function methodSection({ arrivals, precision, trituneVersion, seconds, commandLi
 <pre>tritune ${commandLine.join(' ')}</pre>`;
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+const sentence = (text: string): string => `${capital(text)}.`;

@@ -12,8 +12,8 @@ export interface FrontAxes {
   readonly y: string;
   /** The first in powers of two. */
   readonly isLogX: boolean;
-  /** A limit on the first, in milliseconds; null for none. */
-  readonly budgetMs: number | null;
+  /** A limit on the first, and what stands at its line; null for none. */
+  readonly limit: { readonly value: number; readonly text: string } | null;
 }
 
 export interface FrontSeries {
@@ -22,29 +22,45 @@ export interface FrontSeries {
   readonly size: number;
   readonly symbol: 'circle' | 'emptyCircle' | 'diamond' | 'rect' | 'triangle';
   readonly points: readonly FrontPoint[];
+  /** What stands beside its points, and on which side; none where absent. */
+  readonly label?: { readonly text: string; readonly side: 'left' | 'right' | 'top' | 'bottom' } | null;
 }
 
 /** Two figures against each other: every measurement, the front as a line, and the budget. */
 export function frontChart(series: readonly FrontSeries[], front: readonly FrontPoint[], axes: FrontAxes): Chart {
-  const { budgetMs } = axes;
+  const { limit } = axes;
   const shown = series.filter(({ points }) => points.length > 0);
   const values = shown.flatMap(({ points }) => points.map(({ x }) => x));
-  const scale = axes.isLogX ? powersOfTwo([...values, budgetMs ?? 0]) : { type: 'value' as const, min: 0 };
+  const scale = axes.isLogX ? powersOfTwo([...values, limit?.value ?? 0]) : { type: 'value' as const, min: 0 };
   return (paper) =>
     svgOf(
       {
         grid: gridOf(paper),
         legend: { top: 0, textStyle: { color: paper.ink }, itemGap: 24, data: shown.map(({ name }) => name) },
         xAxis: { ...axisStyle(paper), ...scale, name: axes.x, nameGap: 30 },
-        yAxis: { ...axisStyle(paper), type: 'value', name: axes.y, nameGap: paper.isNarrow ? 42 : 58 },
+        yAxis: {
+          ...axisStyle(paper),
+          type: 'value',
+          name: axes.y,
+          nameGap: paper.isNarrow ? 42 : 58,
+          // Room above the highest mark for its words, below those of the limit.
+          boundaryGap: [0, '6%'],
+        },
         series: [
-          ...shown.map(({ name, color, size, symbol, points }) => ({
+          ...shown.map(({ name, color, size, symbol, points, label }) => ({
             type: 'scatter',
             name,
             symbol,
             symbolSize: size,
             itemStyle: { color, opacity: 1 },
             z: size,
+            ...(label && {
+              label: {
+                ...{ show: true, formatter: label.text, position: label.side, distance: 9, color: paper.ink },
+                // White is the page's own colour in a page, so that lines and marks behind the words do not show through.
+                ...{ backgroundColor: '#fff', padding: [1, 3] },
+              },
+            }),
             data: points.map(({ x, y }) => [x, y]),
           })),
           {
@@ -54,7 +70,7 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
             z: 1,
             lineStyle: { color: '#2f7ed8', width: 1.5, opacity: 0.7 },
             data: front.map(({ x, y }) => [x, y]),
-            ...(budgetMs !== null && { markLine: budgetLine(budgetMs) }),
+            ...(limit && { markLine: limitLine(limit) }),
           },
         ],
       },
@@ -63,10 +79,10 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
     );
 }
 
-const budgetLine = (budgetMs: number) => ({
+const limitLine = ({ value, text }: NonNullable<FrontAxes['limit']>) => ({
   symbol: 'none',
   silent: true,
   lineStyle: { color: '#d33', type: 'dashed' as const },
-  label: { formatter: `budget ${budgetMs} ms`, color: '#d33' },
-  data: [{ xAxis: budgetMs }],
+  label: { formatter: text, color: '#d33' },
+  data: [{ xAxis: value }],
 });

@@ -1,4 +1,4 @@
-import { type Change, changesOf, LEAST_TOGETHER, type Tails } from '../../stats/change.ts';
+import { type Change, changesOf, LEAST_TOGETHER, MOST_DRIFT, type Tails } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
 import type { GateDocument, Reading } from './readings.ts';
 
@@ -25,6 +25,8 @@ export interface Comparison {
   readonly verdict: GateVerdict;
   /** All levels as one figure, by their geometric mean. */
   readonly isTogether?: true;
+  /** It is unsure by itself, while all levels together are not. */
+  readonly isKnownTogether?: true;
 }
 
 export interface GateDecision {
@@ -71,6 +73,8 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
   const changes = changesOf(
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
     tails,
+    // A rate follows the speed of the machine; a latency near saturation rises by far more than the machine slows down.
+    figures.every(({ before }) => before[0]?.better === 'higher') ? MOST_DRIFT : undefined,
   );
   const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
     before,
@@ -90,7 +94,12 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
     subject: `all ${whole.length} levels together`,
   });
   const [before, after] = [whole.flatMap((figure) => figure.before), whole.flatMap((figure) => figure.after)];
-  return [{ ...judged(all(before), all(after), changes.together), isTogether: true }, ...each];
+  const together = judged(all(before), all(after), changes.together);
+  const isKnown = together.verdict === 'better' || together.verdict === 'worse' || together.verdict === 'regression';
+  return [
+    { ...together, isTogether: true },
+    ...each.map((one): Comparison => (isKnown && one.verdict === 'unsure' ? { ...one, isKnownTogether: true } : one)),
+  ];
 }
 
 function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number): GateVerdict {

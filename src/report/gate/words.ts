@@ -1,4 +1,4 @@
-import { formatFigure } from '../../base/format.ts';
+import { formatFigure, formatRatio } from '../../base/format.ts';
 import type { Comparison, GateDecision, GateVerdict } from './decide.ts';
 
 const names: Readonly<Record<GateVerdict, string>> = {
@@ -11,17 +11,29 @@ const names: Readonly<Record<GateVerdict, string>> = {
 };
 
 /** The verdict on one figure, in words. */
-export const verdictName = ({ verdict }: Comparison): string => names[verdict];
+export const verdictName = ({ verdict, isKnownTogether }: Comparison): string =>
+  isKnownTogether ? 'too unsure at this level alone, see all levels together' : names[verdict];
+
+/** From this ratio on a change is a factor. */
+const LEAST_FACTOR = 2;
+/** Bounds further apart than this say nothing to anybody. */
+const MOST_USABLE = 100;
 
 /** `-4.2 % (95.1 % sure …)`: the change and how sure it is. */
 export function changeText({ change, verdict }: Comparison): string {
   if (change === null) return 'not measured';
-  const percent = (ratio: number): string =>
-    Number.isFinite(ratio) ? `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %` : 'no limit';
-  const range = `${percent(change.low)} to ${percent(change.high)}`;
-  if (verdict === 'same' || verdict === 'unsure') return `${percent(change.ratio)} (${range})`;
+  // What is several times as much reads badly as per cent.
+  const isFactor = change.ratio >= LEAST_FACTOR;
+  const text = (ratio: number): string => {
+    if (!Number.isFinite(ratio)) return 'no limit';
+    return isFactor ? formatRatio(ratio) : `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)} %`;
+  };
+  const range = `${text(change.low)} to ${text(change.high)}`;
+  const isUsable = change.high < MOST_USABLE * change.low;
+  if (verdict === 'same' || verdict === 'unsure')
+    return `${text(change.ratio)} (${isUsable ? range : 'the readings set no usable bounds'})`;
   const sure = change.sureness >= 0.9995 ? 'over 99.9 %' : `${(change.sureness * 100).toFixed(1)} %`;
-  return `${percent(change.ratio)} (${range}; ${sure} sure of the direction)`;
+  return `${text(change.ratio)} (${range}; ${sure} sure of the direction)`;
 }
 
 export const figureText = (value: number | undefined, unit: string): string =>

@@ -3,13 +3,18 @@ import { readFileSync } from 'node:fs';
 import { Html, html } from '../html.ts';
 
 /** The package's `report-page/` folder: three levels up from `src/report/page` and from `dist/report/page` alike. */
-const asset = (name: string): string => readFileSync(new URL(`../../../report-page/${name}`, import.meta.url), 'utf8');
+export const asset = (name: string): string =>
+  readFileSync(new URL(`../../../report-page/${name}`, import.meta.url), 'utf8');
 
-/** The parts of the page's script, one after the other in a scope of their own. */
-function scriptText(): string {
-  const parts = ['common.js', 'points.js', 'what-if.js', 'what-if-words.js', 'what-if-chart.js', 'cost.js'].map(asset);
-  return `(() => {\n'use strict';\n${parts.join('\n')}\nfollowPoints();\nfollowWhatIf();\nfollowCost();\n})();`;
-}
+/** Parts of a script, one after the other in a scope of their own, and the functions that it calls at its end. */
+export const scriptOf = (parts: readonly string[], calls: readonly string[]): string =>
+  `(() => {\n'use strict';\n${parts.map(asset).join('\n')}\n${calls.map((name) => `${name}();`).join('\n')}\n})();`;
+
+const scriptText = (): string =>
+  scriptOf(
+    ['common.js', 'points.js', 'what-if.js', 'what-if-words.js', 'what-if-chart.js', 'cost.js'],
+    ['followPoints', 'followWhatIf', 'followCost'],
+  );
 
 /** Style, and a policy under which a browser loads nothing and runs only the page's own script, whatever is in the page. */
 export function headAssets(): Html {

@@ -17,6 +17,7 @@ import type { Chart } from '../charts/svg.ts';
 import { linesOf, type PagePoint, pagePoints, trialName } from './points.ts';
 import { speedStrip } from './speed-section.ts';
 import { stageBars } from './stage-bars.ts';
+import { standingKinds } from './standing-kinds.ts';
 
 const US_PER_MS = 1e3;
 /** Lines that a chart can hold before nobody can tell them apart. */
@@ -46,19 +47,17 @@ export type ChartName =
   | TokenChart
   | 'speed';
 
+/** Returns the chart of all measurements and their front; null where nothing was measured. */
+export function studyFront(state: StudyState): Chart | null {
+  const points = pagePoints(state);
+  return points.length === 0 ? null : frontOf(state, points);
+}
+
 /** The percentile that latencies are about, by its name: `p99 latency, ms`. */
 export const latencyAxis = (state: StudyState): string => {
   const first = state.trials.flatMap(({ measurements }) => measurements)[0];
   return `p${first?.budgetLatencyMs.percentile ?? 99} latency, ms`;
 };
-
-const kinds: readonly (Omit<FrontSeries, 'points'> & { readonly standing: PagePoint['standing'] })[] = [
-  { standing: 'missed', name: 'misses the goal', color: '#9aa0a8', size: 8, symbol: 'emptyCircle' },
-  { standing: 'within', name: 'meets the goal', color: '#8a8f98', size: 8, symbol: 'circle' },
-  { standing: 'front', name: 'Pareto front', color: '#2f7ed8', size: 10, symbol: 'circle' },
-  { standing: 'original', name: 'original config', color: '#e08a1e', size: 14, symbol: 'diamond' },
-  { standing: 'best', name: 'best', color: '#2ca05a', size: 14, symbol: 'triangle' },
-];
 
 function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
   const at = ({ measurement, id, label }: PagePoint): FrontPoint => ({
@@ -67,13 +66,14 @@ function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
     link: { href: `#${id}`, label },
   });
   const budgetMs = state.goal.budget?.latencyMs ?? null;
-  const axes = { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true, budgetMs };
+  const limit = budgetMs === null ? null : { value: budgetMs, text: `budget ${budgetMs} ms` };
+  const axes = { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true, limit };
   return frontChart(byStanding(points, at), frontLine(state, points).map(at), axes);
 }
 
 /** Returns the points in a series for each standing, the least of them first. */
 const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => FrontPoint): readonly FrontSeries[] =>
-  kinds.map(({ standing, ...kind }) => ({
+  standingKinds.map(({ standing, ...kind }) => ({
     ...kind,
     points: points.filter((point) => point.standing === standing).map(at),
   }));
@@ -100,7 +100,7 @@ const beats = (one: Measurement, other: Measurement): boolean =>
 function throughputLines(state: StudyState): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
-    points: rising(state, trial).map(
+    points: risingLevels(state, trial).map(
       ({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const,
     ),
   }));
@@ -114,7 +114,7 @@ const latencyLines = (state: StudyState): Chart =>
 function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurement) => number | undefined): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
-    points: rising(state, trial).flatMap((measurement) => {
+    points: risingLevels(state, trial).flatMap((measurement) => {
       const position = lineIn(state, trial.number)?.positionOf(measurement.level) ?? null;
       const value = figureOf(measurement);
       return position === null || value === undefined ? [] : [[position, value] as const];
@@ -154,7 +154,7 @@ function tokensFront(points: readonly PagePoint[]): Chart {
   const front = paretoFront(placed.map(({ x, y }) => [-x, -y])).map((index) => placed[index] as FrontPoint);
   const axes = {
     ...{ x: 'output tokens/s of one user', y: `output tokens/s${isPerGpu ? ' per GPU' : ''}` },
-    ...{ isLogX: false, budgetMs: null },
+    ...{ isLogX: false, limit: null },
   };
   return frontChart(
     byStanding(points, at),
@@ -164,7 +164,7 @@ function tokensFront(points: readonly PagePoint[]): Chart {
 }
 
 /** One measurement for each level: the one that stands for the trial, also where that is of the final, else the latest. */
-function rising(state: StudyState, trial: Trial): readonly Measurement[] {
+export function risingLevels(state: StudyState, trial: Trial): readonly Measurement[] {
   const stands = representative(state, trial)?.measurement;
   const served = [...trial.measurements, ...(stands ? [stands] : [])].filter(({ throughput }) => throughput.value > 0);
   const byLevel = new Map(served.map((measurement) => [shortLevel(measurement.level), measurement]));

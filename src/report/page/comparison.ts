@@ -8,7 +8,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment, describeChance, describeLevel, describePrediction } from '../../study/summary/describe.ts';
 import type { StandingPoint, Summary } from '../../study/summary/summary.ts';
 import { type Html, html, none } from '../html.ts';
-import { gainText } from './verdict.ts';
+import { costText, gainText, levelText } from './verdict.ts';
 
 /** Returns the best and the original side by side, with their intervals. */
 export function comparison(state: StudyState, summary: Summary): Html {
@@ -35,7 +35,9 @@ export function comparison(state: StudyState, summary: Summary): Html {
     ['figures settled', ({ stable }) => (stable ? 'yes' : 'no, the limit of windows came first')],
     ['meets the goal', ({ feasible }) => (feasible ? 'yes' : 'no')],
   ];
+  const told = [levelText(summary), costText(summary)].filter((text) => text !== '').join(' ');
   return html`<h2>Best and original</h2>
+${told === '' ? none : html`<p>${told}</p>`}
 <div class="scroll"><table class="facts"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>

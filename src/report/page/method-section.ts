@@ -1,12 +1,14 @@
 import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
 import type { SearchSpace } from '../../space/types.ts';
 import { jointSpaceOf, spaceOf } from '../../study/analysis/settings.ts';
 import { constraintsOf } from '../../study/goal/goal.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { agentsOver, describeAgent, describeAgents } from '../../study/summary/agent-words.ts';
 import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
@@ -141,12 +143,23 @@ function measured(state: StudyState): readonly Fact[] {
       'load generator',
       `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which do not count`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, a due timer waited ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms at most`,
     ],
+    ...agentFacts(all),
     ...(held === null ? [] : [['speed', held] as const]),
     ...(foreign > 0 ? [['traffic of others', `in ${foreign} of ${all.length} measurements`] as const] : []),
     [
       'final',
       finals.length === 0 ? 'none' : `${finals.length} measurements, the best and the original in turn${again}`,
     ],
+  ];
+}
+
+/** Agents on other machines that sent the load, all together and one by one. */
+function agentFacts(all: readonly Measurement[]): readonly Fact[] {
+  const agents = agentsOver(all);
+  if (agents.length === 0) return [];
+  return [
+    ['agents', describeAgents(agents)],
+    ...agents.map((agent, index): Fact => [`agent ${index + 1}`, describeAgent(agent)]),
   ];
 }
 

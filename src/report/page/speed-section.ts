@@ -29,7 +29,13 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
       : `${corrected} measurements were made at another speed than the usual one: the search, the best and the gain compare what they would have been at it. Figures and charts on this page are as measured.`;
   return html`<h2>The machine's speed</h2>
 <p>The speed of machine and server went from ${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the study's first minute; usual was ${describeSpeed(state.speeds.usual)}. ${used}</p>
-${figure(chart, 'speed', html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
+${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
+}
+
+function speedTitle({ speeds }: StudyState): string {
+  const { lowest = 1, highest = 1 } = rangeOf(speeds) ?? {};
+  const [slow, fast] = [lowest / speeds.usual, highest / speeds.usual].map((each) => `${Math.round(100 * each)} %`);
+  return `The machine ran at ${slow} to ${fast} of its usual speed`;
 }
 
 /** Returns the speed for the list of how it was measured; null where the section tells it, and where nothing was measured. */

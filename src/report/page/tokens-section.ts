@@ -10,6 +10,7 @@ import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
 import type { ChartName } from './charts.ts';
 import { figure } from './figure.ts';
+import type { TitledChart } from './titles.ts';
 
 type Told = readonly [name: string, measurement: Measurement, tokens: TokenFigures];
 
@@ -20,7 +21,11 @@ const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
 };
 
 /** Returns the times and rates of a language model's tokens, in the best and in the original and over the load; none for other models. */
-export function tokensSection(state: StudyState, charts: ReadonlyMap<ChartName, Chart>): Html {
+export function tokensSection(
+  state: StudyState,
+  charts: ReadonlyMap<ChartName, Chart>,
+  title: (name: TitledChart) => string,
+): Html {
   const told = [
     ...toldOf(state, state.best, 'best'),
     ...(state.best === state.baseline ? [] : toldOf(state, state.baseline, 'original')),
@@ -32,10 +37,10 @@ export function tokensSection(state: StudyState, charts: ReadonlyMap<ChartName, 
   return html`<h2>Tokens</h2>
 ${table(told, percentile)}
 <p class="soft">TTFT: from the sending to the first piece of the reply with output in it, reasoning included${measurement.openLoop ? '; its percentile here is from the time that a request was due' : ''}. ITL: each piece after the one before. TPOT: (end-to-end − TTFT) / (output tokens − 1), one figure a request. Per user: the mean of 1 / TPOT. In brackets 95 % intervals. ${counters[tokens.countedBy]}</p>
-${figure(charts.get('tokens-front'), 'tokens-front', html`What one user sees against what the server gives to all: the line joins measurements that nothing beats in both.`)}
-${figure(charts.get('ttft-vs-load'), 'ttft-vs-load', html`Time to first token over load.`)}
-${figure(charts.get('itl-vs-load'), 'itl-vs-load', html`Inter-token latency over load.`)}
-${figure(charts.get('tpot-vs-load'), 'tpot-vs-load', html`Time per output token over load.`)}`;
+${figure(charts.get('tokens-front'), 'tokens-front', title('tokens-front'), html`What one user sees against what the server gives to all: the line joins measurements that nothing beats in both.`)}
+${figure(charts.get('ttft-vs-load'), 'ttft-vs-load', title('ttft-vs-load'), html`Time to first token over load.`)}
+${figure(charts.get('itl-vs-load'), 'itl-vs-load', title('itl-vs-load'), html`Inter-token latency over load.`)}
+${figure(charts.get('tpot-vs-load'), 'tpot-vs-load', title('tpot-vs-load'), html`Time per output token over load.`)}`;
 }
 
 function toldOf(state: StudyState, trial: Trial | null, name: string): readonly Told[] {

@@ -1,31 +1,14 @@
-import { formatMs, formatRate, formatRatio } from '../../base/format.ts';
+import { formatRatio } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
 import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
-import { describeGainIn, describeRecommendation, describeTokens } from '../../study/summary/describe.ts';
+import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Summary } from '../../study/summary/summary.ts';
 import { type Html, html } from '../html.ts';
 
-/** What came of the study in one sentence. */
-export function verdict(summary: Summary): string {
-  const { best, baseline, budget, feasible } = summary;
-  const gained = gainText(summary);
-  if (!best) return 'Nothing could be measured.';
-  const { throughput, budgetLatencyMs, tokens } = best;
-  const { percentile, value } = budgetLatencyMs;
-  const what = tokens
-    ? describeTokens(tokens, percentile)
-    : `${rate(throughput.value)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
-  const within = budget ? ` within the budget of ${formatMs(budget.latencyMs)}` : '';
-  if (!feasible) return `No configuration met the constraints; the nearest gives ${what}.`;
-  if (best.trial === baseline?.trial)
-    return `The original config is the best found: ${what}${within}.${costText(summary)}`;
-  return `Trial ${best.trial} serves ${what}${within}${gained ? `, ${gained}` : ''}.${costText(summary)}`;
-}
-
 /** What the best costs, as a sentence; '' without prices. */
-const costText = ({ best }: Summary): string => (best?.cost ? ` It costs ${describeCost(best.cost)}.` : '');
+export const costText = ({ best }: Summary): string => (best?.cost ? `It costs ${describeCost(best.cost)}.` : '');
 
 /** Returns how many times better the best is than the original, and how sure that is; null where it was not measured. */
 export function gainText({ gain, objectives }: Summary): string | null {
@@ -39,8 +22,6 @@ export function gainText({ gain, objectives }: Summary): string | null {
   const by = describeGainIn(objectives);
   return `${formatRatio(ratio ?? Number.NaN)} ${by === '' ? '' : 'as good as '}the original config${by} (${interval}measured in turn)`;
 }
-
-const rate = (value: number | null): string => formatRate(value ?? Number.NaN);
 
 /** Returns what a reader must know before any figure. */
 export function notices(state: StudyState, { rejected, clientBound, noiseFloor, budget }: Summary): Html {

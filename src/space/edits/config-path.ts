@@ -67,7 +67,7 @@ export function isForbiddenKey(key: string): boolean {
   return forbidden.has(key);
 }
 
-/** The path as it is written in a file. */
+/** Returns the path as it is written in a file. */
 export function formatPath(path: ConfigPath): string {
   return path
     .map((segment, index) => {
@@ -79,7 +79,7 @@ export function formatPath(path: ConfigPath): string {
     .join('');
 }
 
-/** The value at the path, or undefined when nothing is there. */
+/** Returns the value at the path, or undefined when nothing is there. */
 export function readPath(root: Json | undefined, path: ConfigPath): Json | undefined {
   let node: Json | undefined = root;
   for (const segment of path) {
@@ -98,7 +98,7 @@ function child(node: Json, segment: PathSegment): Json | undefined {
   return (node as { [key: string]: Json | undefined })[segment];
 }
 
-/** The index that the segment means in a list; undefined when it means none of its items. */
+/** Returns the index that the segment means in a list; undefined when it means none of its items. */
 export function positionIn(list: readonly Json[], segment: PathSegment): number | undefined {
   if (typeof segment === 'number') return segment < list.length ? segment : undefined;
   if (typeof segment === 'string') return undefined;

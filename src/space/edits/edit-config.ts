@@ -40,7 +40,7 @@ export interface ConfigEdits {
   readonly instances?: readonly DeviceInstances[];
 }
 
-/** The config with the edits; everything else in it is kept. Errors: USAGE for edits that contradict each other or the config. */
+/** Returns the config with the edits; everything else in it is kept. Errors: USAGE for edits that contradict each other or the config. */
 export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
   try {
     const written = applyWrites(base, [

@@ -4,7 +4,7 @@ import { FieldFault } from './config-fields.ts';
 /** The CPU in the place of a GPU's number. */
 const CPU = 'cpu';
 
-/** Returns the first so many GPUs, for `gpu_count`. Throws a FieldFault for what is no number of GPUs. */
+/** Returns the first GPUs of a list, as many as `gpu_count` says. Throws a FieldFault for an invalid number of GPUs. */
 export function firstGpus(value: Json): Json {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
     throw new FieldFault(`gpu_count takes whole numbers of 1 or more, not ${JSON.stringify(value)}`);

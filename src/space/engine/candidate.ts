@@ -65,7 +65,7 @@ export const withEngineSettings = (original: Candidate, settings: EngineSettings
   shape: withNamed(original.shape, settings),
 });
 
-/** Each setting may change how long requests take; which file they are in says nothing more. */
+/** Each setting may change how long requests take; the file that has them does not matter. */
 function withNamed(shape: CandidateShape, settings: EngineSettings): CandidateShape {
   const { [`.parameters.${MARK}.string_value`]: _, ...others } = shape.settings;
   const named = plainShape(namedSettings(settings));

@@ -10,7 +10,7 @@ import type { ConfigPath, EngineTraits } from '../types.ts';
  */
 export const settingRoots = ['engine', 'config_file', 'environment'] as const;
 
-/** What an engine has where nobody says anything. */
+/** Defaults of an engine. */
 const DEFAULTS = 'engine_defaults';
 
 export type EngineSettings = { readonly [root in (typeof settingRoots)[number]]?: JsonObject };
@@ -37,7 +37,7 @@ export function splitSettings(config: ModelConfig): {
   };
 }
 
-/** Returns settings without those of the engine that say what it has anyway and of which the base says nothing: both start the same server. */
+/** Returns the settings without those that equal the engine's defaults and are absent from the base: both start the same server. */
 export function withoutDefaults(
   settings: EngineSettings,
   base: EngineSettings,

@@ -43,7 +43,7 @@ function testOf(word: string, operand: Json): Test {
 }
 
 /**
- * Whether the condition holds. A parameter that does not apply, and a limit that nobody stated, fail every test but `present`; a
+ * Whether the condition holds. A parameter that does not apply, and a limit that is not stated, fail every test but `present`; a
  * field that is not in the config counts as its protobuf default (0, false, empty text).
  */
 export function holds(condition: Condition, scene: Scene): boolean {
@@ -81,7 +81,7 @@ export function alike(value: Json | undefined, wanted: Json): boolean {
   return String(value) === String(wanted);
 }
 
-/** The condition in words: `dynamic_batching is on and max_batch_size is above 1`. */
+/** Returns the condition in words: `dynamic_batching is on and max_batch_size is above 1`. */
 export function describeCondition(condition: Condition): string {
   switch (condition.kind) {
     case 'all':
@@ -102,7 +102,7 @@ function describeTest(test: Test): string {
   return `is ${test.operator === 'in' ? '' : 'not '}${words.length === 1 ? '' : 'one of '}${words.join(', ')}`;
 }
 
-/** The names of the parameters that the condition looks at. */
+/** Returns the names of the parameters that the condition looks at. */
 export function parametersIn(condition: Condition): string[] {
   if (condition.kind === 'test') return condition.subject.scope === 'parameter' ? [condition.subject.name] : [];
   return condition.kind === 'not' ? parametersIn(condition.of) : condition.of.flatMap(parametersIn);

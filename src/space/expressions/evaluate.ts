@@ -5,7 +5,7 @@ import { alike } from './condition.ts';
 
 /**
  * The expression's value, or undefined when it rests on something without a value: an absent field, a parameter that does
- * not apply, a limit that nobody stated, text where a number is needed.
+ * not apply, a limit that is not stated, text where a number is needed.
  */
 export function evaluate(expression: Expression, scene: Scene): Json | undefined {
   switch (expression.kind) {

@@ -7,7 +7,7 @@ import { readJsonSource } from '../source/source.ts';
 import type { Candidate, SearchSpace } from '../types.ts';
 import { type JointSpace, joinSpaces } from './joint-space.ts';
 
-/** The spaces of all members by their models, and the rules over them, in the vocabulary of a search-space file: for the journal. */
+/** Returns the spaces of all members by their models, and the rules over them, in the vocabulary of a search-space file: for the journal. */
 export const jointToJson = ({ members, across }: JointSpace): JsonObject => ({
   members: Object.fromEntries(members.map(({ model, space }) => [model, spaceToJson(space)])),
   ...across.definition,

@@ -60,7 +60,7 @@ class GrowingList {
   }
 }
 
-/** How many assignments are legal and not ruled out; Infinity when a member has more than are counted, or rules leave some of too many. */
+/** Returns how many assignments are legal and not ruled out; Infinity when a member has more than are counted, or rules leave some of too many. */
 export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number {
   const narrowings = byMember(joint, narrowing);
   const sizes = joint.members.map(({ space, original }, index) => spaceSize(space, original, narrowings[index]));
@@ -70,7 +70,7 @@ export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number 
   return [...jointAssignments(joint, narrowing)].length;
 }
 
-/** One legal assignment, each with the same chance. None that the narrowing rules out. Errors: SPACE_INVALID when none is found. */
+/** Returns one legal assignment, each with the same chance. None that the narrowing rules out. Errors: SPACE_INVALID when none is found. */
 export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrowing = {}): Assignment {
   const narrowings = byMember(joint, narrowing);
   const draw = ({ space, original }: JointMember, index: number): Assignment =>

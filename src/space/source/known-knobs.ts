@@ -78,7 +78,7 @@ const knobs = {
 
 export type KnownKnobName = keyof typeof knobs;
 
-/** The knob of that short name, if there is one. */
+/** Returns the knob of that short name, if there is one. */
 export function knownKnob(name: string): KnownKnob | undefined {
   return Object.hasOwn(knobs, name) ? knobs[name as KnownKnobName] : undefined;
 }

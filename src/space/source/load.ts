@@ -36,12 +36,12 @@ export function loadInlineSpace(json: JsonObject, label: string, options: LoadOp
   return compile([...ancestors, source], options.limits);
 }
 
-/** The space in the file's own vocabulary, nothing inherited: for the journal. */
+/** Returns the space in the file's own vocabulary, nothing inherited: for the journal. */
 export function spaceToJson(space: SearchSpace): JsonObject {
   return space.definition;
 }
 
-/** The space that `spaceToJson` gave; needs no file. Errors: SPACE_INVALID. */
+/** Returns the space that `spaceToJson` gave; needs no file. Errors: SPACE_INVALID. */
 export function spaceFromJson(json: JsonObject): SearchSpace {
   return compile([readJsonSource('search space of the journal', json)]);
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The package's `search-spaces/` folder: two levels up from `src/space` and from `dist/space` alike. */
 const presetFolder = fileURLToPath(new URL('../../../search-spaces/', import.meta.url));
 
-/** The names of the presets that come with tritune, in alphabetical order. */
+/** Returns the names of the presets that come with tritune, in alphabetical order. */
 export function presetNames(): string[] {
   return readdirSync(presetFolder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.yaml'))
@@ -13,7 +13,7 @@ export function presetNames(): string[] {
     .sort();
 }
 
-/** The preset for a model's backend or platform (`onnxruntime`, `tensorrt_plan`, …); `base` when there is none of its own. */
+/** Returns the preset for a model's backend or platform (`onnxruntime`, `tensorrt_plan`, …); `base` when there is none of its own. */
 export function presetFor(backendOrPlatform: string | undefined): string {
   const name = backendOrPlatform ?? '';
   const backend = /^(tensorflow|pytorch|onnxruntime|tensorrt)_(?!llm)/.exec(name)?.[1] ?? name;
@@ -30,13 +30,13 @@ const engineWords: Readonly<Record<string, RegExp>> = {
   'llama-cpp': /llama-server|llama\.cpp/,
 };
 
-/** The preset for the engine that a command line starts; undefined for one that is not known. */
+/** Returns the preset for the engine that a command line starts; undefined for one that is not known. */
 export function presetForCommand(command: string): string | undefined {
   const name = Object.keys(engineWords).find((each) => engineWords[each]?.test(command));
   return name === undefined ? undefined : `${ENGINES}/${name}`;
 }
 
-/** The file that a name or path stands for: a preset, or a file relative to `directory`; undefined when there is neither. */
+/** Returns the file that a name or path stands for: a preset, or a file relative to `directory`; undefined when there is neither. */
 export function locate(fileOrPreset: string, directory: string): { path: string; label: string } | undefined {
   if (presetNames().includes(fileOrPreset)) {
     return { path: join(presetFolder, `${fileOrPreset}.yaml`), label: `search-spaces/${fileOrPreset}.yaml` };

@@ -154,7 +154,7 @@ const membersFile = z.strictObject({
     .describe('over parameters of several models: a.instances + b.instances <= 6'),
 });
 
-/** The JSON Schema (2020-12) of a search-space file, for editors: what search-spaces/schema.json holds. */
+/** Returns the JSON Schema (2020-12) of a search-space file, for editors: what search-spaces/schema.json holds. */
 export function spaceJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([spaceFile.meta({ id: 'space' }), membersFile]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune search space' };

@@ -11,7 +11,7 @@ export interface SourcePlace {
   position(path: FilePath): { readonly line: number; readonly column: number } | null;
 }
 
-/** The error for a wrong search space: `my.yaml:12:5 parameters.delay.path: reason`. */
+/** Returns the error for a wrong search space: `my.yaml:12:5 parameters.delay.path: reason`. */
 export function spaceInvalid(
   place: SourcePlace,
   path: FilePath,

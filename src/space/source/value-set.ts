@@ -13,7 +13,7 @@ export class ValueFault extends Error {
   }
 }
 
-/** The values that `values`, `range` or `powers` stand for, ascending where they are computed. Throws a ValueFault. */
+/** Returns the values that `values`, `range` or `powers` stand for, ascending where they are computed. Throws a ValueFault. */
 export function valuesOf(file: ValuesFile): readonly Json[] {
   if (file.range === undefined && (file.step ?? file.points) !== undefined) {
     throw new ValueFault(file.step === undefined ? 'points' : 'step', 'it belongs to a range');

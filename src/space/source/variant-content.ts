@@ -17,10 +17,10 @@ export class ContentFault extends Error {
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 3600;
-/** What a build is taken to cost where nobody says so. */
+/** Default duration of a build. */
 const DEFAULT_BUILD_SECONDS = 60;
 
-/** The written form of a variant's files with all that was read of them, for the journal: it needs neither folder nor space file. */
+/** Returns the written form of a variant's files with all that was read of them, for the journal: it needs neither folder nor space file. */
 export function withContent(variant: VariantFile, directory: string): VariantFile {
   const { files, build } = variant;
   return {

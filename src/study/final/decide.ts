@@ -81,7 +81,7 @@ function winnerOf(met: readonly Finalist[]): Finalist | undefined {
   const best = (some: readonly Finalist[]): Finalist | undefined =>
     [...some].sort((a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number)[0];
   const holding = met.filter(({ holds }) => holds);
-  // One round says nothing about its error.
+  // One round does not show its error.
   const known = holding.filter(({ pairs }) => pairs.length > 1);
   return best(known) ?? best(holding) ?? met[0];
 }

@@ -107,7 +107,7 @@ export function compareAssessments(a: Assessment, b: Assessment): number {
   return (a.feasible ? 0 : ascending(a.violation, b.violation)) || ascending(a.cost, b.cost);
 }
 
-/** The metrics that the goal needs and the measurement lacks. */
+/** Returns the metrics that the goal needs and the measurement lacks. */
 export function missingMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): readonly string[] {
   if (!served(measurement)) return [];
   return neededBy(goal).filter((name) => lookUp(name, measurement, candidate, goal) === undefined);

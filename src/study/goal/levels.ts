@@ -44,7 +44,7 @@ export function nextLevel(outcomes: readonly LevelOutcome[], search: LevelSearch
   return step;
 }
 
-/** The index of the outcome that the candidate stands for; null without outcomes. */
+/** Returns the index of the outcome that the candidate stands for; null without outcomes. */
 export function chooseLevel(outcomes: readonly LevelOutcome[]): number | null {
   const best = [...outcomes].sort(compareAssessments)[0];
   if (!best) return null;

@@ -2,7 +2,7 @@ import { clientBatchOf } from '../../perfmodel/client-batch.ts';
 import { largestRequest } from '../../perfmodel/modelled-config.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { assess, constraintsOf, goalOfLevels, isByThroughput, isFeasible } from '../goal/goal.ts';
+import { assess, constraintsOf, followsFromThroughput, goalOfLevels, isByThroughput, isFeasible } from '../goal/goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';
 import type { LevelLine } from './line.ts';
@@ -31,14 +31,18 @@ export function levelsOf(
   const within = isBatch ? { ...range, high: Math.min(range.high, largestRequest(candidate.shape)) } : range;
   const wholeBatch = isBatch ? 1 : wholeBatchOf(readings, candidate);
   const curve =
-    hasCurve(goal) && goal.budget
+    hasCurve(goal, asked, range) && goal.budget
       ? levelCurve(inOrder(readings, candidate, goal), goal.budget, within, wholeBatch)
       : null;
   return { curve, recommended: curve ? (curve.recommended?.level ?? null) : bestMet(readings, candidate, goal) };
 }
 
-/** Tells whether one limit decides the level: throughput and latency both grow with the load. */
-const hasCurve = (goal: Goal): boolean => goal.budget !== null && isByThroughput(goal);
+/**
+ * Tells whether one limit decides the level: throughput and latency both grow with the load. A cost at request rates has steps at the rates that were
+ * measured, and a rate between them is worth no more.
+ */
+const hasCurve = (goal: Goal, asked: Goal, { mode }: LevelRange): boolean =>
+  goal.budget !== null && isByThroughput(goal) && !(mode === 'request-rate' && followsFromThroughput(asked));
 
 /** Returns the requests that fill one batch; 1 without dynamic batching. */
 function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: Candidate): number {

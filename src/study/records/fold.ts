@@ -27,7 +27,7 @@ import type {
 import { ServersFold } from './servers-fold.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
-/** The state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
+/** Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
 export function foldStudy(records: readonly StudyRecord[], goal?: Goal): StudyState {
   const fold = new StudyFold();
   for (const record of records) fold.add(record);
@@ -60,6 +60,8 @@ export class StudyFold {
   /** All that was measured, in order; those of void rounds too. */
   readonly #timed: TimedMeasurement[] = [];
   #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
+  /** Trials as they were ranked last: thousands are not ranked anew after each measurement. */
+  readonly #knownRanked = new WeakMap<Trial, { readonly goal: Goal; readonly ranked: Trial }>();
   #measurements = 0;
   #reloads = 0;
   #goal: Goal | null = null;
@@ -245,14 +247,17 @@ export class StudyFold {
 
   #timeMeasurement(
     { measurement, ...record }: TrialMeasured | FinalMeasured | OriginalMeasured,
-    { candidate, server }: Pick<TrialStarted, 'candidate' | 'server'>,
+    { candidate, server, role }: Pick<TrialStarted, 'candidate' | 'server'> & Partial<Pick<TrialStarted, 'role'>>,
   ): void {
     this.#measurements++;
     const atSeconds =
       (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
-      this.#timed.push({ candidate, measurement, atSeconds, isFinal, ...(server !== undefined && { server }) });
+      this.#timed.push({
+        ...{ candidate, measurement, atSeconds, isFinal },
+        ...(server !== undefined && { server, isBaseline: role === 'baseline' }),
+      });
   }
 
   /** The final may begin with a measurement of the search; read from a journal it is another object that says the same. */
@@ -334,9 +339,14 @@ export class StudyFold {
       const scaled = trial.measurements.map((measurement) => speeds.comparable(measurement));
       const isScaled = scaled.some((measurement, index) => measurement !== trial.measurements[index]);
       if (!goal || (!isScaled && !otherGoal)) return trial;
+      const known = this.#knownRanked.get(trial);
+      if (known?.goal === goal && known.ranked.measurements.every((each, index) => each === scaled[index]))
+        return known.ranked;
       const measurements = isScaled ? scaled : trial.measurements;
       const { chosen, feasible } = standingOf(measurements, trial.candidate, goal);
-      return { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
+      const again = { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
+      this.#knownRanked.set(trial, { goal, ranked: again });
+      return again;
     });
     if (!otherGoal) return ranked;
     const measured = ranked.find((trial) => trial.measurements.length > 0);

@@ -3,7 +3,7 @@ import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'n
 import { hostname } from 'node:os';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
-/** Who holds a lock. A process id alone is not enough: ids are used again. */
+/** The process that holds a lock. Its id alone is not enough, because ids are reused. */
 interface Holder {
   readonly pid: number;
   /** Clock ticks from boot to the process's start; null where the system does not say. */
@@ -22,7 +22,7 @@ export type Refusal = (path: string, holder: string) => TrituneError;
 
 /**
  * Takes the lock file for this process and gives the function that lets go of it. The lock of a process that no longer
- * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED unless told otherwise; OUTPUT_UNWRITABLE.
+ * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
 export function takeLock(path: string, refusal: Refusal = outputLocked): () => void {
   const holder: Holder = {

@@ -12,7 +12,7 @@ export function migrated(value: unknown): unknown {
   return migrations.reduce((record, migrate) => migrate(record), value as JsonObject);
 }
 
-/** `study-started` of version 1 (tritune 0.1.0) holds the options of the command line in place of the study's spec. */
+/** `study-started` of version 1 (tritune 0.1.0) holds the options of the command line instead of the study's spec. */
 function withSpec(record: JsonObject): JsonObject {
   if (record.type !== 'study-started' || record.schemaVersion !== 1) return record;
   const { options, ...rest } = record;

@@ -57,7 +57,7 @@ const latencySummary = z.looseObject({
 });
 const lengthSummary = z.looseObject({ mean: figure, std: figure, min: figure, max: figure });
 
-/** Of a language model. */
+/** Token figures of a language model. */
 const tokens = z.looseObject({
   ttftMs: latencySummary,
   scheduledTtftMs: latencySummary.optional(),
@@ -198,7 +198,7 @@ const levels = z.discriminatedUnion('kind', [
 const restriction = z.union([z.looseObject({ pinned: z.json() }), z.looseObject({ excluded: z.array(z.json()) })]);
 
 const trial = { ...stamp, trial: count };
-/** Of studies with several servers. */
+/** Fields of records in studies over several servers. */
 const ofServer = { server: text.optional(), work: text.optional() };
 const left = {
   how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']),

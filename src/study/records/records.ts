@@ -51,7 +51,7 @@ export interface StudyStarted extends Stamped {
   readonly adapter: string;
   readonly model: string;
   readonly server: ServerIdentity;
-  /** What the server had before the first change: what `restore` puts back. */
+  /** The server's state before the first change, which `restore` restores. */
   readonly original: Candidate;
   /** False when the model was not loaded before the run: it is unloaded at the end. */
   readonly wasLoaded: boolean;
@@ -95,7 +95,7 @@ export interface StartedWorkload {
   /** Its mean requests per second over the level of the study. */
   readonly perLevel: number;
   readonly passSeconds: number;
-  /** Of the arrivals at the workload's own rate. */
+  /** Digest of the arrivals at the workload's own rate. */
   readonly digest: string;
 }
 
@@ -148,7 +148,7 @@ export interface TrialWithdrawn extends Stamped, Wish {
   readonly type: 'trial-withdrawn';
 }
 
-/** Of what one of several servers did: the name of that piece of work, which has each of its records once. */
+/** In records of what one of several servers did: the name of the piece of work. Each of its records is written once. */
 interface OfWork {
   readonly work?: string;
 }
@@ -195,7 +195,7 @@ export interface TrialFinished extends Stamped, OfWork {
   readonly failure: TrialFailure | null;
 }
 
-/** Readings that the sampler now takes to have met the goal by luck: in place of what an earlier record said. */
+/** Readings that the sampler now suspects to be false-feasible; replaces the previous record. */
 export interface ReadingsDoubted extends Stamped {
   readonly type: 'readings-doubted';
   readonly readings: readonly Doubted[];
@@ -234,7 +234,7 @@ export interface FinalMeasured extends Stamped, OfWork {
   readonly server?: string;
 }
 
-/** What was measured in that round of the final does not count, and it is played again: the original config was so many times slower than before. */
+/** A round of the final that does not count and is repeated, because the original config was this many times slower than usual. */
 export interface RoundVoided extends Stamped {
   readonly type: 'round-voided';
   readonly round: number;
@@ -273,7 +273,7 @@ export interface TracingEnded extends Stamped {
   readonly detail: string;
 }
 
-/** `verified`: the config read back equals the original one. `failed`: it could not be put back; `detail` says why. */
+/** `verified`: the config read back equals the original one. `failed`: it could not be restored; `detail` says why. */
 export interface ModelRestored extends Stamped {
   readonly type: 'model-restored';
   readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';

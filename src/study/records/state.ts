@@ -64,7 +64,7 @@ export interface StudyState {
   readonly open: readonly UnfinishedTrial[];
   /** Where the study has several servers. */
   readonly servers: readonly ServerOfStudy[];
-  /** They met the goal by luck, as the sampler sees it. None under another goal than the study's. */
+  /** Readings that the sampler suspects to be false-feasible. None under another goal than the study's. */
   readonly doubted: readonly Doubted[];
   /** How fast machine and server were while the study ran. */
   readonly speeds: Speeds;

@@ -1,36 +1,76 @@
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { Normal } from '../../stats/gaussian-process.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../../stats/normal.ts';
 import { atSpeed } from './at-speed.ts';
 import type { TimedMeasurement } from './evidence.ts';
 import { type ServerReading, serverFactors } from './server-factors.ts';
 import type { EstimateSpeeds, ServerSpeed, Speeds } from './speeds.ts';
 
+/** A server's factor is told anew when it has moved by this part of its standard deviation: else all that it has measured would change with each reading. */
+const WORTH_TELLING = 0.1;
+
 /**
  * Returns the estimate for studies with several servers: the course of each server's speed by its own measurements, and between servers how
- * many times as fast one is as another, by what was measured on both. With one server it is `estimate` itself.
+ * many times as fast one is as another, by what was measured on both. All are compared with the server that has measured the baseline; with the first
+ * one until then. With one server it is `estimate` itself. It remembers the study that it was asked about last, whose measurements only become more.
  */
-export const acrossServers =
-  (estimate: EstimateSpeeds): EstimateSpeeds =>
-  (all) => {
-    const groups = [...Map.groupBy(all, ({ server }) => server)];
-    const [first, ...others] = groups.map(([server = '', timed]) => ({ server, timed }));
-    if (!first || others.length === 0) return estimate(all);
-    const estimated = (group: typeof first): OwnSpeeds => ({ ...group, speeds: estimate(group.timed) });
-    return joined([estimated(first), ...others.map(estimated)]);
+export function acrossServers(estimate: EstimateSpeeds): EstimateSpeeds {
+  let own = new Map<string, OwnSpeeds>();
+  let told = new Map<string, Normal>();
+  const scaled = new WeakMap<Measurement, Scaled>();
+  return (all) => {
+    const reference = (all.find(({ isBaseline }) => isBaseline) ?? all[0])?.server ?? '';
+    const groups = Map.groupBy(all, ({ server = '' }) => server);
+    if (groups.size < 2) return estimate(all);
+    const before = own;
+    own = new Map(
+      [...groups]
+        .sort(([a], [b]) => Number(b === reference) - Number(a === reference))
+        .map(([server, timed]) => {
+          const known = before.get(server);
+          return [server, known && isSame(known.timed, timed) ? known : ownSpeeds(server, timed, estimate(timed))];
+        }),
+    );
+    const factors = serverFactors(
+      [...own.values()].flatMap(({ readings }) => readings),
+      reference,
+    );
+    told = new Map([...factors].map(([server, now]) => [server, steadied(now, told.get(server))]));
+    return joined([...own.values()] as [OwnSpeeds, ...OwnSpeeds[]], told, scaled);
   };
+}
 
 interface OwnSpeeds {
   readonly server: string;
   readonly timed: readonly TimedMeasurement[];
   readonly speeds: Speeds;
+  readonly readings: readonly ServerReading[];
 }
 
-function joined(own: readonly [OwnSpeeds, ...OwnSpeeds[]]): Speeds {
-  const [{ server: reference, speeds: first }] = own;
-  const factors = serverFactors(
-    own.flatMap(({ server, timed, speeds }) => timed.flatMap((each) => readingOf(each, server, speeds))),
-    reference,
-  );
+/** A measurement at another speed, which is so many times its own. */
+interface Scaled {
+  readonly times: number;
+  readonly measurement: Measurement;
+}
+
+const ownSpeeds = (server: string, timed: readonly TimedMeasurement[], speeds: Speeds): OwnSpeeds => ({
+  ...{ server, timed, speeds },
+  readings: timed.flatMap((each) => readingOf(each, server, speeds)),
+});
+
+/** Measurements are only added. */
+const isSame = (one: readonly TimedMeasurement[], other: readonly TimedMeasurement[]): boolean =>
+  one.length === other.length && one.at(-1)?.measurement === other.at(-1)?.measurement;
+
+const steadied = (now: Normal, before: Normal | undefined): Normal =>
+  before && Math.abs(now.mean - before.mean) <= WORTH_TELLING * now.sd ? { ...before, sd: now.sd } : now;
+
+function joined(
+  own: readonly [OwnSpeeds, ...OwnSpeeds[]],
+  factors: ReadonlyMap<string, Normal>,
+  scaled: WeakMap<Measurement, Scaled>,
+): Speeds {
+  const [{ speeds: first }] = own;
   const servers = own.map(({ server }): ServerSpeed => {
     const { mean, sd } = factors.get(server) ?? { mean: 0, sd: 0 };
     const half = DEVIATIONS_AT_95_PERCENT * sd;
@@ -50,19 +90,25 @@ function joined(own: readonly [OwnSpeeds, ...OwnSpeeds[]]): Speeds {
     const { times } = known;
     return { value: value * scale * times.value, low: low * scale * times.low, high: high * scale * times.high };
   };
-  const scaled = new Map<Measurement, Measurement>();
   return {
     of,
     usual: first.usual,
     comparable(measurement) {
-      const known = scaled.get(measurement) ?? atSpeed(measurement, of(measurement), first.usual);
-      scaled.set(measurement, known);
-      return known;
+      const own = of(measurement);
+      const times = own.value / first.usual;
+      const known = scaled.get(measurement);
+      if (known && Math.abs(known.times / times - 1) < SAME) return known.measurement;
+      const compared = atSpeed(measurement, own, first.usual);
+      scaled.set(measurement, { times, measurement: compared });
+      return compared;
     },
     course: first.course,
     servers,
   };
 }
+
+/** Where only rounding differs. */
+const SAME = 1e-9;
 
 /** Returns the logarithm of what was served at a place, at that server's usual speed; none in an open loop, where the rate is given. */
 function readingOf({ candidate, measurement }: TimedMeasurement, server: string, speeds: Speeds): ServerReading[] {

@@ -15,6 +15,8 @@ export interface TimedMeasurement {
   readonly isFinal?: boolean;
   /** HOST:PORT of the server, where a study has several. */
   readonly server?: string;
+  /** True for a measurement of the baseline: the others' servers are compared with that of it. */
+  readonly isBaseline?: boolean;
 }
 
 /** A moment whose log speed is a term of a reading, with its factor. */

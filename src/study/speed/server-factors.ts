@@ -28,6 +28,8 @@ export function serverFactors(readings: readonly ServerReading[], reference: str
   });
   const right = others.map(() => 0);
   for (const own of Map.groupBy(readings, ({ place }) => place).values()) {
+    // What one server alone has measured compares it with none.
+    if (own.every(({ server }) => server === own[0]?.server)) continue;
     const centre = mean(own.map(({ log }) => log));
     const counts = others.map((server) => own.filter((each) => each.server === server).length);
     const sums = others.map((server) =>

@@ -19,20 +19,20 @@ export interface CostPoint {
   /** What is paid for, and whether by GPU or as a whole server. */
   readonly name: string;
   readonly per: CostTerms['per'];
-  /** Different GPUs, or slices, that one server uses; null where nothing tells. */
+  /** Different GPUs, or slices, that one server uses; null if unknown. */
   readonly gpus: Figure;
-  /** Of all replicas, where a rate is asked for, else of one server. */
+  /** Cost per hour of all replicas if a rate was requested, otherwise of one server. */
   readonly perHour: Figures;
-  /** Of a million inferences at the measured throughput. */
+  /** Cost of a million inferences at the measured throughput. */
   readonly perMillion: Figures;
-  /** Of a million output tokens; of a language model only. */
+  /** Cost of a million output tokens; only for language models. */
   readonly perMillionTokens?: Figures;
   /** The rate that was asked for, and what serves it. */
   readonly forRate?: CostTerms['forRate'];
   readonly replicas?: Figures;
   /** How much of what a replica is counted with the rate takes, 0 to 1. */
   readonly load?: Figure;
-  /** That the replicas hold the rate with the headroom left, 0 to 1; null for rates by model. */
+  /** Chance that the replicas sustain the rate with the headroom kept free, 0 to 1; null for rates by model. */
   readonly chance?: Figure;
 }
 

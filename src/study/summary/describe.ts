@@ -12,7 +12,7 @@ import type { Prediction } from './prediction.ts';
 /** Letters of a model's part of an assignment that is shown on one line. */
 const MOST_LETTERS = 300;
 
-/** The assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
+/** Returns the assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
 export function describeAssignment(assignment: Assignment): string {
   const byModel = Map.groupBy(Object.entries(assignment), ([name]) => name.slice(0, Math.max(0, name.indexOf('/'))));
   if (byModel.size === 0) return 'the original config';
@@ -33,7 +33,7 @@ export function describeNarrowing(narrowing: Narrowing): string {
   return plainLine(parts.join('; '));
 }
 
-/** A parameter's value as a person reads it; null leaves what the original config has. */
+/** Returns a parameter's value as a person reads it; null leaves what the original config has. */
 export function describeValue(value: ParameterValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -57,7 +57,7 @@ export function describeObjectives(objectives: readonly Objective[]): string {
   return objectives.map(({ metric, weight }) => (areAlike ? metric : `${metric}:${weight}`)).join(' and ');
 }
 
-/** What a gain is a gain in, to stand after it; '' for throughput alone, which is what a bare factor is taken for. */
+/** Returns the objectives as words that follow a gain, such as `by latency-p99`; empty for throughput alone. */
 export function describeGainIn(objectives: readonly Objective[]): string {
   const isBare = objectives.every(({ metric }) => metric === 'throughput');
   return isBare ? '' : ` by ${describeObjectives(objectives)}`;
@@ -94,7 +94,7 @@ export function describeChance(chance: number): string {
 const MOST_CERTAIN = 0.99;
 const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** What a person is told when the machine's speed has changed. `usual`: what figures are compared at. */
+/** Describes a change of the machine's speed. `usual`: the speed at which figures are compared. */
 export function describeSpeedChange(speed: number, usual: number): string {
   const now =
     Math.abs(speed - 1) < ABOUT_ONE
@@ -163,7 +163,7 @@ export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'hi
 }
 
 /** A gain of one more instance below this is none. */
-const LEAST_INSTANCE_GAIN = 1.02;
+export const LEAST_INSTANCE_GAIN = 1.02;
 
 /** Returns which model holds the others back and what one more instance of it would do, by the performance model. */
 export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
@@ -177,6 +177,6 @@ export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bo
 
 const formatChange = (ratio: number): string => `+${formatFigure(100 * (ratio - 1))} %`;
 
-/** A server's name, with its version where it tells one. */
+/** Returns a server's name, with its version if known. */
 export const describeServer = ({ name, version }: { readonly name: string; readonly version: string }): string =>
   version === '' ? name : `${name} ${version}`;

@@ -32,7 +32,7 @@ export type NoiseVerdict =
 
 /** Requests in flight that count as a few: they hardly wait for each other. At a rate it is their mean number (Little's law). */
 const MOST_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency: 4, 'request-rate': 1 };
-/** From here on the machine decides a large part: a level that is near the budget is then told from its neighbours by luck in many windows. */
+/** From this share on, chance decides between neighbouring levels near the budget in many windows. */
 const LARGE_SHARE = 1 / 3;
 
 /** Returns the level at which the original config is measured first, to see machine and server at rest; null where the range has none so low. */

@@ -7,7 +7,7 @@ import type { SummaryPoint } from './summary.ts';
 const FALSE_ORDER = 0.05;
 
 /**
- * Returns the models that met their limits, those that serve most first. Two are told apart by the interval of the ratio of their
+ * Returns the models that met their limits, those that serve most first. Two differ by the interval of the ratio of their
  * throughputs (`changesOf`), all pairs of a series together with 95 % confidence (Bonferroni). Models that were measured one after
  * another differ by slow minutes of the machine too, which no interval of theirs knows of.
  */

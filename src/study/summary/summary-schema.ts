@@ -3,6 +3,8 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { Step } from '../../queueing/network/types.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
+import type { Reason } from '../analysis/explain/reasons.ts';
+import { barKinds } from '../analysis/explain/time-bar.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { CostPoint } from './cost-point.ts';
 import type { NoiseFloor } from './noise-floor.ts';
@@ -289,6 +291,15 @@ const limit = z.strictObject({
     .nullable(),
   words: text,
 });
+const bar = z.strictObject({
+  unit: z.enum(['ms', 'infer/s']),
+  parts: z.array(z.strictObject({ name: text, kind: z.enum(barKinds), value: finite })),
+});
+const reason: z.ZodType<Reason> = z.strictObject({
+  about: z.enum(['before', 'changed', 'now', 'next']),
+  words: text,
+  bar: bar.nullable(),
+});
 const explanation: z.ZodType<Explanation> = z
   .strictObject({
     trial: count,
@@ -303,6 +314,9 @@ const explanation: z.ZodType<Explanation> = z
         'of models that are tuned together: what holds the others back, and what one more instance of it would do',
       ),
     advice: z.array(text),
+    reasons: z
+      .array(reason)
+      .describe('what limited it before, what changed that, what limits it now, and what to try next: a line each'),
     sentences: z.array(text),
     text,
   })
@@ -384,6 +398,10 @@ const summary: z.ZodType<Summary> = z
     best: z.strictObject({ ...standingFields, predicted: prediction.nullable() }).nullable(),
     baseline: standing.nullable().describe('the original config'),
     gain,
+    searchGain: z
+      .strictObject({ ratio: figure, low: figure, high: figure })
+      .nullable()
+      .describe('best over baseline by the measurements of the search, where there is no gain; null where there is'),
     rejected: z.strictObject({ trial: count, reason: text }).nullable(),
     noiseFloor: noiseFloor.nullable(),
     clientBound: z.strictObject({ measurements: count, reason: text }).nullable(),
@@ -438,7 +456,7 @@ const seriesSummary: z.ZodType<SeriesSummary> = z
   })
   .meta({ id: 'series' });
 
-/** The JSON Schema (2020-12) of `summary.json`, of a study or of a series: what docs/summary.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of `summary.json`, of a study or of a series: what docs/summary.schema.json holds. */
 export function summaryJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([summary, seriesSummary])) as JsonObject;
   return { ...schema, title: 'tritune summary.json, of one study or of a series' };

@@ -7,6 +7,7 @@ import type { Assignment, Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
 import { representative } from '../final/final.ts';
+import { gainSoFar } from '../final/gain-so-far.ts';
 import { decidingWorkload } from '../goal/deciding-workload.ts';
 import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
 import type { StudyStarted } from '../records/records.ts';
@@ -19,7 +20,7 @@ import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
 
-/** A figure of the summary; null where there is no finite one, never a zero in its place. */
+/** A figure of the summary; null instead of a value that is not finite, never a zero. */
 type Figure = number | null;
 type IntervalFigures = { readonly value: Figure; readonly low: Figure; readonly high: Figure };
 
@@ -27,9 +28,9 @@ export interface SummaryPoint extends PointParts {
   readonly trial: number;
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  /** For Triton the whole model config; of several models all that the candidate sets. */
+  /** For Triton the whole model config; for several models everything that the candidate sets. */
   readonly config: JsonObject;
-  /** Of models that are tuned together each one's part, by name: its assignment under its own parameters' names, and its whole config. */
+  /** The part of each model that is tuned together with others, by name: its assignment under its own parameter names, and its whole config. */
   readonly models?: { readonly [model: string]: { readonly assignment: Assignment; readonly config: JsonObject } };
   readonly load: LoadLevel;
   readonly feasible: boolean;
@@ -40,41 +41,43 @@ export interface SummaryPoint extends PointParts {
   readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   readonly errorRate: Figure;
   readonly stable: boolean;
-  /** At a request rate: the latency from the time that each request was due, and how well the rate was kept. */
+  /** At a request rate: latency from when each request was due, and how well the rate was kept. */
   readonly openLoop?: OpenLoopFigures;
 }
 
 /** The best or the original config. */
 export interface StandingPoint extends SummaryPoint {
-  /** How well the budget is kept at the reported level, and up to which levels it is; null where the goal has no curve. */
+  /** How safely the budget is kept at the reported level, and up to which levels; null if the goal has no curve. */
   readonly recommended: Recommendation | null;
-  /** The figures as they would have been at the machine's usual speed: what is compared. null where they were measured at that speed. */
+  /** The figures at the machine's usual speed, which are compared; null if they were measured at that speed. */
   readonly compared: {
     readonly throughput: IntervalFigures;
     readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   } | null;
-  /** What it costs, where the study has prices. */
+  /** Its cost, if the study has prices. */
   readonly cost?: CostPoint;
 }
 
 interface BestPoint extends StandingPoint {
   /**
-   * What the queueing model, fitted to the measurements of the other trials only, expected of this config at this level:
-   * held out, so that it can be compared with what was measured: with `compared` where that is not null. null where it cannot say.
+   * Prediction of the queueing model for this config at this level, fitted to the measurements of the other trials only. Compare it with
+   * `compared`, or with the figures if that is null. null if there is no prediction.
    */
   readonly predicted: Prediction | null;
 }
 
-/** The object of `summary.json` (docs/summary.schema.json): what it promises, and beside it what a script may want to know. */
+type GainFigures = { readonly ratio: Figure; readonly low: Figure; readonly high: Figure };
+
+/** The content of `summary.json` (docs/summary.schema.json). */
 export interface Summary {
   readonly schemaVersion: 1;
   readonly model: string;
-  /** The models that were tuned together, and the way of requests through them. Absent for one model alone. */
+  /** The models that were tuned together, and the path of requests through them. Absent for a single model. */
   readonly topology?: Topology;
-  /** What it was tuned for, in place of an even rate. Absent where that is not so. */
+  /** The workloads that it was tuned for, instead of an even rate; absent without workloads. */
   readonly workloads?: StudyStarted['workloads'];
   readonly server: { readonly name: string; readonly version: string };
-  /** The profile when the figures are of the embedded emulator, else null. */
+  /** The profile if the figures come from the embedded emulator; otherwise null. */
   readonly emulated: string | null;
   readonly budget: { readonly percentile: number; readonly latencyMs: number } | null;
   readonly constraints: readonly Constraint[];
@@ -83,12 +86,14 @@ export interface Summary {
   readonly feasible: boolean;
   readonly best: BestPoint | null;
   readonly baseline: StandingPoint | null;
-  /** Best over baseline, of the final; null when there was none. */
-  readonly gain: { readonly ratio: Figure; readonly low: Figure; readonly high: Figure } | null;
+  /** Best over baseline, from the final; null without a final. */
+  readonly gain: GainFigures | null;
+  /** Without a final: the same from the search's measurements, made one after the other; null if nothing can be compared. */
+  readonly searchGain: GainFigures | null;
   readonly rejected: { readonly trial: number; readonly reason: string } | null;
-  /** What the latency was like with next to no load when the study began, and how much of the budget that decides; null where it is not known. */
+  /** The latency with almost no load at the start of the study, and the share of the budget that it decides; null if unknown. */
   readonly noiseFloor: NoiseFloor | null;
-  /** Measurements that do not count because the load generator was the limit, and why the first was one; null without any. */
+  /** Measurements that do not count because the load generator was the limit, with the reason of the first; null if none. */
   readonly clientBound: { readonly measurements: number; readonly reason: string } | null;
   /** Why the best is the best, in words and in numbers; null when nothing was measured. */
   readonly explanation: Explanation | null;
@@ -98,11 +103,11 @@ export interface Summary {
   readonly wallSeconds: Figure;
   readonly stopReason: string;
   readonly interrupted: boolean;
-  /** null while the model is not back as it was. */
+  /** null until the model is restored. */
   readonly restored: { readonly how: string; readonly verified: boolean; readonly detail: string } | null;
   readonly sampler: string;
   readonly seed: number;
-  /** For a run that a file of Model Analyzer's asked for: what of it did not count, and why. */
+  /** For a run from a file of Model Analyzer: which keys did not count, and why. */
   readonly modelAnalyzer?: StudyStarted['modelAnalyzer'];
   readonly journal: string;
   readonly trituneVersion: string;
@@ -127,6 +132,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     best: best && { ...best, predicted: predictBest(state) },
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),
+    searchGain: searchGainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
     noiseFloor: noiseFloorOf(state),
     clientBound: clientBoundOf(state),
@@ -199,7 +205,7 @@ function modelsOf(candidate: Candidate): Pick<SummaryPoint, 'models'> {
   return { models: Object.fromEntries(parts) };
 }
 
-/** All that counts, of the search and of the final. */
+/** All measurements that count, of the search and the final. */
 const countedOf = ({ trials, finals }: StudyState): readonly Measurement[] => [
   ...trials.flatMap((trial) => trial.measurements),
   ...finals.map((final) => final.measurement),
@@ -217,6 +223,11 @@ function gainOf(state: StudyState): Summary['gain'] {
   if (state.best && state.best === state.baseline) return { ratio: 1, low: 1, high: 1 };
   const gain = state.gain?.gain;
   return gain ? { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) } : null;
+}
+
+function searchGainOf(state: StudyState): GainFigures | null {
+  const gain = gainOf(state) ? null : gainSoFar(state);
+  return gain && { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) };
 }
 
 function intervalFigures({ value, low, high }: Interval): IntervalFigures {

@@ -17,7 +17,7 @@ const schedulingOf = ({ ensemble_scheduling }: ModelConfig): { readonly step?: r
 /** None for other models. */
 export const ensembleSteps = (config: ModelConfig): readonly EnsembleStep[] => schedulingOf(config)?.step ?? [];
 
-/** The models that an ensemble is made of, each once; none for other models. */
+/** Returns the models that an ensemble is made of, each once; none for other models. */
 export function composingModels(config: ModelConfig): readonly string[] {
   return [...new Set(ensembleSteps(config).flatMap(({ model_name }) => model_name ?? []))];
 }

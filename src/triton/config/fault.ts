@@ -5,7 +5,7 @@ export interface ConfigFault {
   readonly reason: string;
 }
 
-/** The fault when the rule is broken, else nothing: rules read as lists of these. */
+/** Returns the fault when the rule is broken, else nothing: rules read as lists of these. */
 export const faultIf = (broken: boolean, path: string, reason: string): readonly ConfigFault[] =>
   broken ? [{ path, reason }] : [];
 

@@ -11,7 +11,7 @@ const ranges: Record<IntegerKind, readonly [low: bigint, high: bigint]> = {
 };
 const exact = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** The integer as a number, within the range of its type and of exact JSON numbers. */
+/** Returns the integer as a number, within the range of its type and of exact JSON numbers. */
 export function integerValue(kind: IntegerKind, value: bigint, refuse: Refuse): number {
   const [low, high] = ranges[kind];
   if (value < low || value > high) return refuse(`${value} is outside ${kind} (${low} to ${high})`);

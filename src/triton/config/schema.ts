@@ -50,7 +50,7 @@ const scalarKinds: ReadonlySet<string> = new Set<ScalarKind>([
 
 const schemas = new Map<protobuf.Type, MessageSchema>();
 
-/** The schema of ModelConfig, as `proto/model_config.proto` describes it. */
+/** Returns the schema of ModelConfig, as `proto/model_config.proto` describes it. */
 export function modelConfigSchema(): MessageSchema {
   return schemaOf(messageType('ModelConfig'));
 }
@@ -66,7 +66,7 @@ function schemaOf(type: protobuf.Type): MessageSchema {
 
 const entrySchemas = new Map<FieldSchema, MessageSchema>();
 
-/** The message that an entry of the map is in text format: `key` and `value`. */
+/** Returns the message that an entry of the map is in text format: `key` and `value`. */
 export function mapEntrySchema(map: FieldSchema): MessageSchema {
   const known = entrySchemas.get(map);
   if (known) return known;
@@ -80,7 +80,7 @@ export function mapEntrySchema(map: FieldSchema): MessageSchema {
   return schema;
 }
 
-/** What the field holds when it is not given. */
+/** Returns the default value of the field. */
 export function defaultValue(field: FieldSchema): Json {
   if (field.shape === 'map') return {};
   if (field.shape === 'repeated') return [];

@@ -81,7 +81,7 @@ const named: ReadonlyMap<string, string> = new Map([
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped
 const unseen = /["\\]|[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** The text as one double-quoted literal. What cannot be seen as it is stands as escapes, everything else as it is. */
+/** Returns the text as one double-quoted literal. What cannot be seen as it is stands as escapes, everything else as it is. */
 export function quote(text: string): string {
   return `"${text.replace(unseen, (character) => named.get(character) ?? octal(character))}"`;
 }

@@ -34,7 +34,7 @@ export class UnknownOccurrences {
     const { text, json } = readValue(lexer, depth);
     const entry = this.#byName.get(name) ?? { line, texts: [], values: [], list: false };
     entry.texts.push(text.startsWith('{') ? `${name} ${text}` : `${name}: ${text}`);
-    // One by one: a call takes only so many arguments.
+    // One by one: a call takes only this many arguments.
     for (const value of list ? (json as readonly Json[]) : [json]) entry.values.push(value);
     entry.list ||= list;
     this.#byName.set(name, entry);
@@ -50,7 +50,7 @@ export class UnknownOccurrences {
   }
 }
 
-/** A field name: an identifier, or an extension in brackets. */
+/** Returns a field name: an identifier, or an extension in brackets. */
 export function readFieldName(lexer: ConfigLexer): string {
   if (lexer.next.kind === 'name') return lexer.take().text;
   if (!lexer.accept('[')) return lexer.failExpecting('a field name');

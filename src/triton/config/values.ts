@@ -19,7 +19,7 @@ export function readScalar(lexer: ConfigLexer, schema: Exclude<ValueSchema, { ty
   return readers[schema.scalar](lexer, schema.scalar, field);
 }
 
-/** One string: literals side by side are joined. */
+/** Reads one string: literals side by side are joined. */
 export function readString(lexer: ConfigLexer, expected: string): string {
   const place = lexer.next;
   const literals: string[] = [];

@@ -16,12 +16,12 @@ export interface ConnectOptions extends Partial<Deadlines> {
 
 const defaultDeadlines: Deadlines = { defaultTimeoutMs: 10_000, loadTimeoutMs: 600_000 };
 
-/** A client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
+/** Returns a client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
 export function connectGrpc(url: string, options: ConnectOptions = {}): TritonClient {
   return over(grpcWire(checked(url), options), options);
 }
 
-/** A client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
+/** Returns a client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
 export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
   return over(httpWire(checked(url), options), options);
 }

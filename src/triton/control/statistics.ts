@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../types.ts';
 import { messageIn, messagesIn, numberIn, textIn } from '../wire/replies.ts';
 
-/** One entry per version of the model, in ascending order of version. */
+/** Returns one entry per version of the model, in ascending order of version. */
 export function statisticsOf(reply: JsonObject): readonly ModelStatistics[] {
   return messagesIn(reply, 'model_stats')
     .map(modelStatisticsOf)

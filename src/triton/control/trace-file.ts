@@ -4,7 +4,7 @@ import { plainLine } from '../../base/format.ts';
 import { ArrayFault, JsonArrayItems } from '../wire/json-array-items.ts';
 import { momentOf } from './trace-moments.ts';
 
-/** Names that are told where they are not known. */
+/** Most unknown names that are reported. */
 const MAX_UNKNOWN = 10;
 
 /** One traced request, or the part of one that a model of an ensemble did. */

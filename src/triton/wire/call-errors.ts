@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import type { ModelIndexEntry } from '../types.ts';
 import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';
 
-/** The error for a fault that is no verdict on a model: the connection's, or the server's own. */
+/** Returns the error for a fault that is no verdict on a model: the connection's, or the server's own. */
 export function callError(wire: Wire, operation: Operation, fault: WireFault): TrituneError {
   const server = `the server at ${wire.url} (${wire.protocol})`;
   const options = { cause: fault };

@@ -28,7 +28,7 @@ import {
 
 const UNLIMITED = -1;
 
-/** The gRPC protocol, on a connection of its own. */
+/** Returns the gRPC protocol, on a connection of its own. */
 export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
   const security = channelSecurity(url, tls);
   const client = new Client(url, security.credentials, {

@@ -22,7 +22,7 @@ interface HttpCall {
   readonly body?: JsonObject;
 }
 
-/** The HTTP/REST protocol, on connections of its own. */
+/** Returns the HTTP/REST protocol, on connections of its own. */
 export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
   // No idle connections: control calls are few, and a server may close an idle one just as we use it.
   const agent = new Agent({
@@ -45,7 +45,7 @@ export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): 
   };
 }
 
-/** The library's form of the options. */
+/** Returns the library's form of the options. */
 export function secureConnect(tls: TlsOptions): buildConnector.BuildOptions {
   return secureOptions(tls, ['http/1.1']) as buildConnector.BuildOptions;
 }

@@ -20,7 +20,7 @@ function root(): protobuf.Root {
   return loaded;
 }
 
-/** The message type of package `inference` with this name, such as `ModelInferRequest` or `ModelConfig`. */
+/** Returns the message type of package `inference` with this name, such as `ModelInferRequest` or `ModelConfig`. */
 export function messageType(name: string): protobuf.Type {
   return root().lookupType(`inference.${name}`);
 }
@@ -36,14 +36,14 @@ export interface ServiceMethod {
   readonly responseStream: boolean;
 }
 
-/** The method of `GRPCInferenceService` with this name, such as `ModelInfer`. */
+/** Returns the method of `GRPCInferenceService` with this name, such as `ModelInfer`. */
 export function serviceMethod(name: string): ServiceMethod {
   const method = root().lookupService(serviceName).methods[name];
   if (!method) throw new RangeError(`the service has no method ${name}`);
   return describe(method);
 }
 
-/** All methods of `GRPCInferenceService`. */
+/** Returns all methods of `GRPCInferenceService`. */
 export function serviceMethods(): readonly ServiceMethod[] {
   return root().lookupService(serviceName).methodsArray.map(describe);
 }

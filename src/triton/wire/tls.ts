@@ -13,7 +13,7 @@ export interface TlsOptions {
   readonly verify: boolean;
 }
 
-/** The options of `node:tls`, and of the libraries that pass them on, for a connection that speaks one of `protocols`. */
+/** Returns the options of `node:tls`, and of the libraries that pass them on, for a connection that speaks one of `protocols`. */
 export function secureOptions(tls: TlsOptions, protocols: readonly string[]): ConnectionOptions {
   return {
     rejectUnauthorized: tls.verify,
@@ -65,7 +65,7 @@ const untrusted = [
 const NO_TLS =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE|RECORD_OVERFLOW|HTTP_REQUEST)$/;
 
-/** The trouble behind an error of a TLS socket; undefined for one that is not about TLS. */
+/** Returns the trouble behind an error of a TLS socket; undefined for one that is not about TLS. */
 export function tlsTroubleOf(error: unknown): TlsTrouble | undefined {
   const code = codeOf(error);
   const words = messageOf(error);

@@ -86,7 +86,7 @@ export class WireFault extends Error {
   }
 }
 
-/** The parts of HOST:PORT, an IPv6 host without its brackets. */
+/** Returns the parts of HOST:PORT, an IPv6 host without its brackets. */
 export function hostAndPort(url: string): { readonly host: string; readonly port: number } {
   const at = url.lastIndexOf(':');
   return { host: url.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(url.slice(at + 1)) };

@@ -2,6 +2,7 @@ import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../
 import type { StudyState } from '../../study/records/state.ts';
 import { usualTrials } from '../../study/search/samplers/registry.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
+import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
 import { bar } from '../canvas.ts';
 import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
@@ -93,9 +94,10 @@ const ROOMY = 110;
 
 function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
   const done = study.trials.filter(({ role }) => role === 'search').length;
-  const { maxTrials, timeBudgetSeconds, usualSeconds } = view.limits;
+  const { maxTrials, timeBudgetSeconds } = view.limits;
   const usual = maxTrials === null && timeBudgetSeconds === null ? usualTrials(study.started.sampler) : null;
-  const share = shareOf(view, study, { done, elapsed, usual });
+  const pace = { done, elapsedSeconds: elapsed, usualTrials: usual };
+  const share = study.finished ? 1 : searchShare(view.limits, pace);
   const cells = Math.min(LONGEST_BAR, Math.floor(width / (width < ROOMY ? 8 : 5)));
   // Trials that a person asks for run beyond the limit.
   const counted = `${done} ${done === 1 ? 'trial' : 'trials'}`;
@@ -106,10 +108,7 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
     timeBudgetSeconds === null
       ? formatDuration(elapsed)
       : `${formatDuration(elapsed)} of ${formatDuration(timeBudgetSeconds)}`;
-  const left =
-    usual !== null && usualSeconds !== null
-      ? usualSeconds - elapsed
-      : secondsLeft({ done, maxTrials: isUsual ? usual : maxTrials, elapsed, timeBudgetSeconds });
+  const left = searchSecondsLeft(view.limits, pace);
   const rest = !isSearching(view) || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
   const hope = hopeText(view, study);
   const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
@@ -118,38 +117,8 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
 }
 
-/** The most that a search without limits is shown as done before it ends. */
-const MOST_OF_USUAL = 0.95;
-
-/** How much of the search is done; null where nothing says how long it may be. */
-function shareOf(
-  view: ViewState,
-  study: StudyState,
-  { done, elapsed, usual }: { readonly done: number; readonly elapsed: number; readonly usual: number | null },
-): number | null {
-  const { maxTrials, timeBudgetSeconds, usualSeconds } = view.limits;
-  if (study.finished) return 1;
-  if (usual !== null) return Math.min(MOST_OF_USUAL, usualSeconds === null ? done / usual : elapsed / usualSeconds);
-  if (maxTrials === null && timeBudgetSeconds === null) return null;
-  return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsed / timeBudgetSeconds : 0);
-}
-
 /** What the sampler hopes for from the trial under way. */
 function hopeText({ expectedGain }: ViewState, { unfinished }: StudyState): string {
   if (expectedGain === null || unfinished?.role !== 'search') return '';
   return ` · expects ${expectedGain < 0.001 ? 'no gain' : `+${formatFigure(expectedGain * 100)} %`}`;
-}
-
-/** Returns the seconds to the earlier of both limits, if trials go on at their pace; null without a limit, or before the first trial. */
-function secondsLeft(of: {
-  readonly done: number;
-  readonly maxTrials: number | null;
-  readonly elapsed: number;
-  readonly timeBudgetSeconds: number | null;
-}): number | null {
-  const byTime = of.timeBudgetSeconds === null ? null : Math.max(0, of.timeBudgetSeconds - of.elapsed);
-  const byTrials =
-    of.maxTrials === null || of.done === 0 ? null : ((of.maxTrials - of.done) * of.elapsed) / (of.done + 1);
-  if (byTime === null || byTrials === null) return byTime ?? byTrials;
-  return Math.min(byTime, byTrials);
 }

@@ -1,4 +1,5 @@
 import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
+import { gainSoFar } from '../../study/final/gain-so-far.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { changesOf, rangeOf } from '../../study/speed/changes.ts';
 import { costPointOf, describeCost, isInCost, shareText } from '../../study/summary/cost-point.ts';
@@ -6,7 +7,7 @@ import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } 
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, finalMark, gainSoFar, meetsGoal } from '../figures.ts';
+import { figuresOf, finalMark, meetsGoal } from '../figures.ts';
 import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';

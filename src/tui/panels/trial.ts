@@ -4,6 +4,7 @@ import { differencesOf } from '../../space/differences.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
+import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
@@ -66,6 +67,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
     tokenRows(trial, measurement, width),
     goalMetricRows(study.goal, trial.candidate, measurement, width),
     trial.role === 'baseline' ? restRows(study, width) : [],
+    agentRows(trial, measurement, width),
     ...timeSections(study, trial, measurement, width),
     ...otherMetricSections(study.goal, trial.candidate, measurement, width),
   ];
@@ -85,6 +87,15 @@ function restRows(study: StudyState, width: number): readonly Row[] {
   if (!floor) return [];
   const said = noiseSentence(describeNoise(floor, study.goal.budget));
   return wrapped(`at rest ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
+}
+
+/** The agents that sent the load of the trial; no row where this machine did. */
+function agentRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
+  const agents = agentsOver(measurements.includes(stands) ? measurements : [...measurements, stands]);
+  const tone = agents.some(({ bound }) => bound > 0) ? 'warning' : 'muted';
+  return wrapped(foreign(describeAgents(agents)), width - 2).flatMap((line) =>
+    line === '' ? [] : [row(`  ${line}`, tone)],
+  );
 }
 
 /** Returns the rows of the sections that have room for their head and one more row. */

@@ -5,11 +5,12 @@ import { recommendationOf } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
 import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
-import { foreign, type Row, span } from '../rows.ts';
+import { type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
+import { reasonRows } from './reasons.ts';
 
 const MARGIN = 10;
-/** Rows that the sentence on the limit needs beside the others. */
+/** Rows that the limit needs beside the others. */
 const LEAST_REASON = 2;
 
 /** What a finished study says of its best. */
@@ -23,8 +24,8 @@ interface Told {
 const known = new WeakMap<StudyState, Told>();
 
 /**
- * How well the best keeps the budget, and why it is the best, once the run is over. The first is shortened where there is little room. The
- * second is the whole paragraph where it fits, else the sentence on the limit, else nothing.
+ * How well the best keeps the budget, and why it is the best, once the run is over. The first is shortened where there is little room, and the
+ * second as `reasonRows` says.
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
@@ -32,15 +33,7 @@ export function whyRows({ study, activity }: ViewState, width: number, mostRows:
   const texts = (level ?? []).map((text) => wrapped(text, width - MARGIN));
   const room = [mostRows - LEAST_REASON, mostRows];
   const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
-  return [...levelRows, ...reasonRows(explanation, width, mostRows - levelRows.length)];
-}
-
-function reasonRows(explanation: Explanation | null, width: number, mostRows: number): readonly Row[] {
-  if (!explanation) return [];
-  const texts = [explanation.text, explanation.limit.words].map((text) =>
-    wrapped(foreign(text, Number.POSITIVE_INFINITY), width - MARGIN),
-  );
-  return textRows('why', texts.find(({ length }) => length <= mostRows) ?? []);
+  return [...levelRows, ...reasonRows(explanation?.reasons ?? [], MARGIN, width, mostRows - levelRows.length)];
 }
 
 const textRows = (name: string, lines: readonly string[]): readonly Row[] =>

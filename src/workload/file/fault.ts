@@ -26,7 +26,7 @@ export function workloadFault(
   return new TrituneError('INPUT_INVALID', plainLine(`${label}${line}: ${where}${what}`, 500), hint);
 }
 
-/** What the schema found wrong, in words that say what to write. */
+/** Returns the fault that the schema found, in words that say what to write. */
 export function schemaFault(place: WorkloadPlace, error: z.ZodError, value: unknown): TrituneError {
   const issues = error.issues.map((each) => deepest(each, []));
   // A name that is not known is often why another is missing.
@@ -41,7 +41,7 @@ interface PlacedIssue {
   readonly path: readonly PropertyKey[];
 }
 
-/** Of the forms that a value may have, the fault of the one that it came closest to. */
+/** Returns the fault of the form that the value came closest to, among the forms it may have. */
 function deepest(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): PlacedIssue {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union') return { issue, path };

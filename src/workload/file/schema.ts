@@ -8,7 +8,7 @@ import { requestSpec } from '../request-spec.ts';
 
 const text = z.string().min(1);
 const positive = z.number().positive();
-/** A year: nobody waits for longer, and in nanoseconds it is still a figure like any other. */
+/** A year: no run waits longer, and it still fits into a number of nanoseconds. */
 const seconds = positive.max(366 * 24 * 3600);
 const perSecond = z.number().nonnegative().max(1e7);
 /** The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes than this. */
@@ -133,7 +133,7 @@ export type TimeUnit = (typeof timeUnits)[number];
 /** A workload file as people write it. */
 export type WorkloadFileInput = z.input<typeof workloadFile>;
 
-/** The JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of a workload file, for editors: what docs/workload.schema.json holds. */
 export function workloadJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(workloadFile, { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune workload' };

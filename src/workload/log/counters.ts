@@ -25,7 +25,7 @@ const SAME_DEVIATIONS = 3;
 
 /**
  * Makes a workload of counters of requests, a class for each name: phases of Poisson arrivals at the rates between readings, where rates that
- * are alike become one phase. How requests came between two readings nobody has counted. A counter that goes back began anew. Errors:
+ * are alike become one phase. How requests came between two readings is unknown. A counter that decreases has restarted. Errors:
  * INPUT_INVALID for too few readings, and for what is no counter.
  */
 export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWorkload {

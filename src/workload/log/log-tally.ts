@@ -25,7 +25,7 @@ export interface RecordedWorkload {
 /** Steps that the clocks of logs have, where they have one that can be seen. */
 const STEPS_S: readonly number[] = [60, 1, 0];
 const LAST_CLASS = 'other';
-/** Names that are told apart while a log is read; with more of them it is no name of a class. */
+/** Most names that are counted separately while a log is read; with more of them the field is not a class name. */
 const MOST_NAMES = 10_000;
 
 /** Gathers the requests of a log, or of another recording, by class. */

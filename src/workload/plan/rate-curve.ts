@@ -7,7 +7,7 @@ export interface RateCurve {
   readonly until: (second: number) => number;
 }
 
-/** The rate of the arrivals; `scale` is how much longer than said the phase lasts, with rates as they are. */
+/** Returns the rate of the arrivals; `scale` is how much longer than said the phase lasts, with rates as they are. */
 export function rateCurve(arrivals: RateArrivals, durationS: number, scale = 1): RateCurve {
   if (arrivals.process === 'ramp') {
     const { fromPerSecond, toPerSecond } = arrivals;

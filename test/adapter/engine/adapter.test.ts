@@ -38,7 +38,7 @@ const spec = specOf({
 async function open(readyTimeoutMs = 10_000): Promise<OpenedAdapter & { readonly logs: () => readonly string[] }> {
   const directory = await mkdtemp(join(tmpdir(), 'tritune-engine-'));
   const definition = engineAdapter({ command, space, readyTimeoutMs }, (serving) =>
-    languageProfile(spec, () => ({ address: serving().address, headers: [] })),
+    languageProfile(spec, () => ({ address: serving().address, headers: [] }), null),
   );
   const opened = await definition.open({ percentile: 99, precision: 0.5 }, undefined, directory);
   const folder = join(directory, 'server');

@@ -73,6 +73,49 @@ describe('a study over several servers', () => {
     expect(one.end.failure?.message).toContain('no server can take this study: s0: another model');
   });
 
+  it('writes down once why a server does not take it, and ends where none does', async () => {
+    const away = { server: 'x', reason: 'agent load1:7411: it cannot be reached', isFinal: false };
+    const others = await play({ speeds: [1, 1], report: () => ({ refusals: [away] }) });
+    expect(others.records.filter(({ type }) => type === 'server-left')).toMatchObject([
+      { server: away.server, reason: away.reason },
+    ]);
+    expect(finished(others).length).toBe(trials);
+    const refused = { ...away, reason: 'the model is protected', isFinal: true };
+    const none = await play({ report: () => ({ idle: [], refusals: [refused] }) });
+    expect(none.end.failure?.message).toContain('no server can take this study: x: the model is protected');
+    // One that is away may still come.
+    await expect(play({ report: () => ({ idle: [], away: 1, refusals: [refused] }) })).rejects.toThrow('stands still');
+  });
+
+  it('pauses when nothing is under way, and the time of that does not count', async () => {
+    let [asked, quiet] = [false, 0];
+    const outcome = await play({
+      speeds: [1, 1],
+      report: (count) => {
+        asked ||= count >= 4;
+        const isPaused = asked && quiet++ < 5;
+        return { steered: { isPaused, stopsSearch: false } };
+      },
+    });
+    const types = outcome.records.map(({ type }) => type);
+    const [from, to] = [types.indexOf('study-paused'), types.indexOf('study-continued')];
+    expect(to).toBe(from + 1);
+    expect(from).toBeGreaterThan(0);
+    expect(finished(outcome).length).toBe(trials);
+    const wallSeconds = Date.parse(outcome.records.at(-1)?.at ?? '') - Date.parse(outcome.records[0]?.at ?? '');
+    expect(wallSeconds / 1000 - outcome.state.elapsedSeconds).toBeGreaterThan(100);
+  });
+
+  it('ends the search that a person stops, and plays the final', async () => {
+    const { end, state } = await play({
+      ...{ speeds: [1, 1], finalRounds: 2 },
+      report: (count) => ({ steered: { isPaused: false, stopsSearch: count >= 4 } }),
+    });
+    expect(end.stopReason).toBe('stopped by the user');
+    expect(state.trials.length).toBeLessThan(trials);
+    expect(state.gain).not.toBeNull();
+  });
+
   it('plays the final on one server', async () => {
     const { records, state } = await play({ speeds: [1, 1, 1], finalRounds: 2 });
     const finals = records.flatMap((record) => (record.type === 'final-measured' ? [record.server] : []));

@@ -12,11 +12,14 @@ import { type EngineSimulator, engineSimulatorOf } from '../../../src/perfmodel/
 import { readTokenFigure } from '../../../src/perfmodel/continuous/token-figures.ts';
 import { correctedFigure } from '../../../src/perfmodel/correction.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
+import type { Simulated } from '../../../src/perfmodel/simulated.ts';
 import type { Measured } from '../../../src/perfmodel/simulator.ts';
 import { readGoodput } from '../../../src/perfmodel/workloads/goodput.ts';
 import type { Measurement } from '../../../src/profiler/measurement.ts';
 import type { StepLaw } from '../../../src/queueing/continuous/step-law.ts';
 import type { Candidate } from '../../../src/space/types.ts';
+import type { ArrivalPlan } from '../../../src/workload/arrival-plan.ts';
+import type { StudyWorkload } from '../../../src/workload/study-workloads.ts';
 
 const EXACTLY = { rate: 1, latency: 1, rateWidth: 0.02, latencyWidth: 0.05 };
 const LEVELS = [2, 4, 8, 16, 24, 32, 48];
@@ -135,6 +138,52 @@ describe('an engine whose steps have the form of the law', () => {
       const goodput = readGoodput(exact)?.value ?? Number.NaN;
       expect(Math.abs(Number(predicted?.goodput) / goodput - 1)).toBeLessThan(0.15);
     }
+  });
+
+  it('is simulated under workloads: their bursts, and the limits of their classes', () => {
+    const durationNs = 20e9;
+    // Every fourth request is of the second class. The bursts bring all requests of a second in its first tenth.
+    const planAt =
+      (inBursts: boolean) =>
+      (perSecond: number): ArrivalPlan => {
+        const count = Math.round(perSecond * (durationNs / 1e9));
+        const arrivalsNs = Float64Array.from({ length: count }, (_, index) => {
+          const seconds = index / perSecond;
+          const whole = Math.floor(seconds);
+          return 1e9 * (inBursts ? whole + (seconds - whole) / 10 : seconds);
+        });
+        const classOf = Uint16Array.from({ length: count }, (_, index) => (index % 4 === 3 ? 1 : 0));
+        return { arrivalsNs, classOf, classes: ['lenient', 'strict'], durationNs };
+      };
+    const limits = new Map([
+      ['lenient', { e2eNs: 3600e9 }],
+      ['strict', { ttftNs: 1 }],
+    ]);
+    const of = (name: string, inBursts: boolean) => ({
+      name,
+      weight: 1,
+      perLevel: 1,
+      planAt: planAt(inBursts),
+      limits,
+    });
+    const under = (...workloads: [StudyWorkload, ...StudyWorkload[]]) => {
+      const options = {
+        mode: 'request-rate',
+        percentile: 99,
+        seed: 1,
+        all: candidatesOf(problem).map(choiceOf),
+      } as const;
+      const own = engineSimulatorOf(all, { ...options, workloads: { rule: { kind: 'worst' }, workloads } });
+      return own?.predict(choiceOf(problem.baseline), 4) as Simulated;
+    };
+    const [even, bursts] = [under(of('even', false)), under(of('bursts', true))];
+    expect(even.throughput).toBeGreaterThan(3.5);
+    expect(even.throughput).toBeLessThanOrEqual(4.01);
+    expect(Number(even.goodput) / even.throughput).toBeCloseTo(0.75, 2);
+    expect(bursts.tokens?.['ttft-p99']).toBeGreaterThan(1.5 * Number(even.tokens?.['ttft-p99']));
+    const both = under(of('even', false), of('bursts', true));
+    expect(both.tokens?.['ttft-p99']).toBe(bursts.tokens?.['ttft-p99']);
+    expect(both.latency).toBe(Math.max(even.latency, bursts.latency));
   });
 
   it('is predicted for reports, which say what no measurement had', () => {

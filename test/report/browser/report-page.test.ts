@@ -99,6 +99,22 @@ describe('the report in a browser', () => {
     },
   );
 
+  it('has the verdict, the figures, the picture and what changes on the first screen', async () => {
+    await page.setViewport({ width: 1440, height: 900 });
+    await open();
+    for (const part of ['.verdict', '.figures', '#picture .wide', '.changes'])
+      expect(await page.$eval(part, (element) => element.getBoundingClientRect().bottom), part).toBeLessThan(900);
+    // The cards stand side by side on a screen, one below the other on a phone.
+    const tops = (): Promise<unknown[]> =>
+      page.evaluate(
+        `[...document.querySelectorAll('.card-figure')].map((card) => card.getBoundingClientRect().top)`,
+      ) as Promise<unknown[]>;
+    expect(new Set(await tops()).size).toBe(1);
+    await page.setViewport({ width: 390, height: 844 });
+    expect(new Set(await tops()).size).toBe(3);
+    expect(complaints).toEqual([]);
+  });
+
   it('draws hollow marks hollow on dark paper too', async () => {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
     await open();

@@ -20,7 +20,7 @@ export interface LoadOptions {
   readonly loadTimeoutMs: number;
   /** How long a loaded model may take to become ready, and an unloaded one to go. */
   readonly settleTimeoutMs: number;
-  /** No earlier run of the study has changed the model: until this one does, another config than the original is somebody else's. */
+  /** No earlier run of the study has changed the model: until this one does, a config other than the original comes from another client. */
   readonly isNewStudy?: boolean;
   /** A candidate that does not fit beside what is served may have it unloaded first: nobody else uses it. */
   readonly mayUnload?: boolean;

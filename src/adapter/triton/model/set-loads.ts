@@ -80,7 +80,7 @@ export class SetLoads {
 
   /**
    * What does not fit beside the models that the candidate leaves alone, or beside what it takes the place of, has them unloaded first, where that
-   * is allowed. A model that is loaded anew cannot be away while an ensemble over it is served.
+   * is allowed. A model that is reloaded cannot be away while an ensemble over it is served.
    */
   async #applyOne([model, config]: Target, files: FilesOf, signal: AbortSignal): Promise<Change> {
     try {

@@ -36,7 +36,7 @@ export function mismatch(model: string, differences: readonly ConfigDifference[]
   );
 }
 
-/** The first of the differences, as what is there and what was sent. */
+/** Returns the first of the differences, as what is there and what was sent. */
 export function wordsOf(differences: readonly ConfigDifference[]): string {
   const shown = differences
     .slice(0, 3)

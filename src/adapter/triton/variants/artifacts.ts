@@ -27,7 +27,7 @@ interface ArtifactsOptions {
   readonly clock: Clock;
   /** Where built files are kept (`cacheDirectory`). */
   readonly cache: string;
-  /** Is told when a build begins, with the log that it writes. */
+  /** Called when a build begins, with its log. */
   readonly onBuild?: (variant: string, log: string) => void;
 }
 
@@ -129,11 +129,11 @@ function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap
   );
 }
 
-/** The files of a variant that lie nowhere but in the journal, by their places in the model. */
+/** Returns the files of a variant that lie nowhere but in the journal, by their places in the model. */
 export const writtenPlaces = ({ files }: Artifact): ReadonlyMap<string, string> =>
   new Map(Object.entries(files).flatMap(([place, { text }]) => (text === undefined ? [] : [[place, text] as const])));
 
-/** Where the other files of a variant lie on this machine, by their places in the model: those of a build as a folder where it has no outputs. */
+/** Returns where the other files of a variant lie on this machine, by their places in the model: those of a build as a folder where it has no outputs. */
 export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, string> {
   const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
   const own = lying.map(([place, { path }]) => [place, path] as const);

@@ -95,5 +95,5 @@ async function contentOf(path: string): Promise<Outcome['files'][string]> {
   return { sha256: sha256Of(content), bytes: content.length };
 }
 
-/** In hexadecimal. */
+/** Returns the SHA-256 digest in hexadecimal. */
 export const sha256Of = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');

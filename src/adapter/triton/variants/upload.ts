@@ -32,7 +32,7 @@ const REFUSALS =
 export const isUploadRefusal = (error: unknown): boolean =>
   isTrituneError(error, 'INTERRUPTED', 'SERVER_TIMEOUT') ? false : REFUSALS.test(messageOf(error));
 
-/** What to say of an upload that was not taken. */
+/** Returns the error for an upload that was refused. */
 export function uploadRefused(error: unknown, files: ModelFiles): CandidateRefusedError {
   const reason = `the server did not take the upload of ${megabytes(files)}: ${messageOf(error)}; ${WAY_OUT}`;
   return new CandidateRefusedError('upload-refused', reason, { message: reason, hint: WAY_OUT, cause: error });

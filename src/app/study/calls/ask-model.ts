@@ -19,7 +19,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 const LEAST_QUIET_MS = 100;
 const MOST_QUIET_MS = 1_000;
-/** Counts follow an answer within moments; they are taken as they are where somebody else keeps them from standing still. */
+/** Counts follow an answer within moments; they are taken as they are where another client keeps them from standing still. */
 const POLL_MS = 20;
 const MOST_POLLS = 25;
 
@@ -27,7 +27,7 @@ const MOST_POLLS = 25;
 export interface Answer {
   /** Requests that each other model got for each of its requests, from it or from those that it calls. */
   readonly rates: Rates;
-  /** Models that got requests in another proportion, as with requests of somebody else among them. */
+  /** Models that got requests in another proportion, as with requests of another client among them. */
   readonly unclear: readonly string[];
 }
 
@@ -103,7 +103,7 @@ function judge([own = '', ...others]: readonly string[], counts: readonly Counts
   return { rates, unclear };
 }
 
-/** Reads the requests that each model has answered; none of a model that is gone, and where the server tells nothing. */
+/** Reads the requests that each model has answered; none of a model that is gone, and if the server reports nothing. */
 async function countsOf(client: TritonClient, names: readonly string[]): Promise<Counts> {
   const counts = names.map(async (name) => {
     const versions = await client.statistics(name).catch((error: unknown) => {

@@ -30,7 +30,7 @@ const invalid = (what: string): TrituneError =>
     'docs/prices.schema.json says what may stand there, examples/prices.yaml is one',
   );
 
-/** Returns the spec with what stands in its file of prices in place of the file's name. Errors: INPUT_INVALID. */
+/** Returns the spec with what stands in its file of prices instead of the file's name. Errors: INPUT_INVALID. */
 export const withPrices = (spec: StudySpec): StudySpec =>
   typeof spec.prices === 'string' ? { ...spec, prices: readPrices(spec.prices) } : spec;
 

@@ -7,13 +7,18 @@ import { presetForCommand } from '../../../space/source/presets.ts';
 import type { SearchSpace } from '../../../space/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StudyStarted } from '../../../study/records/records.ts';
-import { languageProfile } from './language-profile.ts';
+import type { StudiedWorkloads } from '../workloads/read-workloads.ts';
+import { type LanguageServer, languageProfile } from './language-profile.ts';
 
 /**
  * The adapter of a study whose server is started by a command, once for each candidate; null for a study of another kind. Errors: USAGE for an
  * endpoint without a way to change settings, SPACE_INVALID.
  */
-export function engineOfStudy(spec: StudySpec, started: StudyStarted | null): AdapterDefinition | null {
+export function engineOfStudy(
+  spec: StudySpec,
+  started: StudyStarted | null,
+  workloads: StudiedWorkloads | null,
+): AdapterDefinition | null {
   const { launchCommand: command, endpoint, serverCpus: cpus } = spec.server;
   if (command === undefined) {
     if (endpoint?.startsWith('openai')) throw nothingToSet(spec);
@@ -23,12 +28,13 @@ export function engineOfStudy(spec: StudySpec, started: StudyStarted | null): Ad
   const readyTimeoutMs = loadTimeoutSeconds === undefined ? undefined : loadTimeoutSeconds * MS_PER_S;
   const space = started ? spaceFromJson(started.space) : spaceFor(spec, command);
   const metrics = space.engine?.metrics ?? null;
-  return engineAdapter({ command, space, cpus, readyTimeoutMs }, (serving) =>
-    languageProfile(spec, () => {
+  return engineAdapter({ command, space, cpus, readyTimeoutMs }, (serving) => {
+    const now = (): LanguageServer => {
       const { address } = serving();
       return { address, headers: [], metricsUrl: metrics === null ? undefined : `http://${address}${metrics}` };
-    }),
-  );
+    };
+    return languageProfile(spec, now, workloads);
+  });
 }
 
 function spaceFor({ space }: StudySpec, command: string): SearchSpace {

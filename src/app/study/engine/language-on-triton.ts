@@ -10,13 +10,14 @@ import { languageProfile } from './language-profile.ts';
 
 /** The parts of a study of a language model that a Triton serves: it is measured by the tokens of its streamed replies. Errors: USAGE, INPUT_INVALID. */
 export async function assembleLanguageParts(
-  { spec, journal }: OpenStudy,
+  { spec, journal, workloads }: OpenStudy,
   { plan, space, sampler, samplerFor }: PlannedStudy,
   opened: OpenServer,
   onBuild: (variant: string, log: string) => void,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
   const { headers, tls, metricsUrl, server } = opened;
-  const profile = await languageProfile(spec, () => ({ address: server.url, headers, tls, metricsUrl }));
+  const serving = () => ({ address: server.url, headers, tls, metricsUrl });
+  const profile = await languageProfile(spec, serving, workloads);
   const adapter = tritonAdapter({
     ...{ model: spec.model, original: plan.study.original, profile, identity: server, segmentOf: safeName },
     control: controlOfStudy(spec, plan, opened, onBuild),

@@ -1,19 +1,24 @@
 import type { EngineProfile } from '../../../adapter/engine/adapter.ts';
 import { shorterWindows } from '../../../adapter/triton/profile.ts';
 import { realClock } from '../../../base/clock.ts';
-import type { RequestHeader } from '../../../loadgen/types.ts';
+import type { Schedule } from '../../../loadgen/pacing/pacers.ts';
+import type { LoadLevel, RequestHeader } from '../../../loadgen/types.ts';
 import { engineProbe } from '../../../profiler/devices/engine-metrics.ts';
-import type { WindowRule } from '../../../profiler/level-options.ts';
+import type { LevelOptions, WindowRule } from '../../../profiler/level-options.ts';
 import { measureLevel } from '../../../profiler/measure-level.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import { measureWorkloads } from '../../../profiler/workloads/measure-workloads.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { TlsOptions } from '../../../triton/wire/tls.ts';
-import type { MeasurePurpose } from '../../../tuner/adapter.ts';
+import type { MeasureOptions, MeasurePurpose } from '../../../tuner/adapter.ts';
 import { languageWindows } from '../../profile/language-windows.ts';
 import { devicesOf } from '../../server/devices.ts';
 import { type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import { type LanguageTraffic, openLanguageTraffic } from '../../traffic/open-language.ts';
 import { promptsOf } from '../../traffic/prompts.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
+import { type AskedWorkload, askedWorkloads } from '../workloads/language-workloads.ts';
+import type { StudiedWorkloads } from '../workloads/read-workloads.ts';
 import { requestLimitMs } from './request-limit.ts';
 
 /** Where a language model is asked at the moment. */
@@ -38,6 +43,9 @@ const windowsOf = (purpose: MeasurePurpose | undefined): Partial<WindowRule> => 
 /** Connections are not opened anew for less. */
 const isNear = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
 
+/** What requests are like, and when they come. */
+type Asked = Pick<LevelOptions, 'requests' | 'limits'> & Required<Pick<LevelOptions, 'scheduleAt'>>;
+
 interface Asking {
   readonly address: string;
   /** How long a request may take. */
@@ -46,14 +54,21 @@ interface Asking {
 }
 
 /**
- * Measures a language model with prompts, at the server that `serving` names at that moment. Errors: USAGE, INPUT_INVALID for prompts that cannot be
+ * Measures a language model with prompts, at the server that `serving` names at that moment; under each workload in turn where there are workloads. Errors: USAGE, INPUT_INVALID for prompts that cannot be
  * had; of its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
  */
 export async function languageProfile(
-  { model, seed, prompts: promptSpec = {}, server, goal, levels, measurement, traffic: client }: StudySpec,
+  spec: StudySpec,
   serving: () => LanguageServer,
+  workloads: StudiedWorkloads | null,
 ): Promise<EngineProfile> {
-  const prompts = await promptsOf(promptSpec, { model, seed });
+  const { model, seed, server, goal, levels, measurement, traffic: client } = spec;
+  const played = workloads && (await askedWorkloads(spec, workloads));
+  const evenly: Asked = {
+    requests: played?.search[0]?.requests ?? (await promptsOf(spec.prompts ?? {}, { model, seed })).requests,
+    limits: goal.goodput,
+    scheduleAt: (perSecond) => rateSchedule({ requestDistribution: levels.requestDistribution, seed }, perSecond),
+  };
   const asked = server.endpoint ?? 'openai';
   let found: FoundEndpoint | null = null;
   let asking: Asking | null = null;
@@ -80,39 +95,55 @@ export async function languageProfile(
       extra: undefined,
     });
     const { endpoint } = found;
-    const traffic = await openLanguageTraffic({ ...where, model, endpoint, timeoutMs }, prompts.requests, client);
+    const traffic = await openLanguageTraffic({ ...where, model, endpoint, timeoutMs }, evenly.requests, client);
     asking = { address, timeoutMs, traffic };
     return asking;
   }
 
+  async function measureAsked(
+    isFresh: boolean,
+    level: LoadLevel,
+    { signal, onProgress, budgetMs, purpose }: MeasureOptions,
+    { requests, limits, scheduleAt }: Asked,
+  ): Promise<Measurement> {
+    const now = serving();
+    const { traffic, timeoutMs } = await trafficTo(now);
+    const devices = devicesOf({ server: { url: now.address, emulated: null } }, model);
+    try {
+      const measured = await measureLevel({
+        ...traffic.threads,
+        ...{ alarm: traffic.alarm, requests, level, stats: null },
+        ...{ clock: realClock, signal, onProgress, maxErrors: client.maxErrors },
+        ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
+        ...(budgetMs !== undefined && { budgetMs }),
+        ...{ limits, scheduleAt, isFresh },
+        windows: windowsOf(purpose),
+        maxInFlight: MOST_IN_FLIGHT,
+        // Nothing of one level is left in the server when the next begins.
+        drainMs: timeoutMs,
+        deviceProbe: devices.probe,
+        ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),
+        engineProbe: now.metricsUrl === undefined ? undefined : engineProbe(now.metricsUrl, model, now.tls),
+      });
+      if (measured.latencyMs.max > (slowestMs ?? 0)) slowestMs = measured.latencyMs.max;
+      return measured;
+    } finally {
+      await devices.close();
+    }
+  }
+
   return {
-    measure: async (applied, level, { signal, onProgress, budgetMs, purpose }) => {
-      const now = serving();
-      const { traffic, timeoutMs } = await trafficTo(now);
-      const devices = devicesOf({ server: { url: now.address, emulated: null } }, model);
-      try {
-        const measured = await measureLevel({
-          ...traffic.threads,
-          ...{ alarm: traffic.alarm, requests: prompts.requests, level, stats: null },
-          ...{ clock: realClock, signal, onProgress, maxErrors: client.maxErrors },
-          ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
-          ...(budgetMs !== undefined && { budgetMs }),
-          limits: goal.goodput,
-          windows: windowsOf(purpose),
-          maxInFlight: MOST_IN_FLIGHT,
-          isFresh: applied.change !== 'none',
-          // Nothing of one level is left in the server when the next begins.
-          drainMs: timeoutMs,
-          scheduleAt: (perSecond) => rateSchedule({ requestDistribution: levels.requestDistribution, seed }, perSecond),
-          deviceProbe: devices.probe,
-          ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),
-          engineProbe: now.metricsUrl === undefined ? undefined : engineProbe(now.metricsUrl, model, now.tls),
-        });
-        if (measured.latencyMs.max > (slowestMs ?? 0)) slowestMs = measured.latencyMs.max;
-        return measured;
-      } finally {
-        await devices.close();
-      }
+    measure: ({ change }, level, options) => {
+      const isFresh = change !== 'none';
+      if (!played) return measureAsked(isFresh, level, options, evenly);
+      const now = options.purpose === undefined ? played.final : played.search;
+      return measureWorkloads(played.rule, level, now, (place, own) => {
+        const { name, requests, limits, partAt } = now[place] as AskedWorkload;
+        const onProgress: MeasureOptions['onProgress'] = (progress) =>
+          options.onProgress(now.length > 1 ? { ...progress, workload: name } : progress);
+        const scheduleAt = (perSecond: number): Schedule => ({ kind: 'arrivals', plan: partAt(perSecond) });
+        return measureAsked(isFresh && place === 0, own, { ...options, onProgress }, { requests, limits, scheduleAt });
+      });
     },
     close,
   };

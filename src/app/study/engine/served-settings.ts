@@ -7,7 +7,7 @@ import { withEngineSettings } from '../../../space/engine/candidate.ts';
 import type { Candidate, SearchSpace } from '../../../space/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 
-/** Returns the original with what is known of its engine. Errors: USAGE where its settings are to be changed and nobody says which it has; INPUT_INVALID. */
+/** Returns the original with what is known about its engine. Errors: USAGE if its settings are to be changed but are unknown; INPUT_INVALID. */
 export function withEngine(original: Candidate, space: SearchSpace, spec: StudySpec): Candidate {
   if (!space.engine && !space.law) return original;
   const settled = space.engine ? withEngineSettings(original, { engine: servedSettings(spec, space) }) : original;

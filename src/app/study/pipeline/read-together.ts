@@ -8,7 +8,7 @@ import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 /** The models that are tuned together, as they are before the study. */
 export interface Together {
   readonly topology: Topology;
-  /** Ensembles of somebody else over the same models: they must be served all the time. */
+  /** Ensembles of another client over the same models: they must be served all the time. */
   readonly bystanders: ModelConfigs;
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { TrituneError } from '../../../base/errors.ts';
+import type { RequestLimits } from '../../../queueing/continuous/request-limits.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StartedWorkloads } from '../../../study/records/records.ts';
 import { meanRateOf } from '../../../workload/plan/plan-of.ts';
@@ -16,7 +17,7 @@ const MOST_SECONDS = 30;
 /** Levels from the mean rate of the first workload divided by this to as many times that. */
 const LEVELS_AROUND = 4;
 
-/** A measurement plays passes for at least so long, … */
+/** A measurement plays passes for at least this long, … */
 const LEAST_SECONDS = 5;
 /** … and this share of one before, which is not counted. */
 const LEAD_IN = 0.05;
@@ -149,7 +150,7 @@ function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: 
 export const passesSeconds = ({ search }: StudiedWorkloads): number =>
   search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(LEAST_SECONDS / passS) * (1 + LEAD_IN), 0);
 
-/** The workloads as the performance model simulates them. `goodput`: what requests keep where their class says nothing. */
+/** The workloads as the performance model simulates them. `goodput`: limits of requests whose class has none. */
 export function simulatedWorkloads(
   { rule, search }: StudiedWorkloads,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,
@@ -159,12 +160,17 @@ export function simulatedWorkloads(
       const { e2eNs } = limitsOf(each) ?? goodput ?? {};
       return e2eNs === undefined ? [] : [[each.name, e2eNs]];
     });
+    const ofReplies = workload.classes.flatMap((each): [string, RequestLimits][] => {
+      const own = limitsOf(each);
+      return own === undefined ? [] : [[each.name, own]];
+    });
     const models = workload.classes.flatMap((each): [string, string][] =>
       each.model === undefined ? [] : [[each.name, each.model]],
     );
     return {
       ...{ name, weight, perLevel, planAt },
       ...(limits.length > 0 && { limitsNs: new Map(limits) }),
+      ...(ofReplies.length > 0 && { limits: new Map(ofReplies) }),
       ...(models.length > 0 && { models: new Map(models) }),
     };
   });

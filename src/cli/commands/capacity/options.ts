@@ -1,3 +1,5 @@
+import { type CapacityAsked, capacityDefaults } from '../../../app/capacity/capacity-spec.ts';
+import type { CapacityOutputs } from '../../../app/capacity/documents.ts';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { BurstShape } from '../../../capacity/loads.ts';
@@ -25,21 +27,7 @@ type Shared = Pick<ProfileOptions, (typeof shared)[number]>;
 type PlainHttp = Omit<PlainHttpFlags, 'outputFormat'>;
 
 /** What only `tritune capacity` has. */
-export interface CapacityFlags {
-  readonly latencyBudget?: number;
-  readonly percentile: number;
-  readonly precision: number;
-  readonly requestDistribution: ProfileOptions['requestDistribution'];
-  readonly maxDuration: number;
-  readonly burst?: BurstShape;
-  readonly recoverWithin?: number;
-  readonly forRate?: number;
-  readonly chance: number;
-  readonly headroom: number;
-  readonly replicaSpread: number;
-  readonly json?: string;
-  readonly output?: string;
-}
+export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
 
 /** The options of `tritune capacity`, parsed. */
 export type CapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
@@ -54,23 +42,23 @@ const own: OptionTable<CapacityFlags> = {
     flags: '--percentile <p>',
     help: 'the percentile of requests that must keep the budget or the limits',
     parse: percentile,
-    default: 99,
+    default: capacityDefaults.percentile,
   },
   precision: {
     flags: '--precision <percent>',
     help: "half-width of the capacity's 95 % interval that ends the search",
     parse: positiveNumber,
-    default: 3,
+    default: capacityDefaults.precision,
   },
   requestDistribution: {
     ...profileOptionTable.requestDistribution,
-    default: 'poisson',
+    default: capacityDefaults.requestDistribution,
   },
   maxDuration: {
     flags: '--max-duration <duration>',
     help: 'time for the search; what lies beyond the capacity, and bursts, come after it',
     parse: durationSeconds,
-    default: 600,
+    default: capacityDefaults.maxDuration,
   },
   burst: {
     flags: '--burst <factor:duration>',
@@ -91,19 +79,19 @@ const own: OptionTable<CapacityFlags> = {
     flags: '--chance <p>',
     help: 'the chance that all replicas of --for-rate keep the limit',
     parse: (text) => shareBelow(text, 0.5, 0.9999),
-    default: 0.95,
+    default: capacityDefaults.chance,
   },
   headroom: {
     flags: '--headroom <percent>',
     help: 'the part of the capacity that each replica of --for-rate keeps free',
     parse: (text) => shareBelow(text, 0, 0.9),
-    default: 0,
+    default: capacityDefaults.headroom,
   },
   replicaSpread: {
     flags: '--replica-spread <percent>',
     help: 'how far the capacities of replicas differ from each other, as a standard deviation',
     parse: (text) => shareBelow(text, 0, 0.5),
-    default: 0,
+    default: capacityDefaults.replicaSpread,
   },
   json: { flags: '--json <file>', help: 'write everything that was found as JSON' },
   output: {

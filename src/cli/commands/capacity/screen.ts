@@ -1,6 +1,6 @@
 import { formatFigure, formatMs } from '../../../base/format.ts';
 import type { CapacityEvent } from '../../../capacity/means.ts';
-import type { CapacityQuestion } from '../../../capacity/question.ts';
+import type { CapacityLimit } from '../../../capacity/reading.ts';
 import { eventLine } from '../../../headless/capacity-lines.ts';
 import type { ProfileProgress } from '../../../profiler/measurement.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -12,11 +12,11 @@ export interface CapacityScreen {
 }
 
 /** A line for everything that was tried, and a line of progress where somebody watches. */
-export function capacityScreen(question: CapacityQuestion, terminal: Terminal): CapacityScreen {
+export function capacityScreen(limit: CapacityLimit, terminal: Terminal): CapacityScreen {
   let doing = '';
   return {
     onEvent: (event) => {
-      const line = eventLine(event, question.limit);
+      const line = eventLine(event, limit);
       if (line.kind === 'doing') {
         doing = line.text;
         terminal.status(doing);

@@ -12,6 +12,7 @@ import {
   type WorkerFlags,
   workerOptionTable,
 } from './options.ts';
+import { fleetWatchCommand } from './watch/command.ts';
 
 /** `tritune fleet`: workers over many servers, the studies that they do, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
@@ -19,6 +20,7 @@ export function fleetCommand(terminal: Terminal): Command {
     'many machines: workers that tune many servers at once, on Temporal (docs/fleet.md), and agents that send load (docs/agents.md)',
   );
   fleet.addCommand(agentCommand(terminal));
+  fleet.addCommand(fleetWatchCommand(terminal));
   fleet.addCommand(
     addOptions(
       new Command('worker').description('drive one server for studies of its group, and keep their journals'),

@@ -6,8 +6,11 @@ import {
   protocols,
   type TlsSpec,
 } from '../../../spec/server-spec.ts';
+import type { AgentsSpec } from '../../../spec/traffic-spec.ts';
+import { agentsOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
+import { collectListed } from '../../options/option-values.ts';
 import { protectOptionTable } from '../../options/protect.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
@@ -22,7 +25,7 @@ const fleetOptionTable: OptionTable<FleetFlags> = {
   ...temporalOptionTable,
 };
 
-export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec {
+export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec, AgentsSpec {
   readonly server: string;
   readonly protocol: Protocol;
   readonly controlUrl?: string;
@@ -49,6 +52,12 @@ export const workerOptionTable: OptionTable<WorkerFlags> = {
   ...tlsOptionTable,
   ...headerOptionTable,
   ...protectOptionTable,
+  ...agentsOptionTable,
+  agents: {
+    flags: '--agents <host:port,…>',
+    help: 'agents (tritune fleet agent) that send to this server in place of this machine: its own, which no other worker uses (docs/fleet.md)',
+    parse: collectListed,
+  },
   ...fleetOptionTable,
 };
 

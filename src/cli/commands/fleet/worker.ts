@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { agentsIn } from '../../../app/fleet/fleet-spec.ts';
 import { serverHost } from '../../../app/fleet/server-host.ts';
 import { studyHost } from '../../../app/fleet/study-host.ts';
 import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
 import { serverAddress } from '../../../app/server/address-text.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { agentAccess } from '../../../app/traffic/client-threads.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { runFleetWorker } from '../../../fleet/temporal/worker.ts';
 import { specOf } from '../../../spec/spec-of-options.ts';
@@ -19,7 +21,9 @@ export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise
   const { server: url, group, state, temporal, protocol } = flags;
   if (!/^[\w.-]+$/.test(group))
     throw new TrituneError('USAGE', `'${group}' is no name of a group`, 'use letters, digits, - _ and .');
-  const { server } = specOf({ ...flags, model: '-', url });
+  const { server, traffic } = specOf({ ...flags, model: '-', url });
+  const agents = agentsIn(traffic);
+  if (agents.agents !== undefined) await agentAccess(agents);
   const name = serverAddress(url, protocol === 'grpc' ? 8001 : 8000);
   const directory = resolve(state);
   const address = await temporalAddress(temporal, flags);
@@ -31,13 +35,14 @@ export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise
   const { signal } = interrupts;
   const tell = terminal.tell;
   warnIfInsecure({ ...flags, url }, terminal);
+  const serving = serverHost(name, directory, { server, agents }, { signal, tell });
   try {
     await runFleetWorker(
       {
         ...{ temporal: address, group, tell },
         keeper: keeperName(directory),
-        studies: studyHost(directory, server, signal),
-        server: serverHost(name, directory, server, { signal, tell }),
+        studies: studyHost(directory, server, serving, signal),
+        server: serving,
       },
       signal,
     );

@@ -80,7 +80,10 @@ export async function requestTo(options: PlainHttpOptions, maxInFlight: number |
 const withoutLogin = (url: string): string => url.replace(/^([^/]*:\/\/)?[^/]*@/, '$1');
 
 /** The command line as it may be written down: `profileHead` takes out the values of headers, this a name and a password. */
-export function shownCommandLine({ url = '', basicAuth }: PlainHttpOptions): readonly string[] {
+export function shownCommandLine({
+  url = '',
+  basicAuth,
+}: Pick<PlainHttpOptions, 'url' | 'basicAuth'>): readonly string[] {
   return process.argv.slice(2).map((arg) => {
     const shown = url === '' ? arg : arg.replaceAll(url, withoutLogin(url));
     return basicAuth === undefined ? shown : shown.replaceAll(basicAuth, '…');

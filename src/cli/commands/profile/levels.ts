@@ -1,10 +1,12 @@
 import type { ProfileDocuments } from '../../../app/profile/documents.ts';
+import { measuredWhole } from '../../../app/profile/measured-whole.ts';
 import type { LevelTarget } from '../../../app/profile/measuring.ts';
 import { type ProfilePlan, settingsOf } from '../../../app/profile/plan.ts';
 import { openProfileTarget } from '../../../app/profile/target.ts';
 import type { OpenServer } from '../../../app/server/open-server.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
+import type { ProfileProgress } from '../../../profiler/measurement.ts';
 import type { MeasureLevel } from '../../../profiler/sweep.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
@@ -52,11 +54,15 @@ export async function measureLevels(
     await walk(async (value) => {
       const level: LoadLevel = { mode: plan.mode, value };
       for (const listener of [screen, documents]) listener.onLevel(level);
-      const report = await target.measure(level, {
-        onProgress: (progress) => {
-          for (const listener of [screen, documents]) listener.onProgress(progress);
+      const listener = {
+        onProgress: (progress: ProfileProgress) => {
+          for (const each of [screen, documents]) each.onProgress(progress);
         },
         onRequest: documents.onRequest,
+      };
+      const report = await measuredWhole(target, level, listener, (line) => {
+        terminal.tell(line);
+        documents.onLevel(level);
       });
       screen.onReport(report);
       own.push(report);

@@ -7,7 +7,9 @@ import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
 import { spaceOfOne } from '../../../app/study/pipeline/tuned-space.ts';
 import { planByAdapter, ruleOf } from '../../../app/study/tune-by-adapter.ts';
+import { withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
 import { plainLine } from '../../../base/format.ts';
+import { workloadLines } from '../../../headless/studied-workloads.ts';
 import { spaceFromJson } from '../../../space/source/load.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -17,18 +19,20 @@ import type { Terminal } from '../../terminal.ts';
  * `--dry-run` with a launch command: says what would be tried. No server is started, so that how long a start and a request take, and with them
  * the whole study, is not known. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
  */
-export async function dryRunOfEngine(spec: StudySpec, terminal: Terminal): Promise<number> {
-  checkSpec(spec);
-  const definition = engineOfStudy(spec, null) as AdapterDefinition;
+export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Promise<number> {
+  checkSpec(asked);
+  const { spec, workloads } = await withWorkloads(asked);
+  const definition = engineOfStudy(spec, null, workloads) as AdapterDefinition;
   const sampler = await findSampler(spec, 'engine');
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
   const opened = await definition.open(ruleOf(spec), undefined, logs);
   try {
     const { original } = opened.adapter;
     const { definition: space } = opened.space as AdapterSpace;
-    const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads: null };
-    const { expected } = planByAdapter(study, opened);
+    const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
+    const { expected, plan } = planByAdapter(study, opened);
     terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
+    if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
     const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
     const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
     terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);

@@ -62,7 +62,7 @@ async function watched(
       throw new TrituneError('OUTPUT_EXISTS', `${mirror.directory} already holds a study`, 'choose another --output');
     await beginOnFleet(client, order);
     screen = await openScreen(ui, terminal, {
-      earlier: [],
+      ...{ earlier: [], elsewhere: 'ends' },
       interrupt: () => interrupts.raise('asked to quit'),
       exportConfig: (trial) => exportConfig(mirror.directory, spec.model, trial),
     });

@@ -29,6 +29,7 @@ export interface ScreenReach {
   readonly earlier: readonly StudyRecord[];
   readonly interrupt: () => void;
   readonly exportConfig: (trial: Trial) => Promise<string>;
+  readonly elsewhere?: Reach['elsewhere'];
   /** The model, where the run has others too: programs are told it with every event. */
   readonly ofSeries?: string;
 }

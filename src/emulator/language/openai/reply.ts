@@ -20,7 +20,7 @@ const usageOf = ({ promptTokens, outputTokens, submitted }: TextAnswer) => ({
   prompt_tokens_details: { cached_tokens: submitted.cachedTokens },
 });
 
-/** The whole answer as one JSON object. */
+/** Returns the whole answer as one JSON object. */
 export function sendAnswer(response: ServerResponse, { kind, ...head }: ReplyHead, answer: TextAnswer): void {
   const content = kind === 'chat' ? { message: { role: 'assistant', content: answer.text } } : { text: answer.text };
   sendJson(response, 200, {

@@ -28,7 +28,7 @@ const OUTPUT_NAMES = [
 const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
 
 /**
- * Returns the turns of a record in any of the forms that load generators read; none where nobody asks anything in it: ShareGPT's
+ * Returns the turns of a record in any of the forms that load generators read; none if it has no user message: ShareGPT's
  * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of its answer. Throws BadRecord.
  */
 export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
@@ -41,7 +41,7 @@ export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
   return [textTurn(record)];
 }
 
-/** The name of the form, for a person. */
+/** Returns the name of the form, for a person. */
 export function formOf(record: JsonRecord): string {
   if (Array.isArray(record.conversations)) return 'conversations in the form of ShareGPT';
   return Array.isArray(record.turns) ? 'conversations' : 'prompts';

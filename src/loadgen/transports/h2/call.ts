@@ -41,7 +41,7 @@ export class Call implements FieldSink {
   sentBytes = 0;
   /** Bytes of DATA that came and were not given back to the stream's window yet. */
   unreturned = 0;
-  /** Undefined for a call whose times nobody wants. */
+  /** Undefined for a call that is not timed. */
   timer: RequestTimer | undefined;
 
   #httpStatus = 0;

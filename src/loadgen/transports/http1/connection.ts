@@ -66,7 +66,7 @@ export class Http1Connection {
   #dueNs = 0;
   #connected = false;
   #gone = false;
-  /** Times the current request; undefined where nobody asks, and then nobody looks at the clock. */
+  /** Times the current request; undefined if that is not needed, and then the clock is not read. */
   timer: RequestTimer | undefined;
   /** Since when it has had nothing to do, on the owner's clock. */
   idleSinceNs = 0;

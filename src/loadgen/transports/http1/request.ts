@@ -9,7 +9,7 @@ export interface Http1Request {
   readonly target: string;
   /** Others than Host and Content-Length. */
   readonly headers: readonly RequestHeader[];
-  /** null: a request that has none, and says nothing of its length. */
+  /** null: a request without a body and without a content length. */
   readonly body: Uint8Array | null;
 }
 

@@ -44,7 +44,7 @@ export interface ParserRule {
 /** Reads one response after another from the bytes of a connection. Of the body a failure's words are kept at most. */
 export class ResponseParser {
   readonly #rule: ParserRule;
-  /** Undefined where nobody reads bodies. */
+  /** Undefined if bodies are not read. */
   readonly body: BodyReader | undefined;
   #state: State = 'head';
   /** Bytes of the head or the line at hand that came in earlier chunks. */

@@ -9,6 +9,9 @@ import { adviceOf } from './advice.ts';
 import { bottleneckOfBest } from './bottleneck.ts';
 import { type Credit, creditOf } from './credit.ts';
 import { type Limit, limitOf } from './limit.ts';
+import { limitPhrase } from './limit-phrase.ts';
+import { type LimitTold, type Reason, reasonsOf } from './reasons.ts';
+import { timeBarOf } from './time-bar.ts';
 import { type TimeSplit, timeSplitOf } from './time-split.ts';
 import { adviceSentence, creditSentences, limitSentence, splitSentences, type Told } from './words.ts';
 
@@ -25,6 +28,8 @@ export interface Explanation {
   readonly bottleneck?: StageBottleneck & { readonly words: string };
   /** What to try besides the config. */
   readonly advice: readonly string[];
+  /** The short list: what limited it before, what changed that, what limits it now, and what to try next. */
+  readonly reasons: readonly Reason[];
   /** All of it in sentences; `text` is the same as one paragraph. */
   readonly sentences: readonly string[];
   readonly text: string;
@@ -42,10 +47,15 @@ export function explainBest(state: StudyState): Explanation | null {
   const { measurement, split } = after;
   const credit = creditOf(state, best, stands);
   const found = limitOf(state, best, measurement, split);
-  const limit = { ...found, words: limitSentence(found, measurement, goal) };
+  const limit = { ...found, words: limitSentence(found, state.speeds.comparable(measurement), goal) };
   const stage = bottleneckOfBest(state, best, stands);
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
   const advice = adviceOf(state, best, measurement, split, limit);
+  const reasons = reasonsOf({
+    ...{ best, credit, bottleneck: stage, advice },
+    before: before && baseline && limitTold(state, baseline, before),
+    now: { words: limitPhrase(found, state.speeds.comparable(measurement), goal), bar: timeBarOf(after, state, best) },
+  });
   const sentences = [
     ...standing(state, best),
     ...(workload === null ? [] : [`These are the figures under the workload ${workload}.`]),
@@ -63,16 +73,25 @@ export function explainBest(state: StudyState): Explanation | null {
     limit,
     ...(bottleneck && { bottleneck }),
     advice,
+    reasons,
     sentences,
     text: sentences.join(' '),
   };
+}
+
+/** The limit of a config that is not the best. */
+function limitTold(state: StudyState, trial: Trial, told: Told): LimitTold {
+  const { measurement, split } = told;
+  const found = limitOf(state, trial, measurement, split);
+  const words = limitPhrase(found, state.speeds.comparable(measurement), state.goal);
+  return { words, bar: timeBarOf(told, state, trial) };
 }
 
 /** Model names keep their case. */
 const capitalised = (words: string): string =>
   words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words;
 
-/** Returns the workload that figures are told of: the one that decides, of a mean the first; null where a study tells none apart. */
+/** Returns the workload whose figures are reported: the deciding one, or the first for a mean; null in a study without workloads. */
 const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement: Measurement): string | null =>
   (decidingWorkload(measurement, best.candidate, goal, started.workloads) ?? measurement.workloads?.[0])?.workload ??
   null;

@@ -1,6 +1,6 @@
 import { nsToMs } from '../../../base/units.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import type { DeviceMetrics, Measurement } from '../../../profiler/measurement.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 import { missedConstraints } from '../../goal/goal.ts';
 import { inFlightOf, isHighest } from '../../level/line.ts';
@@ -34,6 +34,7 @@ export interface Limit {
   readonly batch: { readonly mean: number; readonly most: number } | null;
   /** CPU utilisation of the server's machine, 0 to 1; null when not measured. */
   readonly cpuShare: number | null;
+  /** Utilisation of the GPU, of several of the busiest, 0 to 1; null when not measured. */
   readonly gpuShare: number | null;
   /** The queue's share of the mean latency, 0 to 1; null without statistics. */
   readonly queueShare: number | null;
@@ -68,7 +69,7 @@ const PART_OF_DELAY = 0.25;
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
 
-/** Returns what limits the best at its representative measurement. */
+/** Returns what limits a trial at the measurement that stands for it. Limits of the goal are held against what it would be at the usual speed. */
 export function limitOf(state: StudyState, best: Trial, stands: Measurement, split: TimeSplit): Limit {
   const facts = factsOf(state, best, stands, split);
   return { ...facts, kind: kindOf(state, facts, stands, split) };
@@ -101,7 +102,8 @@ const kindOfMissed = ({ metric }: Constraint): LimitKind => (metric === 'latency
 
 const isFull = ({ batch }: Facts): boolean => batch === null || batch.mean >= NEARLY_FULL_BATCH * batch.most;
 
-function isNearBudget({ goal: { budget } }: StudyState, { budgetLatencyMs }: Measurement): boolean {
+function isNearBudget({ goal: { budget }, speeds }: StudyState, stands: Measurement): boolean {
+  const { budgetLatencyMs } = speeds.comparable(stands);
   if (budget === null || budget.percentile !== budgetLatencyMs.percentile) return false;
   return budgetLatencyMs.value >= NEAR_BUDGET * budget.latencyMs;
 }
@@ -117,14 +119,20 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     batch: execution && most > 1 ? { mean: execution.batchSize, most } : null,
     // An emulated server uses hardly any CPU, so its machine says nothing about the real one.
     cpuShare: state.server.emulated === null ? shareOf(stands.device.cpuUtilizationPercent) : null,
-    gpuShare: shareOf(stands.device.gpuUtilizationPercent),
+    gpuShare: shareOf(busiestGpuPercent(stands.device)),
     queueShare: parts && parts.queueMs / totalMs,
     outsideShare: parts && parts.outsideMs / totalMs,
     queueDelayMs: nsToMs(maxQueueDelayNs),
     ...(engine && { engine }),
-    missed: missedConstraints(stands, best.candidate, state.goal)[0] ?? null,
+    missed: missedConstraints(state.speeds.comparable(stands), best.candidate, state.goal)[0] ?? null,
     higher: higherOf(state, best, stands),
   };
+}
+
+/** Returns the utilisation of the busiest GPU: others may be none of the candidate's. */
+function busiestGpuPercent({ gpus = [], gpuUtilizationPercent }: DeviceMetrics): number | undefined {
+  const each = gpus.flatMap(({ utilizationPercent }) => utilizationPercent ?? []);
+  return each.length > 1 ? Math.max(...each) : gpuUtilizationPercent;
 }
 
 /** Returns the execution time over elapsed time and instances; null where instances are not what the config says. */
@@ -140,7 +148,7 @@ const shareOf = (percent: number | undefined): number | null =>
   percent !== undefined && percent >= 0 && percent <= 100 ? percent / 100 : null;
 
 /** Returns the next higher measured level of the best, in the search or the final. */
-function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
+function higherOf({ finals, goal, speeds }: StudyState, best: Trial, stands: Measurement): Limit['higher'] {
   const again = finals.filter(({ trial }) => trial === best.number).map(({ measurement }) => measurement);
   const [next] = [...best.measurements, ...again]
     .filter(
@@ -153,7 +161,7 @@ function higherOf({ finals, goal }: StudyState, best: Trial, stands: Measurement
     level: level.value,
     ...(level.batch !== undefined && { batch: level.batch }),
     throughput: throughput.value,
-    missed: client.bound ? null : (missedConstraints(next, best.candidate, goal)[0] ?? null),
+    missed: client.bound ? null : (missedConstraints(speeds.comparable(next), best.candidate, goal)[0] ?? null),
     clientReason: client.bound ? (client.reason ?? 'it could not keep up') : null,
   };
 }

@@ -3,36 +3,36 @@ import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 
 /**
- * A figure that objectives and constraints can be about. An entry of the registry is all that a metric needs: the options, `results.csv`, the
- * report, the lines and the screen take what they show from it.
+ * A metric for objectives and constraints. One entry in the registry is enough: options, `results.csv`, report, printed lines and screen are
+ * derived from it.
  */
 export interface Metric {
-  /** As `--constraint` and `--objective` write it: letters, digits and hyphens; of one model among several with `@MODEL` (`of-model.ts`). */
+  /** Its name in `--constraint` and `--objective`: letters, digits and hyphens. `@MODEL` selects one of several models (`of-model.ts`). */
   readonly name: string;
-  /** Names the metric in the head of a column and beside a figure, without the unit: `GPU memory`. */
+  /** Name in column heads and beside figures, without the unit: `GPU memory`. */
   readonly label: string;
-  /** Says what is measured, in one phrase for the documentation. */
+  /** What is measured, in one phrase for the documentation. */
   readonly description: string;
   /** The unit of `read`, and of a value written without one; '' for a bare number. */
   readonly unit: string;
-  /** The spellings that a value may end with, and what one of them is in `unit`. */
+  /** Accepted spellings of units, with their factor to `unit`. */
   readonly units: Readonly<Record<string, number>>;
   readonly better: 'higher' | 'lower';
-  /** null where the measurement has no interval of it: its value then counts as exact. */
+  /** null if the measurement has no interval of it; the value then counts as exact. */
   readonly interval: MetricInterval | null;
-  /** What the server has to give besides answers to requests; empty where the load generator measures it alone. */
+  /** What the server must provide besides replies; empty if the load generator alone measures it. */
   readonly needs: readonly MetricNeed[];
-  /** It is measured of the whole server, never of one model. */
+  /** True if it is measured for the whole server, never for one model. */
   readonly ofServer?: true;
-  /** How it follows from other metrics and the candidate; absent for what is measured by itself. */
+  /** How it follows from other metrics and the candidate; absent if it is measured directly. */
   readonly follows?: Derivation;
-  /** The value in `unit`; undefined where the measurement lacks it. */
+  /** Returns the value in `unit`; undefined if the measurement lacks it. */
   read(measurement: Measurement, candidate: Candidate): number | undefined;
-  /** The value as people read it, with its unit. Default: three significant digits and `unit`. */
+  /** Formats the value with its unit. Default: three significant digits and `unit`. */
   format?(value: number): string;
   /**
-   * The columns of `results.csv` and `pareto.csv` that hold it. Default: one named after the metric and its unit, and two more for the ends
-   * of its interval where it has one.
+   * Its columns in `results.csv` and `pareto.csv`. Default: one named after the metric and its unit, and two more for the ends of its
+   * interval, if it has one.
    */
   readonly columns?: readonly MetricColumn[];
 }
@@ -47,21 +47,21 @@ export type MetricNeed =
   | 'host-metrics'
   /** Streamed replies of a language model. */
   | 'tokens'
-  /** Limits that requests are held to, by which some are good. */
+  /** Limits of good requests. */
   | 'limits'
-  /** The candidate itself: always there. */
+  /** The candidate itself, which is always known. */
   | 'candidate'
-  /** How many GPUs the server has, where the config does not name those that it uses. */
+  /** The number of GPUs of the server, if the config does not name those that it uses. */
   | 'gpu-count'
   /** The prices of the study's goal. */
   | 'prices'
-  /** A rate that the study's goal asks for. */
+  /** A rate in the study's goal. */
   | 'rate';
 
-/** How a measurement's 95 % interval of a metric comes about. */
+/** How the 95 % interval of a metric is computed from a measurement. */
 export interface MetricInterval {
   /**
-   * `windows`: from how the counted windows differ (`stats/batch-means.ts`). `histogram`: from the order statistics of the windows'
+   * `windows`: from the differences between counted windows (`stats/batch-means.ts`). `histogram`: from the order statistics of the windows'
    * latency histograms (`stats/quantile-interval.ts`).
    */
   readonly from: 'windows' | 'histogram';
@@ -70,19 +70,19 @@ export interface MetricInterval {
 }
 
 /**
- * How a metric follows from others. Samplers predict those and put them in here; a level search of one candidate goes by those alone, since more
- * of them is never worse.
+ * How a metric follows from others. Samplers predict those and compute the metric from them. A level search of one candidate uses only those,
+ * because more of them is never worse.
  */
 export interface Derivation {
-  /** The metrics that it follows from, of which more is better; none where the candidate alone decides. */
+  /** The metrics that it follows from, for which more is better; empty if only the candidate decides. */
   readonly from: readonly string[];
-  /** What counts of each of them in a measurement, such as the lower end of its interval; undefined where the measurement lacks it. */
+  /** The value of each that counts in a measurement, such as the lower end of its interval; undefined if the measurement lacks it. */
   counted(measurement: Measurement): readonly number[] | undefined;
-  /** The value for what counts. `device`: of any measurement of the study, to tell the server's GPUs. */
+  /** Computes the metric. `device`: from any measurement of the study, for the number of GPUs. */
   of(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;
-  /** The same without steps, where the value has some: what rises and falls with every change. Values that are equal are told apart by it. */
+  /** A stepless version of a value with steps; it distinguishes equal values. */
   smooth?(counted: readonly number[], candidate: Candidate, device: DeviceMetrics): number | undefined;
-  /** What would count at the ends of the measurement's intervals; absent where the value has no interval. */
+  /** The counted values at the ends of the measurement's intervals; absent without an interval. */
   ends?(measurement: Measurement): { readonly least: readonly number[]; readonly most: readonly number[] } | undefined;
 }
 

@@ -56,7 +56,7 @@ export function metricOfModel(metric: Metric, model: string): Metric {
 
 /**
  * Returns the part of a measurement that is one model's: a front's own figures, or for a stage behind a front what the server tells: its mean
- * time as latency, without percentiles. A model that is neither is the only front: the whole is its own. undefined where the server told nothing.
+ * time as latency, without percentiles. A model that is neither is the only front: the whole is its own. undefined if the server reported nothing.
  */
 export function partOf(measurement: Measurement, model: string): Measurement | undefined {
   const { fronts, composing = [], ...whole } = measurement;

@@ -123,6 +123,8 @@ function firstToMeet(points: readonly AcquisitionPoint[]): ValuedPoint[] {
 export interface AcquisitionContext {
   readonly posterior: PosteriorModel;
   readonly range: LevelRange;
+  /** The levels that alone matter, the same for every choice; null where each has its own. */
+  readonly rates: readonly number[] | null;
   /** The cost of applying and measuring a choice, in seconds. */
   seconds(choice: Choice): number;
   /** True where a measurement exists that the model cannot tell from this one. */
@@ -153,6 +155,7 @@ export function finePoints(
   best: number | null,
   closely: number,
 ): AcquisitionPoint[] {
+  if (context.rates) return [];
   const seen = new Map<Candidate, AcquisitionPoint>();
   for (const { point } of ranked(points, best, context.without)) {
     if (seen.size >= closely) break;
@@ -171,7 +174,7 @@ function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPo
   const points: AcquisitionPoint[] = [];
   let before: PosteriorPrediction | null = null;
   let worse = 0;
-  for (const level of coarseLevels(choice, context.range)) {
+  for (const level of context.rates ?? coarseLevels(choice, context.range)) {
     if (context.isTooLow(choice, level)) continue;
     const prediction = context.posterior.predict(choice, level);
     if (prediction === null) continue;

@@ -13,7 +13,7 @@ import { byBound } from './screen.ts';
 /** Candidates of a joint space that are simulated at coarse levels for one proposal: the best of a sample by a bound, some of it at random, … */
 const MOST_BY_BOUND = 14;
 const MOST_AT_RANDOM = 4;
-/** … and the best of those next to the best trials, which are so many. */
+/** … and the best of those next to the best trials, which are this many. */
 const BEST_TRIALS = 2;
 const MOST_NEXT_TO_ONE = 10;
 

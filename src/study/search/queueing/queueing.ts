@@ -18,6 +18,7 @@ import { memoizeLast } from './memoize.ts';
 import { ownLevel, worthStaying } from './own-levels.ts';
 import type { PosteriorModel } from './posterior/posterior-model.ts';
 import { predictedFront } from './predicted-front.ts';
+import { nextOfRates, ratesByReplicas } from './rates-by-replicas.ts';
 import {
   fitModels,
   largestImprovementIn,
@@ -125,7 +126,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         : { ...proposal, expectedGain: Math.expm1(pointValueOf(next, best, 1).improvement) };
     },
     level({ trials }, running) {
-      if (needsCapacity(options)) return towardsCapacity(running, options);
+      if (needsCapacity(options)) return towardsCapacity(trials, running, options);
       const first = firstPoint(choiceOf(running.candidate), options.levels);
       const searched = sinceRest(running, first);
       if (searched.length === 0) return first.batch === undefined ? first.value : first;
@@ -138,11 +139,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     },
     doubted({ trials }) {
       if (without.has('false-feasible')) return [];
-      const measured = measuredOf(trials);
-      const { posterior } = fitTo(trainingSubset(measured, options.goal));
+      const training = trainingSubset(measuredOf(trials), options.goal);
+      const { posterior } = fitTo(training);
+      // The best are among these: to predict all of a long study would take minutes, and doubts about others change nothing.
+      const known = new Set(training.flatMap(({ measurements }) => measurements));
       return trials.flatMap(({ number, candidate, measurements }) =>
         measurements.flatMap((measurement, reading) =>
-          isSuspectedFalseFeasible(measurement, candidate, posterior, options.goal) ? [{ trial: number, reading }] : [],
+          known.has(measurement) && isSuspectedFalseFeasible(measurement, candidate, posterior, options.goal)
+            ? [{ trial: number, reading }]
+            : [],
         ),
       );
     },
@@ -150,14 +155,22 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 }
 
 /**
- * Tells whether each candidate is to be measured up to its own best level. A cost says nothing of a candidate before its capacity is known, and at a rate
+ * Tells whether each candidate is to be measured up to its own best level. The cost of a candidate is unknown until its capacity is known, and at a rate
  * a server that could do more serves no more than it is asked for.
  */
 const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>
   levels.mode === 'request-rate' && followsFromThroughput(goal);
 
-/** Returns the next rate on the way to the candidate's highest within the goal; null when that is found. */
-function towardsCapacity({ candidate, measurements }: RunningTrial, { goal, levels }: QueueingOptions): number | null {
+/** Returns the next rate on the way to the candidate's highest within the goal; null when that is found, or would not make it the best. */
+function towardsCapacity(
+  trials: readonly Trial[],
+  running: RunningTrial,
+  { goal, levels }: Pick<QueueingOptions, 'goal' | 'levels'>,
+): number | null {
+  const { number, candidate, measurements } = running;
+  const others = trials.filter((trial) => trial.number !== number);
+  const rates = ratesByReplicas(goal, levels, [...others, running]);
+  if (rates) return nextOfRates(running, others, rates, goal);
   const outcomes = measurements.map((each) => ({
     level: each.level.value,
     ...assess(each, candidate, goalOfLevels(goal)),

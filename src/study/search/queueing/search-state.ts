@@ -31,6 +31,7 @@ import { climbed } from './local-search.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 import { deviceIn } from './posterior/followed.ts';
 import { type PosteriorModel, posteriorModelOf } from './posterior/posterior-model.ts';
+import { ratesByReplicas } from './rates-by-replicas.ts';
 import { levelsWithinReach, withinReach } from './reach.ts';
 import { screened } from './screen.ts';
 import { trainingSubset } from './training-subset.ts';
@@ -138,6 +139,7 @@ export function searchStateOf(
   const context: AcquisitionContext = {
     posterior: withLoadFeasibility(posterior, training, trials, without),
     range: levelsWithinReach(levels, trials),
+    rates: ratesByReplicas(goal, levels, started),
     seconds: (choice) =>
       without.has('trial-cost') ? 1 : trialCost.changeSeconds(choice, served) + trialCost.measureSeconds,
     isKnown: (choice, level) => places.has(placeKey(choice, level)),
@@ -234,7 +236,7 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
-/** Metrics that are counts per second of what requests bring: a request in flight brings so many at most. */
+/** Metrics that are counts per second of what requests bring: a request in flight brings this many at most. */
 const RATES: ReadonlySet<string> = new Set([
   'throughput',
   'goodput',

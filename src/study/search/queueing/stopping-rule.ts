@@ -14,6 +14,11 @@ const WORTH_DOUBLING = 0.25;
 const WORTH_BEING_LATE = 0.1;
 /** The expected gain of the next trial is halved for each this many trials in a row without a gain. */
 const HALVED_AFTER = 2;
+/**
+ * So many times as many where a trial only says whether a candidate keeps the rate at which it would be cheaper: costs have steps, and most trials are
+ * without a gain.
+ */
+const HALVED_LATER = 3;
 /** The largest difference of two logarithms of numbers. */
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 
@@ -29,11 +34,14 @@ export function isHardlyWorth(gain: number, trials: readonly Trial[], context: S
   const discount =
     context.pace === 'early' || context.without?.has('belief')
       ? 1
-      : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * modelsOf(context)));
+      : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * patienceOf(context)));
   return gain * discount < requiredGain(trials, context);
 }
 
-/** Models that are tuned together: so many times as long may a search take, and so many trials in a row be without a gain. */
+const patienceOf = (context: StoppingContext): number =>
+  modelsOf(context) * (context.findsCapacities ? HALVED_LATER : 1);
+
+/** For models that are tuned together: by how much a search may be longer, and how many times as many trials in a row may be without a gain. */
 const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
 
 /** Returns the gain that a trial must promise, as a logarithm. */

@@ -77,7 +77,7 @@ const hasServed = ({ throughput, tooManyErrors }: Measurement): boolean =>
   throughput.value > 0 && tooManyErrors !== true;
 
 /**
- * Tells whether a trial failed because of its candidate. A trial that the load generator limited was served; a lost server says nothing
+ * Tells whether a trial failed because of its candidate. A trial that the load generator limited was served; a lost server proves nothing
  * about the candidate.
  */
 export const isNotServed = ({ failure }: Trial): boolean =>

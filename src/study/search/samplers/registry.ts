@@ -23,17 +23,17 @@ export interface SamplerOptions extends QueueingOptions {
   readonly values?: readonly number[];
 }
 
-/** A kind of sampler and the properties that the rest of the program depends on. */
+/** A kind of sampler, with the properties that the rest of the program needs. */
 export interface SamplerKind {
-  /** In `--sampler`, journals and reports. */
+  /** Its name in `--sampler`, journals and reports. */
   readonly name: string;
-  /** Trials of a usual search that stops by itself; null for a sampler that runs to the end of the space or to a limit. */
+  /** Typical number of trials until it stops by itself; null for a sampler that runs to the end of the space or to a limit. */
   readonly usualTrials: number | null;
-  /** True where it never stops in an unbounded space, so that a run needs a limit. */
+  /** True if it never stops by itself, so that a run needs a limit. */
   readonly isEndless: boolean;
-  /** True where it adapts its length to the expected duration (`Remaining.pace`). */
+  /** True if it adapts its length to the expected duration (`Remaining.pace`). */
   readonly keepsTime: boolean;
-  /** True where it takes pending trials into account (`History.pending`); else they are as trials without a measurement to it. */
+  /** True if it reads pending trials (`History.pending`); otherwise they appear to it as trials without a measurement. */
   readonly seesPending: boolean;
   readonly length: SearchLength;
   create(space: SpaceView, options: SamplerOptions): Sampler;
@@ -85,10 +85,10 @@ export function createSampler(kind: SamplerKind, space: SpaceView, options: Samp
   return options.values ? atLevels(sampler, options.values) : sampler;
 }
 
-/** A sampler from outside: its name and how it is made; the rest is as for most samplers unless it says otherwise. */
+/** A sampler from outside the package: its name, how it is created, and properties that differ from the defaults. */
 export type SamplerDefinition = Pick<SamplerKind, 'name' | 'create'> & Partial<SamplerKind>;
 
-/** The kind of a sampler from outside, with defaults filled in. */
+/** Returns the kind of a sampler from outside, with defaults filled in. */
 export const kindOf = (definition: SamplerDefinition): SamplerKind => ({ ...USUAL, ...definition });
 
 /** True for the name of a built-in sampler. */

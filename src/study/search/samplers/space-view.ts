@@ -16,17 +16,18 @@ export interface SpaceView {
   /** Draws one assignment. */
   sample(random: Random): Assignment;
   /**
-   * Returns the wanted values where they apply, and random values for all other parameters that do; null where a parameter has no value
-   * left.
+   * Returns an assignment with the wanted values where they apply, and random values for all other parameters; null if a parameter has no
+   * value left.
    */
   complete(wanted: Assignment, random: Random): Assignment | null;
+  /** Returns the candidate of an assignment, or why it is not legal. */
   build(assignment: Assignment): CandidateOutcome;
   /**
-   * Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. `model`: of which
-   * one, where several are tuned together.
+   * Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. `model` selects
+   * one of several models that are tuned together.
    */
   expectedTime?(candidate: Candidate, model?: string): number;
-  /** Returns the legal assignments that differ in one parameter of one model; only where several models are tuned together. */
+  /** Returns the legal assignments that differ in one parameter of one model; only for models that are tuned together. */
   neighbours?(assignment: Assignment): Iterable<Assignment>;
 }
 

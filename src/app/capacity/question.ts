@@ -1,13 +1,13 @@
-import { TrituneError } from '../../../base/errors.ts';
-import { formatMs } from '../../../base/format.ts';
-import { nsToMs } from '../../../base/units.ts';
-import type { CapacityQuestion } from '../../../capacity/question.ts';
-import type { CapacityLimit } from '../../../capacity/reading.ts';
-import type { CapacityOptions } from './options.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { formatMs } from '../../base/format.ts';
+import { nsToMs } from '../../base/units.ts';
+import type { CapacityQuestion } from '../../capacity/question.ts';
+import type { CapacityLimit } from '../../capacity/reading.ts';
+import type { CapacitySpec } from './capacity-spec.ts';
 
 /** What the options ask. `hasLimits`: the classes of the workload have limits of their own. Errors: USAGE. */
 export function questionOf(
-  options: CapacityOptions,
+  options: CapacitySpec,
   {
     batch,
     followsHost,
@@ -31,7 +31,7 @@ export function questionOf(
   };
 }
 
-function limitOf({ latencyBudget, goodput, percentile }: CapacityOptions, hasLimits: boolean): CapacityLimit {
+function limitOf({ latencyBudget, goodput, percentile }: CapacitySpec, hasLimits: boolean): CapacityLimit {
   if (latencyBudget !== undefined) {
     if (goodput || hasLimits) {
       throw usage('a budget and limits on each request exclude each other', 'leave out --latency-budget');

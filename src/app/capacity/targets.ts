@@ -1,24 +1,20 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEndpointTarget } from '../../../app/profile/endpoint-target.ts';
-import { openHttpTarget } from '../../../app/profile/http-target.ts';
-import { languageWindows } from '../../../app/profile/language-windows.ts';
-import type { LevelTarget } from '../../../app/profile/measuring.ts';
-import { type ProfilePlan, planProfile } from '../../../app/profile/plan.ts';
-import { modelsOf, openProfileTarget } from '../../../app/profile/target.ts';
-import { isOfThisMachine } from '../../../app/server/devices.ts';
-import { findEndpoint } from '../../../app/server/find-endpoint.ts';
-import { openServer } from '../../../app/server/open-server.ts';
-import { TrituneError } from '../../../base/errors.ts';
-import { MS_PER_S } from '../../../base/units.ts';
-import type { CapacityHead } from '../../../capacity/document.ts';
-import { defaultWindowRule, type WindowRule } from '../../../profiler/level-options.ts';
-import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import { askedOf, frontsOf, serverOf } from '../profile/endpoint.ts';
-import { requestTo } from '../profile/http.ts';
-import type { ServiceKind } from '../profile/service-kind.ts';
-import type { CapacityOptions } from './options.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import type { CapacityHead } from '../../capacity/document.ts';
+import { defaultWindowRule, type WindowRule } from '../../profiler/level-options.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { askedOf, frontsOf, serverOf } from '../profile/endpoint-asked.ts';
+import { openEndpointTarget } from '../profile/endpoint-target.ts';
+import { languageWindows } from '../profile/language-windows.ts';
+import type { LevelTarget } from '../profile/measuring.ts';
+import { type ProfilePlan, planProfile } from '../profile/plan.ts';
+import { modelsOf, openProfileTarget } from '../profile/target.ts';
+import { findEndpoint } from '../server/find-endpoint.ts';
+import { openServer } from '../server/open-server.ts';
+import type { CapacitySpec } from './capacity-spec.ts';
 
 /** A server that loads are played on, and what is said of it. */
 export interface CapacityTarget {
@@ -28,6 +24,7 @@ export interface CapacityTarget {
   readonly windows: WindowRule;
   /** The server computes on this host's CPU. */
   readonly followsHost: boolean;
+  readonly requestTimeoutSeconds: number;
   close(): Promise<void>;
 }
 
@@ -36,27 +33,18 @@ const LANGUAGE_TIMEOUT_S = 600;
 const USUAL_TIMEOUT_S = 30;
 
 /** The options as those of a profile at request rates. */
-export const profileOf = (kind: ServiceKind, { burst: _, json, output, ...options }: CapacityOptions) => ({
+export const profileOf = <S extends CapacitySpec>(isLanguage: boolean, { burst: _, ...options }: S) => ({
   ...options,
   requestTimeout:
-    kind === 'language' && options.requestTimeout === USUAL_TIMEOUT_S ? LANGUAGE_TIMEOUT_S : options.requestTimeout,
+    isLanguage && options.requestTimeout === USUAL_TIMEOUT_S ? LANGUAGE_TIMEOUT_S : options.requestTimeout,
   latencyThreshold: 0,
   traceSpeed: 1,
   ...(options.workload === undefined && { requestRateRange: { start: 1, end: 1, step: 1 } }),
 });
 
-/** Opens what the options name. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED. */
-export function openCapacityTarget(
-  kind: ServiceKind,
-  options: CapacityOptions,
-  signal: AbortSignal,
-): Promise<CapacityTarget> {
-  if (kind === 'language') return openLanguage(options, signal);
-  return kind === 'http' ? openHttp(options, signal) : openTriton(options, signal);
-}
-
-async function openTriton(given: CapacityOptions, signal: AbortSignal): Promise<CapacityTarget> {
-  const options = profileOf('triton', given);
+/** Opens a model of tensors on a Triton, or one that is launched. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED. */
+export async function openTriton(given: CapacitySpec, signal: AbortSignal): Promise<CapacityTarget> {
+  const options = profileOf(false, given);
   const plan = await planProfile(options, false);
   const [model, ...others] = modelsOf(options, plan);
   if (others.length > 0) {
@@ -73,6 +61,7 @@ async function openTriton(given: CapacityOptions, signal: AbortSignal): Promise<
       head: { model, server: { name, version, url, emulated }, protocol: options.protocol },
       windows: defaultWindowRule,
       followsHost: target.hostWorkUs !== undefined && isOnCpu(target.config),
+      requestTimeoutSeconds: options.requestTimeout,
       close: async () => {
         await target.close();
         await opened.close();
@@ -88,8 +77,9 @@ async function openTriton(given: CapacityOptions, signal: AbortSignal): Promise<
 const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
   groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
 
-async function openLanguage(given: CapacityOptions, signal: AbortSignal): Promise<CapacityTarget> {
-  const options = profileOf('language', given);
+/** Opens a language model. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*. */
+export async function openLanguage(given: CapacitySpec, signal: AbortSignal): Promise<CapacityTarget> {
+  const options = profileOf(true, given);
   const { asked, path } = askedOf(options);
   const asFarAsKnown = await planProfile(options, false);
   const where = await serverOf(options);
@@ -115,22 +105,7 @@ async function openLanguage(given: CapacityOptions, signal: AbortSignal): Promis
     head: { model, server: { ...found.server, url: where.address, emulated: null }, protocol },
     windows: { ...defaultWindowRule, ...languageWindows },
     followsHost: false,
-    close: () => target.close(),
-  };
-}
-
-async function openHttp(given: CapacityOptions, signal: AbortSignal): Promise<CapacityTarget> {
-  const options = profileOf('http', given);
-  const plan = await planProfile(options, false);
-  const to = await requestTo(options, undefined);
-  const target = await openHttpTarget(to, options, plan, signal);
-  return {
-    target,
-    plan,
-    head: { model: to.url, server: { name: 'http', version: '', url: to.url, emulated: null }, protocol: 'http' },
-    windows: defaultWindowRule,
-    // What computes behind it, and where, nobody knows.
-    followsHost: isOfThisMachine(to.address),
+    requestTimeoutSeconds: options.requestTimeout,
     close: () => target.close(),
   };
 }

@@ -1,0 +1,196 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { realClock } from '../src/base/clock.ts';
+import { messageOf } from '../src/base/errors.ts';
+import { type Random, seededRandom } from '../src/base/random.ts';
+import type { StudyRecord } from '../src/study/records/records.ts';
+import type { RunningCli } from '../test/support/cli.ts';
+import { finishedTrials, kill, type Machine, TestFleet } from '../test/support/fleet.ts';
+import { killTriton } from '../test/support/kill-triton.ts';
+import { makeModelRepository, startRealTriton } from '../test/support/real-triton.ts';
+
+/**
+ * Kills processes of a fleet at random while it tunes real Tritons: workers, agents, the tuner, Temporal and Tritons. Every study must end, with
+ * each trial recorded once and every model as it was. `node bench/fleet-kills.ts`, with TRITUNE_KILLS=50, TRITUNE_BENCH_SEED=1 and TRITUNE_BENCH_TRIALS=16.
+ */
+const KILLS = Number(process.env.TRITUNE_KILLS ?? 50);
+const SEED = Number(process.env.TRITUNE_BENCH_SEED ?? 1);
+const TRIALS = Number(process.env.TRITUNE_BENCH_TRIALS ?? 16);
+/** The time between two kills, and until what was killed is started again, is drawn between 0 and these. */
+const BETWEEN_MS = 8_000;
+const AWAY_MS = 5_000;
+/** A study that has not ended so long after the last kill hangs. */
+const LIMIT_MS = 420_000;
+const MODEL = 'sleeper';
+const SPACE = `
+name: kills
+parameters:
+  instances: [1, 2, 3, 4]
+  max_batch_size: [1, 2, 4, 8, 16]
+  dynamic_batching: [on]
+  queue_delay_us: [0, 500, 1000]
+`;
+
+const kinds = ['worker', 'agent', 'tuner', 'temporal', 'triton'] as const;
+type Kind = (typeof kinds)[number];
+
+const modelRepository = await makeModelRepository();
+const fleet = await TestFleet.start({
+  ...{ servers: 3, agents: 2, model: MODEL },
+  startTriton: async (ports) => {
+    const { grpcUrl } = await startRealTriton(modelRepository, { loadModels: [MODEL], ports });
+    return { kill: () => killTriton(grpcUrl) };
+  },
+});
+const spaceFile = join(fleet.folder, 'space.yaml');
+await writeFile(spaceFile, SPACE);
+const before = await fleet.configs();
+
+interface Study {
+  readonly name: string;
+  tuner: RunningCli;
+}
+
+const startStudy = (name: string): Study => ({
+  name,
+  tuner: fleet.tune(
+    name,
+    ...['--space', spaceFile, '--sampler', 'random', '--max-trials', String(TRIALS)],
+    ...['--concurrency', '1:8', '--precision', '20', '--latency-budget', '50'],
+  ),
+});
+
+const random = seededRandom(SEED);
+const order: Kind[] = [];
+const counts = new Map<Kind, number>();
+let [killedSoFar, studies] = [0, 0];
+const faults: string[] = [];
+const startMs = performance.now();
+try {
+  while (killedSoFar < KILLS) await oneStudy(`study-${++studies}`);
+} catch (error) {
+  faults.push(messageOf(error));
+} finally {
+  await fleet.close();
+}
+const minutes = (performance.now() - startMs) / 60_000;
+const byKind = [...counts].map(([kind, count]) => `${kind} ${count}`).join(', ');
+if (fleet.endedByThemselves > 0) faults.push(`${fleet.endedByThemselves} workers or agents ended by themselves`);
+console.log(`${killedSoFar} kills in ${studies} studies and ${minutes.toFixed(1)} minutes: ${byKind}`);
+console.log(faults.length === 0 ? 'no fault' : `${faults.join('\n')}\n${fleet.folder}\n${fleet.said}`);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+/** One study, with kills while it runs. */
+async function oneStudy(name: string): Promise<void> {
+  const study = startStudy(name);
+  await within(120_000, `${name} does not start`, async () => (await fleet.statusOf(name)) ?? null);
+  while (killedSoFar < KILLS && (await fleet.statusOf(name)) === 'RUNNING') {
+    await realClock.sleep(BETWEEN_MS * random.float());
+    await killOne(study);
+  }
+  const status = await within(LIMIT_MS, `${name} does not end`, async () => {
+    const now = await fleet.statusOf(name);
+    return now === undefined || now === 'RUNNING' ? null : now;
+  });
+  await kill(study.tuner);
+  const attached = await fleet.attach(name).ended;
+  const found = [...(await faultsOf(name)), ...(await faultsOfServers())];
+  if (status !== 'COMPLETED') found.push(`ended as ${status}`);
+  if (attached.code !== 0 && attached.code !== 3)
+    found.push(`attach ended with ${attached.code}: ${attached.stderr.trim()}`);
+  faults.push(...found.map((fault) => `${name}: ${fault}`));
+  console.log(`${name}: ${status}, ${killedSoFar} kills so far; ${found.join('; ') || 'as it should be'}`);
+}
+
+/** Kills of all kinds come in turn, in an order that is drawn anew for each round. */
+async function killOne(study: Study): Promise<void> {
+  if (order.length === 0) order.push(...shuffled(kinds, random));
+  const kind = order.pop() as Kind;
+  const rest = (): Promise<void> => realClock.sleep(AWAY_MS * random.float());
+  const machines = fleet.machines.filter(({ agent }) => kind !== 'agent' || agent !== null);
+  const machine = machines[random.int(0, machines.length - 1)] as Machine;
+  switch (kind) {
+    case 'tuner':
+      await kill(study.tuner);
+      await rest();
+      study.tuner = fleet.attach(study.name);
+      break;
+    case 'temporal':
+      await fleet.killTemporal(rest);
+      break;
+    case 'triton':
+      await machine.triton.kill();
+      await rest();
+      machine.triton = await fleet.startTriton(machine);
+      break;
+    case 'agent':
+      await kill(machine.agent as RunningCli);
+      await rest();
+      machine.agent = fleet.startAgent(machine);
+      break;
+    case 'worker':
+      await kill(machine.worker);
+      await rest();
+      machine.worker = fleet.startWorker(machine);
+  }
+  console.log(`${((performance.now() - startMs) / 1000).toFixed(0)} s: killed ${kind} (${machine.server})`);
+  counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  killedSoFar++;
+}
+
+function shuffled<T>(all: readonly T[], { float }: Pick<Random, 'float'>): T[] {
+  return all
+    .map((each) => ({ each, at: float() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ each }) => each);
+}
+
+/** What is wrong with what was written down. */
+async function faultsOf(name: string): Promise<readonly string[]> {
+  const records = await fleet.journalOf(name);
+  const found: string[] = [];
+  const finished = finishedTrials(records);
+  if (new Set(finished).size !== finished.length) found.push('a trial finished twice');
+  if (finished.length !== TRIALS) found.push(`${finished.length} trials finished, not ${TRIALS}`);
+  for (const [work, count] of twice(records)) found.push(`${work} is recorded ${count} times`);
+  const lost = records.filter(({ type }) => type === 'server-left').length;
+  const failed = records.filter((record) => record.type === 'trial-finished' && record.failure !== null).length;
+  console.log(`${name}: ${finished.length} trials, ${failed} of them failed; servers were lost ${lost} times`);
+  const end = records.at(-1);
+  if (end?.type !== 'study-finished') found.push(`the journal ends with ${end?.type}`);
+  const restored = records.findLast((record) => record.type === 'model-restored');
+  if (restored?.type !== 'model-restored' || !restored.verified)
+    found.push(`not restored: ${JSON.stringify(restored)}`);
+  const mirrored = await fleet.watched(name);
+  if (mirrored.length !== records.length) found.push(`${mirrored.length} of ${records.length} records were watched`);
+  return found;
+}
+
+/** Measurements of one piece of work that say the same. */
+function twice(records: readonly StudyRecord[]): ReadonlyMap<string, number> {
+  const counted = new Map<string, number>();
+  for (const record of records) {
+    if (!('work' in record) || !('measurement' in record)) continue;
+    const key = `${record.work} ${JSON.stringify(record.measurement)}`;
+    counted.set(key, (counted.get(key) ?? 0) + 1);
+  }
+  return new Map([...counted].filter(([, count]) => count > 1).map(([key, count]) => [key.slice(0, 40), count]));
+}
+
+async function faultsOfServers(): Promise<readonly string[]> {
+  const now = await fleet.configs();
+  return now.flatMap((config, at) =>
+    config === before[at] ? [] : [`${fleet.machines[at]?.server} has another config: ${config}`],
+  );
+}
+
+/** Looks again and again until there is something. Errors: the fault, when that takes longer. */
+async function within<T>(limitMs: number, fault: string, look: () => Promise<T | null>): Promise<T> {
+  const endMs = performance.now() + limitMs;
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    if (performance.now() > endMs) throw new Error(fault);
+    await realClock.sleep(500);
+  }
+}

@@ -1,0 +1,32 @@
+import { resolve } from 'node:path';
+import { slug } from 'github-slugger';
+import { defineConfig } from 'vitepress';
+import { plainMarkdown } from './markdown.ts';
+import { sidebarOf } from './pages.ts';
+import { repositoryAddress } from './repository.ts';
+
+const docs = resolve(import.meta.dirname, '..');
+const repository = repositoryAddress();
+
+export default defineConfig({
+  title: 'tritune',
+  description: 'Finds the fastest configuration of a model on NVIDIA Triton Inference Server within a latency budget',
+  // The site works in any folder of a host.
+  base: process.env.DOCS_BASE ?? '/',
+  outDir: '../dist-docs',
+  rewrites: { ':folder/README.md': ':folder/index.md' },
+  cleanUrls: false,
+  markdown: {
+    // Pages are Markdown only: what looks like a tag is the name of a value.
+    html: false,
+    // The same names of headings as on GitHub.
+    anchor: { slugify: (text) => slug(text) },
+    config: (md) => plainMarkdown(md, docs, repository),
+  },
+  themeConfig: {
+    sidebar: [...sidebarOf(docs)],
+    search: { provider: 'local' },
+    outline: [2, 3],
+    ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
+  },
+});

@@ -1,0 +1,80 @@
+// What the page draws: the front of a study, which the server draws as in the report, and the windows of a measurement.
+
+/** A study that measures fast has no chart drawn more often. */
+const CHART_PAUSE_MS = 2000;
+const CHART_LIMIT_MS = 15000;
+
+/** The chart of a study: fetched when it has changed, one at a time. */
+function frontFigure(study) {
+  const place = make('div', {});
+  const words = make('figcaption', { 'aria-live': 'polite' }, frontWords);
+  const element = make('figure', { class: 'front' }, place, words);
+  element.hidden = true;
+  let wanted = null;
+  let shown = null;
+  let isBusy = false;
+  const fetchNext = async () => {
+    if (isBusy || wanted === null || wanted === shown) return;
+    isBusy = true;
+    const chart = wanted;
+    try {
+      const paper = element.parentElement.clientWidth < 560 ? 'narrow' : 'wide';
+      const reply = await fetch(`studies/${encodeURIComponent(study)}/front.svg?paper=${paper}`, {
+        signal: AbortSignal.timeout(CHART_LIMIT_MS),
+      });
+      if (reply.ok) {
+        place.replaceChildren(chartOf(await reply.text(), words));
+        element.hidden = false;
+        shown = chart;
+      }
+    } catch {
+      // The stream says whether the server is there; the next change asks again.
+    }
+    setTimeout(() => {
+      isBusy = false;
+      void fetchNext();
+    }, CHART_PAUSE_MS);
+  };
+  return {
+    element,
+    show(chart) {
+      wanted = chart;
+      void fetchNext();
+    },
+  };
+}
+
+const frontWords =
+  'Each mark is a trial at one load level; the line joins those that nothing beats in both. Point at one, or go there with the Tab key.';
+
+/** The drawing as elements of this page. Its links lead nowhere here: they tell what they are of. */
+function chartOf(text, words) {
+  const drawing = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
+  const svg = document.importNode(drawing, true);
+  for (const link of svg.querySelectorAll('a')) {
+    const tell = () => {
+      words.textContent = link.getAttribute('aria-label');
+    };
+    link.addEventListener('pointerenter', tell);
+    link.addEventListener('focus', tell);
+    link.addEventListener('click', (event) => event.preventDefault());
+  }
+  return svg;
+}
+
+/** A bar for each window of a measurement, as high as its throughput beside the highest. */
+function sparkOf(windows) {
+  if (windows.length === 0) return [];
+  const [width, height, most] = [40, 10, Math.max(...windows, Number.MIN_VALUE)];
+  const svg = document.createElementNS(svgNames, 'svg');
+  svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  svg.setAttribute('preserveAspectRatio', 'none');
+  svg.setAttribute('role', 'img');
+  svg.setAttribute('aria-label', `${windows.length} windows`);
+  const step = width / Math.max(10, windows.length);
+  for (const [at, value] of windows.entries()) {
+    const tall = (height * value) / most;
+    draw(svg, 'rect', { x: at * step, y: height - tall, width: step * 0.8, height: tall });
+  }
+  return [svg];
+}

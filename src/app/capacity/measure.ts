@@ -1,0 +1,72 @@
+import { realClock } from '../../base/clock.ts';
+import { NS_PER_S } from '../../base/units.ts';
+import { trituneVersion } from '../../base/version.ts';
+import { capacityDocument } from '../../capacity/document.ts';
+import type { CapacityDocument } from '../../capacity/document-schema.ts';
+import type { CapacityEvent } from '../../capacity/means.ts';
+import type { CapacityLimit } from '../../capacity/reading.ts';
+import { runCapacity } from '../../capacity/run.ts';
+import { freshState } from '../../capacity/state.ts';
+import type { ProfileProgress } from '../../profiler/measurement.ts';
+import { rateSchedule } from '../traffic/schedule.ts';
+import { limitsOf } from '../traffic/workload.ts';
+import type { CapacitySpec } from './capacity-spec.ts';
+import { loadsOn } from './loads.ts';
+import { questionOf } from './question.ts';
+import type { CapacityTarget } from './targets.ts';
+
+/** Who watches a search for a capacity. */
+export interface CapacityWatch {
+  readonly onEvent: (event: CapacityEvent) => void;
+  readonly onProgress: (progress: ProfileProgress) => void;
+  /** A line for people: what was assumed about the requests. */
+  readonly tell: (line: string) => void;
+}
+
+/** Returns the limit that the options ask for; those of a workload's classes are not known yet. Errors: USAGE for what is wrong whatever the server is. */
+export function limitAsked(spec: CapacitySpec): CapacityLimit {
+  // A workload may have limits.
+  const hasLimits = spec.workload !== undefined && spec.latencyBudget === undefined;
+  return questionOf(spec, { batch: spec.batch, followsHost: false, hasLimits }).limit;
+}
+
+/**
+ * Finds the capacity of an open target. Returns what was found, also of a run that was interrupted after the first rate. Errors: USAGE, INTERRUPTED,
+ * those of the target.
+ */
+export async function measureCapacity(
+  spec: CapacitySpec,
+  { target, plan, head, windows, followsHost, requestTimeoutSeconds }: CapacityTarget,
+  { commandLine, watch }: { readonly commandLine: readonly string[]; readonly watch: CapacityWatch },
+  signal: AbortSignal,
+): Promise<CapacityDocument> {
+  const question = questionOf(spec, {
+    batch: spec.batch,
+    followsHost,
+    hasLimits: (plan.workload?.workload.classes ?? []).some((each) => limitsOf(each) !== undefined),
+  });
+  for (const line of target.assumptions) watch.tell(line);
+  const state = freshState();
+  const startNs = realClock.nowNs();
+  const loads = loadsOn(target, {
+    budgetMs: question.limit.kind === 'latency' ? question.limit.budgetMs : null,
+    seed: spec.seed,
+    requestTimeoutSeconds,
+    windows,
+    workloadPerSecond: plan.workload?.perSecond ?? null,
+    scheduleAt: (perSecond, seed) => rateSchedule({ ...spec, seed }, perSecond),
+    distribution: spec.requestDistribution,
+    onProgress: watch.onProgress,
+  });
+  try {
+    await runCapacity(question, state, { loads, clock: realClock, onEvent: watch.onEvent });
+  } catch (error) {
+    // What was seen until then is told; nothing was, where no rate was tried.
+    if (!signal.aborted || state.probes.length === 0) throw error;
+  }
+  const arrivals = plan.workload?.workload.name ?? spec.requestDistribution;
+  return capacityDocument({ ...head, trituneVersion, arrivals, commandLine }, question, state, {
+    wasInterrupted: signal.aborted,
+    seconds: (realClock.nowNs() - startNs) / NS_PER_S,
+  });
+}

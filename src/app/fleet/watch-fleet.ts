@@ -1,0 +1,118 @@
+import { realClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { FleetClient } from '../../fleet/temporal/connection.ts';
+import { followStudy } from '../../fleet/temporal/follow-study.ts';
+import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
+import type { Board } from '../../watch/board.ts';
+import type { Order } from '../../watch/serve/controls.ts';
+import type { StudyHead } from '../../watch/view/watched.ts';
+
+const LOOK_MS = 2_000;
+/** A study that could not be followed is tried again after this time, twice that, and so on. */
+const AGAIN_MS = { first: 2_000, most: 60_000 } as const;
+/** Studies that are over and shown whole: those that began last. */
+const MOST_OVER = 3;
+
+/** What fills the board, by Temporal or by a test in its place. */
+export interface FleetSource {
+  list(): Promise<readonly StudyStatus[]>;
+  follow: (...args: Tail<Parameters<typeof followStudy>>) => Promise<void>;
+}
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
+
+/** The studies of a group, or of all, as Temporal has them. */
+export const fleetSource = (client: FleetClient, group: string | undefined): FleetSource => ({
+  list: () => client.withDeadline(Date.now() + LIST_LIMIT_MS, () => listStudies(client, group)),
+  follow: (...args) => followStudy(client, ...args),
+});
+
+const LIST_LIMIT_MS = 30_000;
+
+/** Asks of a study what a person asked for on the page. Errors: INPUT_INVALID where there is none of that name. */
+export const orderOnFleet =
+  (client: FleetClient) =>
+  (study: string, order: Order): Promise<void> =>
+    order.kind === 'stop-now' ? stopStudy(client, study) : steerStudy(client, study, order);
+
+/** Fills the board with a fleet's studies until the signal: whatever cannot be had is tried again, and told of on the page meanwhile. */
+export async function watchFleet(
+  source: FleetSource,
+  board: Board,
+  signal: AbortSignal,
+  clock = realClock,
+): Promise<void> {
+  const followed = new Map<string, { readonly end: AbortController; readonly ended: Promise<void> }>();
+  while (!signal.aborted) {
+    try {
+      const all = (await source.list()).toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime());
+      board.list(all.map(headOf));
+      for (const { study, progress } of all) if (followed.has(study)) board.progress(study, progress);
+      board.trouble(null);
+      const over = all.filter(({ status }) => status !== 'RUNNING').slice(0, MOST_OVER);
+      const wanted = all.filter((each) => each.status === 'RUNNING' || over.includes(each) || followed.has(each.study));
+      for (const { study } of wanted) {
+        if (followed.has(study)) continue;
+        const end = new AbortController();
+        followed.set(study, {
+          end,
+          ended: followWhole(source, study, board, AbortSignal.any([signal, end.signal]), clock),
+        });
+      }
+      for (const [study, { end }] of followed) {
+        if (all.some((each) => each.study === study)) continue;
+        end.abort();
+        followed.delete(study);
+      }
+    } catch (error) {
+      board.trouble(`Temporal does not answer; what is shown is what was known: ${messageOf(error)}`);
+    }
+    await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+  }
+  await Promise.allSettled([...followed.values()].map(({ ended }) => ended));
+}
+
+/** Follows a study to its last record, however often that is interrupted. */
+async function followWhole(
+  source: FleetSource,
+  study: string,
+  board: Board,
+  signal: AbortSignal,
+  clock: typeof realClock,
+): Promise<void> {
+  let againMs: number = AGAIN_MS.first;
+  while (!signal.aborted) {
+    const before = board.known(study);
+    try {
+      await source.follow(
+        study,
+        before,
+        {
+          onRecord: async (record) => board.take(study, record),
+          onHeartbeat: (details) => board.heartbeat(study, details),
+          onTrouble: (line) => board.doubt(study, line),
+        },
+        signal,
+      );
+      return;
+    } catch {
+      againMs = board.known(study) > before ? AGAIN_MS.first : Math.min(AGAIN_MS.most, 2 * againMs);
+      await clock.sleep(againMs, signal).catch(() => undefined);
+    }
+  }
+}
+
+const headOf = ({ study, group, status, startedAt }: StudyStatus): StudyHead => ({
+  ...{ study, group, startedAt: startedAt.toISOString() },
+  status: words[status] ?? 'over',
+});
+
+/** Temporal's words for how a workflow stands. */
+const words: Readonly<Record<string, StudyHead['status']>> = {
+  RUNNING: 'under way',
+  COMPLETED: 'over',
+  FAILED: 'failed',
+  CANCELLED: 'cancelled',
+  TERMINATED: 'terminated',
+  TIMED_OUT: 'timed out',
+};

@@ -1,0 +1,45 @@
+import { TrituneError } from '../../base/errors.ts';
+import { readTls } from './read-tls.ts';
+import { isLoopback } from './tls.ts';
+
+/** How a program of ours listens: with files of a certificate, on the loopback interface, or knowingly in plaintext. */
+export interface ListenSpec {
+  /** HOST:PORT; port 0 takes a free one. */
+  readonly listen: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  /** With it only clients with a certificate of this CA. */
+  readonly tlsCa?: string;
+  readonly plaintext: boolean;
+}
+
+/** Certificate and key of whoever listens, and the CA of who may connect. */
+export interface ListeningTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly ca?: Buffer | undefined;
+}
+
+/**
+ * Reads the files; undefined for plaintext, which is for the loopback interface and for those who say so. `what`: who listens, such as
+ * `an agent`. Errors: USAGE, INPUT_INVALID.
+ */
+export async function listeningTls(spec: ListenSpec, what: string): Promise<ListeningTls | undefined> {
+  const { tlsCert, tlsKey, tlsCa, plaintext, listen } = spec;
+  const isSecure = tlsCert !== undefined || tlsKey !== undefined || tlsCa !== undefined;
+  if (plaintext && isSecure)
+    throw usage('--plaintext is without TLS', 'leave out --plaintext, or the options about TLS');
+  if (!isSecure) {
+    if (plaintext || isLoopback(listen)) return undefined;
+    throw usage(
+      'over a network the token, and what is sent, would go in plaintext',
+      'give --tls-cert and --tls-key, or --plaintext where nobody can listen in',
+    );
+  }
+  const { cert, key, ca } = await readTls({ tlsCert, tlsKey, tlsCa });
+  if (cert === undefined || key === undefined)
+    throw usage(`${what} with TLS needs a certificate`, 'give --tls-cert and --tls-key');
+  return { cert, key, ca };
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -1,0 +1,124 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { realClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import { isLockedByOther } from '../../study/records/journal-lock.ts';
+import type { Board } from '../../watch/board.ts';
+import type { StudyHead } from '../../watch/view/watched.ts';
+import { studyFiles } from '../output/directory.ts';
+
+const LOOK_MS = 1_000;
+
+interface SeenJournal {
+  readonly size: number;
+  readonly changedMs: number;
+  readonly isOver: boolean;
+  readonly startedAt: string | null;
+}
+
+type Filled = Pick<Board, 'list' | 'take' | 'known' | 'forget' | 'trouble'>;
+
+/**
+ * Shows the studies of directories, and of the directories in them, until the signal: journals that other processes write are read again when they
+ * have grown. A journal that cannot be read is told of on the page.
+ */
+export async function watchDirectories(
+  directories: readonly string[],
+  board: Filled,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen = new Map<string, SeenJournal>();
+  while (!signal.aborted) {
+    await lookOnce(directories, board, seen);
+    await realClock.sleep(LOOK_MS, signal).catch(() => undefined);
+  }
+}
+
+/** Looks at all directories once. `isWritten`: whether a process holds that lock. Exported for tests. */
+export async function lookOnce(
+  directories: readonly string[],
+  board: Filled,
+  seen: Map<string, SeenJournal>,
+  isWritten: (lock: string) => boolean = isLockedByOther,
+): Promise<void> {
+  const found = await studiesIn(directories);
+  const listed = (): void => board.list(headsOf(found, seen, isWritten));
+  const faults: string[] = [];
+  for (const [name, path] of found) {
+    const { size, mtimeMs } = await sizeOf(path);
+    const before = seen.get(name);
+    if (size === 0 || (before?.size === size && before.changedMs === mtimeMs)) continue;
+    try {
+      const records = await readJournal(path);
+      if (records.length < board.known(name)) board.forget(name);
+      const isOver = records.at(-1)?.type === 'study-finished';
+      seen.set(name, { size, changedMs: mtimeMs, isOver, startedAt: records[0]?.at ?? null });
+      listed();
+      for (const record of records.slice(board.known(name))) board.take(name, record);
+    } catch (error) {
+      faults.push(messageOf(error));
+    }
+  }
+  listed();
+  board.trouble(faults[0] ?? null);
+}
+
+/** Those that began last come first. A study that nobody writes, and that has not ended, was interrupted. */
+const headsOf = (
+  found: ReadonlyMap<string, string>,
+  seen: ReadonlyMap<string, SeenJournal>,
+  isWritten: (lock: string) => boolean,
+): readonly StudyHead[] =>
+  [...found]
+    .flatMap(([study, path]): readonly StudyHead[] => {
+      const own = seen.get(study);
+      if (!own) return [];
+      const status = own.isOver ? 'over' : isWritten(`${path}.lock`) ? 'under way' : 'interrupted';
+      return [{ study, group: null, status, startedAt: own.startedAt }];
+    })
+    .sort((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
+
+/** A folder of all runs may have hundreds: those that were written to last are shown. */
+const MOST_STUDIES = 20;
+
+/** Journals by the names of their studies: those of the directories, or of what is in them. */
+async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = await journalsIn(directories);
+  const dated = await Promise.all([...found].map(async (each) => ({ each, ...(await sizeOf(each[1])) })));
+  return new Map(
+    dated
+      .sort((a, b) => b.mtimeMs - a.mtimeMs)
+      .slice(0, MOST_STUDIES)
+      .map(({ each }) => each),
+  );
+}
+
+const sizeOf = (path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> =>
+  stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
+
+async function journalsIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const directory of directories) {
+    const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    const inner = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name));
+    for (const place of [directory, ...inner]) {
+      const { journal } = studyFiles(resolve(place));
+      const isKnown = [...found.values()].includes(journal);
+      if (!isKnown && (await isThere(journal))) found.set(nameIn(found, place), journal);
+    }
+  }
+  return found;
+}
+
+/** The directory's name; the whole path where another study has that. */
+function nameIn(found: ReadonlyMap<string, string>, directory: string): string {
+  const path = resolve(directory);
+  return found.has(basename(path)) ? path : basename(path);
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (file) => file.isFile(),
+    () => false,
+  );

@@ -1,0 +1,16 @@
+import { Command } from 'commander';
+import { RUNS_DIRECTORY } from '../../../app/output/directory.ts';
+import { addOptions } from '../../options/option-table.ts';
+import type { Terminal } from '../../terminal.ts';
+import { type WatchFlags, watchOptionTable } from './options.ts';
+
+/** `tritune watch`: a page on which studies of this machine are watched live. */
+export function watchCommand(terminal: Terminal): Command {
+  const command = new Command('watch')
+    .description('serve a page on which studies of this machine are watched live (docs/watch.md)')
+    .argument('[directory...]', `output directories, or what they are in (default: ${RUNS_DIRECTORY})`);
+  return addOptions(command, watchOptionTable).action(async (directories: string[], options: WatchFlags) => {
+    const { runWatch } = await import('./run.ts');
+    process.exitCode = await runWatch(directories, options, terminal);
+  });
+}

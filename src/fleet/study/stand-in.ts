@@ -1,0 +1,36 @@
+import type { Measurement } from '../../profiler/measurement.ts';
+import { standingOf } from '../../study/goal/ranking.ts';
+import type { StudyRecord } from '../../study/records/records.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import type { Trial } from '../../study/types.ts';
+import { BASELINE } from '../../tuner/run.ts';
+import type { WorkOutcome } from './work.ts';
+
+/**
+ * What other servers have measured of the original config stands for the baseline until that has finished: it takes several levels, and meanwhile the
+ * others try candidates.
+ */
+export class StandIn {
+  readonly #measurements: Measurement[];
+
+  constructor(earlier: readonly StudyRecord[]) {
+    this.#measurements = earlier.flatMap((record) => (record.type === 'original-measured' ? [record.measurement] : []));
+  }
+
+  take(outcome: WorkOutcome): void {
+    if (outcome.kind === 'done' && outcome.work.kind === 'original') this.#measurements.push(...outcome.measurements);
+  }
+
+  /** What a sampler is told; null while it would be told nothing. */
+  trialsIn({ baseline, compared, speeds, started, goal }: StudyState): readonly Trial[] | null {
+    if (baseline) return compared.trials;
+    if (this.#measurements.length === 0) return null;
+    const candidate = started.original;
+    const measurements = this.#measurements.map((each) => speeds.comparable(each));
+    const standing = standingOf(measurements, candidate, goal);
+    return [
+      { ...{ number: BASELINE, role: 'baseline', candidate, measurements, failure: null }, ...standing },
+      ...compared.trials,
+    ];
+  }
+}

@@ -1,0 +1,37 @@
+import { dirname } from 'node:path';
+import { formatFigure } from '../base/format.ts';
+import type { Summary } from '../study/summary/summary.ts';
+
+/** Where the documents lie that a reader goes on with; absent or null for those that were not written. */
+export interface NextDocuments {
+  readonly summary?: string | null;
+  readonly report?: string | null;
+  readonly config?: string | null;
+}
+
+/** Returns what to do after a run, a step a line, three at most: after one on the emulator, how to come to one on a server. */
+export function nextSteps(summary: Summary, { summary: own, report, config }: NextDocuments): readonly string[] {
+  const look = report && summary.best ? [`look at it: open ${report} in a browser`] : [];
+  if (summary.interrupted && own) return [...look, `go on with it: ${resumeCommand(own)}`];
+  if (summary.emulated !== null) return [...look, `try it on your server: ${tuneCommand(summary)}`, CI];
+  if (!summary.best) return [`find out why: npx tritune doctor -m ${summary.model} -u HOST:PORT`];
+  if (!summary.feasible) return [...look, 'allow a higher latency, or search longer (--time-budget, --max-trials)'];
+  const isBetter = summary.best.trial !== summary.baseline?.trial;
+  const resume =
+    isBetter && isUnsure(summary) && own ? [`confirm the gain: ${resumeCommand(own)} --time-budget 10m`] : [];
+  const keep = isBetter && config ? [`keep it: copy ${config} into the model's folder of your repository`] : [];
+  return [...look, ...resume, ...keep, CI].slice(0, MOST_STEPS);
+}
+
+const MOST_STEPS = 3;
+
+/** There was no final, or one round of it only. */
+const isUnsure = ({ gain }: Summary): boolean => gain === null || gain.low === null || !(gain.low > 0);
+
+const resumeCommand = (summary: string): string => `npx tritune tune --resume ${dirname(summary)}`;
+
+const CI =
+  'put it into CI: npx tritune profile -m MODEL -u HOST:8001 --json run.json && npx tritune compare baseline.json run.json';
+
+const tuneCommand = ({ budget }: Summary): string =>
+  `npx tritune tune -m MODEL -u HOST:8001${budget ? ` --latency-budget ${formatFigure(budget.latencyMs)}` : ''}`;

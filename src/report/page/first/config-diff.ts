@@ -1,0 +1,66 @@
+import { emittedConfig } from '../../../adapter/triton/documents.ts';
+import { canonicalJson } from '../../../base/json.ts';
+import { type DiffLine, diffLines, GAP, withContext } from '../../../base/line-diff.ts';
+import { differencesOf } from '../../../space/differences.ts';
+import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
+import { documentOf, modelConfigsOf, otherConfigsOf } from '../../../space/model-configs.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { StudyState } from '../../../study/records/state.ts';
+import { type Html, html, none } from '../../html.ts';
+
+/** Lines around a change: enough to see in which block it is. */
+const CONTEXT = 2;
+
+/** Returns what the best has otherwise than the original, as changed lines of its config.pbtxt or of an engine's settings; none without a best. */
+export function configDiff({ started, best }: StudyState): Html {
+  if (!best) return none;
+  const changes = textsOf(started.original, best.candidate, started.model).flatMap(({ name, before, after }) => {
+    const lines = withContext(diffLines(before, after), CONTEXT);
+    return lines.length === 0 ? [] : [{ name, lines }];
+  });
+  const files = differencesOf(started.original, best.candidate).filter(({ path }) => path === 'variant');
+  if (changes.length + files.length === 0) return html`<div class="changes"><h2>Your config stays as it is</h2></div>`;
+  return html`<div class="changes"><h2>What changes in your config</h2>
+<pre class="lines">${changes.map(({ name, lines }) => html`<span class="file">${name}</span>\n${lines.map(line)}`)}${files.map(
+    ({ before, after }) =>
+      html`${line({ kind: 'removed', text: `files: ${canonicalJson(before ?? 'those of the server')}` })}${line({ kind: 'added', text: `files: ${canonicalJson(after ?? 'those of the server')}` })}`,
+  )}</pre></div>`;
+}
+
+const signs: Readonly<Record<DiffLine['kind'], string>> = { same: ' ', removed: '-', added: '+' };
+
+const line = (of: DiffLine | typeof GAP): Html =>
+  of === GAP
+    ? html`<span class="gap">  …</span>\n`
+    : html`<span class="${of.kind}">${signs[of.kind]} ${of.text}</span>\n`;
+
+interface Texts {
+  readonly name: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** The texts of both, model by model; of a model that only one of them sets, as it is without. */
+function textsOf(original: Candidate, best: Candidate, model: string): readonly Texts[] {
+  const [own, others] = [modelConfigsOf(best), { ...otherConfigsOf(original), ...modelConfigsOf(original) }];
+  const names = Object.keys(own);
+  if (names.length === 0) return [{ name: 'settings', before: settingLines(original), after: settingLines(best) }];
+  const [only] = Object.keys(others);
+  return names.map((key) => {
+    const before = others[key] ?? (names.length === 1 ? others[only ?? ''] : undefined);
+    const text = (config: (typeof own)[string]): readonly string[] =>
+      emittedConfig(withoutServerDefaults(config), key || model)
+        .trimEnd()
+        .split('\n');
+    return {
+      name: names.length === 1 ? 'config.pbtxt' : `${key}/config.pbtxt`,
+      before: before ? text(before) : [],
+      after: text(own[key] ?? {}),
+    };
+  });
+}
+
+const settingLines = (candidate: Candidate): readonly string[] =>
+  Object.entries(documentOf(candidate))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}: ${canonicalJson(value ?? null)}`);

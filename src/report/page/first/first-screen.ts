@@ -1,0 +1,36 @@
+import { metricsOf } from '../../../study/goal/metrics/registry.ts';
+import type { StudyState } from '../../../study/records/state.ts';
+import { comparedOf } from '../../../study/speed/changes.ts';
+import { headlineOf } from '../../../study/summary/headline.ts';
+import type { Summary } from '../../../study/summary/summary.ts';
+import { narrowPaper, type Paper, widePaper } from '../../charts/svg.ts';
+import { type Html, html, none } from '../../html.ts';
+import { figure } from '../figure.ts';
+import { pagePoints } from '../points.ts';
+import { pictureTitle } from '../titles.ts';
+import { configDiff } from './config-diff.ts';
+import { pictureOf } from './picture.ts';
+import { threeFigures } from './three-figures.ts';
+import { whyList } from './why-list.ts';
+
+/** Where measurements were made at another speed of the machine than usual, the first screen has what they count as. */
+const captionOf = (state: StudyState): Html =>
+  pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null)
+    ? html`Every measurement as it would have been at the machine's usual speed, which is what is compared. What was measured is in the charts below.`
+    : none;
+
+/** Beside the picture stands the config, so it has half the width of a page. */
+const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };
+
+/** What a reader needs first: the verdict, what the objective was and is, the front with the limit, what changes, and why. */
+export function firstScreen(state: StudyState, summary: Summary): Html {
+  const { text, tone } = headlineOf(summary, metricsOf(state.goal));
+  const picture = pictureOf(state);
+  return html`<p class="verdict ${tone}">${text}</p>
+${threeFigures(state, summary)}
+<div class="first">
+${picture ? figure(picture.chart, 'picture', pictureTitle(state, picture), captionOf(state), [halfPaper, narrowPaper]) : none}
+${configDiff(state)}
+</div>
+${whyList(summary.explanation)}`;
+}

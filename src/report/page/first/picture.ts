@@ -1,0 +1,129 @@
+import { paretoFront } from '../../../stats/front.ts';
+import { representative } from '../../../study/final/final.ts';
+import { constraintsOf, isFeasible } from '../../../study/goal/goal.ts';
+import { metricHead, metricText } from '../../../study/goal/metrics/format.ts';
+import type { Metric } from '../../../study/goal/metrics/metric.ts';
+import { metricsOf } from '../../../study/goal/metrics/registry.ts';
+import type { StudyState } from '../../../study/records/state.ts';
+import type { Constraint } from '../../../study/types.ts';
+import { type FrontPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
+import type { Chart } from '../../charts/svg.ts';
+import { type PagePoint, pagePoints } from '../points.ts';
+import { standingKinds } from '../standing-kinds.ts';
+
+/** What the picture shows, and on which limit. */
+export interface Picture {
+  readonly chart: Chart;
+  readonly objective: Metric;
+  readonly limited: Metric;
+}
+
+/**
+ * Returns every measurement by the goal's own two figures: the first objective over what the tightest limit is on, the latency where there is
+ * none; all as they count in the comparison, with the front by these two, the limit as a line, and the original and the best by their names.
+ * null where nothing was measured.
+ */
+export function pictureOf(state: StudyState): Picture | null {
+  const { goal } = state;
+  const metrics = metricsOf(goal);
+  const limit = tightestLimit(state);
+  const asked = metrics.named(goal.objectives[0]?.metric ?? 'throughput');
+  const limited = percentileNamed(metrics.named(limit?.metric ?? 'latency'), state);
+  // A goal may be about the latency itself: then what is served for it is the other figure.
+  const objective = asked.unit === 'ms' && limit === null ? metrics.named('throughput') : asked;
+  if (objective.name === limited.name) return null;
+  const points = pagePoints(state).flatMap((point): Placed[] => {
+    const [x, y] = [limited, objective].map((metric) => comparedFigure(state, metric, point));
+    return x === undefined || y === undefined || !(x > 0) ? [] : [{ point, x, y }];
+  });
+  if (points.length === 0) return null;
+  const sign = (metric: Metric, value: number): number => (metric.better === 'higher' ? -value : value);
+  const front = paretoFront(points.map(({ x, y }) => [sign(limited, x), sign(objective, y)])).map(
+    (index) => points[index] as Placed,
+  );
+  const series = standingKinds.map(({ standing, ...kind }) => {
+    const own = points.filter((one) => standingIn(one, front, state) === standing);
+    return { ...kind, label: labelOf(own, points, objective, state), points: own.map(placed) };
+  });
+  const axes = {
+    ...{ x: metricHead(limited), y: metricHead(objective), isLogX: limited.unit === 'ms' },
+    limit: limit && { value: limit.value, text: `limit ${metricText(limited, limit.value)}` },
+  };
+  return {
+    chart: frontChart(
+      series,
+      front.map(placed).sort((a, b) => a.x - b.x),
+      axes,
+    ),
+    objective,
+    limited,
+  };
+}
+
+interface Placed {
+  readonly point: PagePoint;
+  readonly x: number;
+  readonly y: number;
+}
+
+const placed = ({ point, x, y }: Placed): FrontPoint => ({ x, y, link: { href: `#${point.id}`, label: point.label } });
+
+/** What a point is by the picture's own two figures. */
+function standingIn(one: Placed, front: readonly Placed[], { goal, speeds }: StudyState): PagePoint['standing'] {
+  const { standing, measurement, trial } = one.point;
+  if (standing === 'best' || standing === 'original') return standing;
+  if (front.includes(one)) return 'front';
+  return isFeasible(speeds.comparable(measurement), trial.candidate, goal) ? 'within' : 'missed';
+}
+
+/** Returns a figure of a measurement as it counts in the comparison: at the machine's usual speed. */
+export const comparedFigure = (
+  { goal, speeds }: StudyState,
+  metric: Metric,
+  { measurement, trial }: Pick<PagePoint, 'measurement' | 'trial'>,
+): number | undefined => metricsOf(goal).read(metric.name, speeds.comparable(measurement), trial.candidate);
+
+/** Points whose second figures differ by less than this share of the largest one are at one height. */
+const SAME_HEIGHT = 0.1;
+
+/** The words beside the best and the original, where there is room; none beside other points. */
+function labelOf(
+  [own]: readonly Placed[],
+  all: readonly Placed[],
+  objective: Metric,
+  state: StudyState,
+): FrontSeries['label'] {
+  const standing = own?.point.standing;
+  if (!own || (standing !== 'best' && standing !== 'original')) return null;
+  const isFeasible = state.best !== null && representative(state, state.best)?.feasible === true;
+  const name = standing === 'original' ? 'your config' : isFeasible ? 'best' : 'nearest';
+  const text = `${name}: ${metricText(objective, own.y)}`;
+  const other = all.find(({ point }) => point.standing === (standing === 'best' ? 'original' : 'best'));
+  const isLevel = other && Math.abs(other.y - own.y) < SAME_HEIGHT * Math.max(...all.map(({ y }) => y));
+  if (isLevel) return { text, side: own.y > other.y || (own.y === other.y && standing === 'best') ? 'top' : 'bottom' };
+  return { text, side: own.x > middleOf(all.map(({ x }) => x)) ? 'left' : 'right' };
+}
+
+/** The middle of a logarithmic axis over these values. */
+const middleOf = (values: readonly number[]): number => Math.sqrt(Math.min(...values) * Math.max(...values));
+
+/** A time without a percentile of its own is of the study's. */
+function percentileNamed(metric: Metric, { trials }: StudyState): Metric {
+  const [first] = trials.flatMap(({ measurements }) => measurements);
+  const isPlain = ['latency', 'ttft', 'itl', 'tpot'].includes(metric.name);
+  return isPlain ? { ...metric, label: `p${first?.budgetLatencyMs.percentile ?? 99} ${metric.label}` } : metric;
+}
+
+/** Returns the limit that the best uses up most; null where the goal has none but that on failed requests. */
+function tightestLimit(state: StudyState): Constraint | null {
+  const { goal } = state;
+  const asked = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');
+  const best = pagePoints(state).find(({ standing }) => standing === 'best');
+  const used = ({ metric, relation, value }: Constraint): number => {
+    const own = best && comparedFigure(state, metricsOf(goal).named(metric), best);
+    if (own === undefined) return 0;
+    return relation === '<=' ? own / value : value / own;
+  };
+  const times = asked.filter(({ metric }) => metricsOf(goal).named(metric).unit === 'ms');
+  return (times.length > 0 ? times : asked).toSorted((a, b) => used(b) - used(a))[0] ?? null;
+}

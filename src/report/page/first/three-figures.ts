@@ -1,0 +1,170 @@
+import { formatFigure, formatMs, formatRate, formatRatio } from '../../../base/format.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import { representative } from '../../../study/final/final.ts';
+import { constraintsOf, missedConstraints } from '../../../study/goal/goal.ts';
+import { metricCell, metricText } from '../../../study/goal/metrics/format.ts';
+import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
+import type { StudyState } from '../../../study/records/state.ts';
+import { isInCost } from '../../../study/summary/cost-point.ts';
+import { describeLevel } from '../../../study/summary/describe.ts';
+import { factorText } from '../../../study/summary/headline.ts';
+import type { Summary } from '../../../study/summary/summary.ts';
+import type { Trial } from '../../../study/types.ts';
+import { type Html, html, none } from '../../html.ts';
+
+interface Card {
+  readonly name: string;
+  readonly value: string;
+  readonly notes: readonly string[];
+  readonly tone: 'plain' | 'good' | 'bad' | 'unsure';
+}
+
+/** Returns the three figures of a study: what the objective was with the original config, what it is with the best, and the gain. None without a best. */
+export function threeFigures(state: StudyState, summary: Summary): Html {
+  const { best, baseline } = state;
+  if (!best) return none;
+  const isOriginal = baseline?.number === best.number;
+  const cards: readonly Card[] = isOriginal
+    ? [cardOf(state, 'your config', best), otherCard(state), gainCard(summary, state)]
+    : [
+        baseline ? cardOf(state, 'before: your config', baseline) : notMeasured('before: your config'),
+        cardOf(state, `${summary.feasible ? 'after' : 'nearest'}: trial ${best.number}`, best),
+        gainCard(summary, state),
+      ];
+  return html`<div class="figures">${cards.map(
+    ({ name, value, notes, tone }) =>
+      html`<div class="card-figure ${tone}"><p class="name">${name}</p><p class="value">${value}</p>${notes.map((note) => html`<p class="soft">${note}</p>`)}</div>`,
+  )}</div>
+${quotientNote(state, summary)}`;
+}
+
+function cardOf(state: StudyState, name: string, trial: Trial): Card {
+  const { goal } = state;
+  const metrics = metricsOf(goal);
+  const stands = representative(state, trial);
+  if (!stands) return notMeasured(name);
+  const { measurement, feasible } = stands;
+  const [objective, ...others] = goal.objectives.map(({ metric }) => metrics.named(metric));
+  if (!objective) return notMeasured(name);
+  const compared = state.speeds.comparable(measurement);
+  const read = (metric: string): number | undefined => metrics.read(metric, compared, trial.candidate);
+  const interval = objective.interval?.of(compared, trial.candidate);
+  const range =
+    interval && Number.isFinite(interval.low) && Number.isFinite(interval.high)
+      ? [`95 %: ${metricCell(objective, interval.low)} to ${metricCell(objective, interval.high)}`]
+      : [];
+  const missed = new Set(missedConstraints(compared, trial.candidate, goal).map(({ metric }) => metric));
+  const percentile = measurement.budgetLatencyMs.percentile;
+  const limits = limitNames(state).map((metric) => {
+    const label = LIMITED_TIMES.includes(metric)
+      ? `p${percentile} ${metrics.named(metric).label}`
+      : metrics.named(metric).label;
+    return `${label} ${metricText(metrics.named(metric), read(metric))}${missed.has(metric) ? ', over the limit' : ''}`;
+  });
+  return {
+    name,
+    value: metricText(objective, read(objective.name)),
+    notes: [
+      ...(TELLING_UNITS.includes(objective.unit) ? [] : [objective.label]),
+      ...range,
+      ...others.map((metric) => `${metric.label} ${metricText(metric, read(metric.name))}`),
+      `at ${describeLevel(measurement.level)}`,
+      limits.join(', '),
+      ...(compared === measurement ? [] : [measuredNote(measurement)]),
+    ],
+    tone: feasible ? 'plain' : 'bad',
+  };
+}
+
+/** What was measured, where the machine had another speed than the usual one. */
+const measuredNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
+  `at the machine's usual speed; measured ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+
+/** Units that say by themselves what the figure is. */
+const TELLING_UNITS = ['infer/s', 'tokens/s'];
+
+const LIMITED_TIMES = ['latency', 'ttft', 'itl', 'tpot'];
+
+/** The metrics that the goal limits; the latency where it limits none. */
+function limitNames({ goal }: StudyState): readonly string[] {
+  const asked = constraintsOf(goal).flatMap(({ metric }) => (metric === 'error-rate' ? [] : [metric]));
+  return asked.length > 0 ? [...new Set(asked)] : ['latency'];
+}
+
+const notMeasured = (name: string): Card => ({ name, value: 'not measured', notes: [], tone: 'plain' });
+
+/** The best of what was tried, where the original stays. */
+function otherCard(state: StudyState): Card {
+  const { trials, baseline, gain } = state;
+  const others = trials.filter((trial) => trial !== baseline && trial.measurements.length > 0);
+  const rejected = others.find(({ number }) => number === gain?.rejected?.trial);
+  const name = 'the best of the others';
+  const throughputOf = (trial: Trial): number => representative(state, trial)?.measurement.throughput.value ?? 0;
+  const feasible = others.filter((trial) => representative(state, trial)?.feasible);
+  const other = rejected ?? feasible.toSorted((a, b) => throughputOf(b) - throughputOf(a))[0];
+  return other ? cardOf(state, `${name}: trial ${other.number}`, other) : { ...notMeasured(name), value: 'none' };
+}
+
+function gainCard(summary: Summary, { trials }: StudyState): Card {
+  const { gain, searchGain, best, baseline, rejected, objectives, feasible } = summary;
+  const isCost = isInCost(objectives);
+  const name = isCost ? 'what it costs now' : 'gain';
+  if (!feasible) return { name, value: 'none', notes: ['nothing that was tried meets the goal'], tone: 'bad' };
+  if (best?.trial === baseline?.trial) {
+    const others = trials.filter(({ measurements }) => measurements.length > 0).length - 1;
+    const reason = rejected
+      ? `trial ${rejected.trial}: ${rejected.reason}`
+      : `${others} other config${others === 1 ? '' : 's'} measured`;
+    return { name, value: 'none', notes: [reason], tone: 'plain' };
+  }
+  const told = gain ?? searchGain;
+  if (!told || told.ratio === null) return { ...notMeasured(name), tone: 'unsure' };
+  const factor = (value: number): string => (isCost ? factorText(value, objectives) : formatRatio(value));
+  const { ratio, low, high } = told;
+  if (!gain)
+    return {
+      name,
+      value: `about ${factor(ratio)}`,
+      notes: ['by the search alone', 'not confirmed by a final'],
+      tone: 'unsure',
+    };
+  if (low === null || high === null || !(low > 0))
+    return { name, value: `about ${factor(ratio)}`, notes: ['one comparison only, so no interval'], tone: 'unsure' };
+  const [from, to] = isCost ? [high, low] : [low, high];
+  return {
+    name,
+    value: factor(ratio),
+    notes: [
+      ...(isCost ? ["of your config's cost"] : []),
+      `95 %: ${factor(from)} to ${factor(to)}`,
+      'both measured in turn',
+    ],
+    tone: low > 1 ? 'good' : 'unsure',
+  };
+}
+
+/** A gain that differs from the quotient of the two figures by more than this is explained. */
+const ALIKE = 1.03;
+
+/** Why the gain is not what the reader gets from dividing the two figures beside it. */
+function quotientNote(state: StudyState, { gain, best, baseline, objectives }: Summary): Html {
+  if (!gain || gain.ratio === null || !best || !baseline || best.trial === baseline.trial) return none;
+  const quotient = quotientOf(state, metricsOf(state.goal), objectives[0]?.metric);
+  if (objectives.length > 1 || quotient === null) return none;
+  const apart = Math.max(quotient / gain.ratio, gain.ratio / quotient);
+  if (apart <= ALIKE) return none;
+  const shown = isInCost(objectives) ? factorText(quotient, objectives) : formatFigure(quotient);
+  return html`<p class="soft">The two figures alone would give ${shown}. Each is a single measurement; the gain compares the two configs round by round, so that slow minutes of the machine count for both.</p>`;
+}
+
+/** How many times better the best's figure is than the original's. */
+function quotientOf(state: StudyState, metrics: Metrics, name: string | undefined): number | null {
+  const { best, baseline } = state;
+  if (!best || !baseline || name === undefined) return null;
+  const [after, before] = [best, baseline].map((trial) => {
+    const measurement = representative(state, trial)?.measurement;
+    return measurement && metrics.read(name, state.speeds.comparable(measurement), trial.candidate);
+  });
+  if (!after || !before) return null;
+  return metrics.named(name).better === 'higher' ? after / before : before / after;
+}

@@ -1,0 +1,56 @@
+import type { Explanation } from '../../../study/analysis/explain/explain.ts';
+import { barScaleOf, type Reason } from '../../../study/analysis/explain/reasons.ts';
+import { type BarKind, describeBar, type ReasonBar } from '../../../study/analysis/explain/time-bar.ts';
+import { type Html, html, none } from '../../html.ts';
+
+const titles: Readonly<Record<Reason['about'], string>> = {
+  before: 'What limited it before',
+  changed: 'What changed that',
+  now: 'What limits it now',
+  next: 'What to try next',
+};
+
+/** The colours that the charts have for the same parts. */
+const colours: Readonly<Record<Exclude<BarKind, 'stage'>, string>> = {
+  queue: '#e08a1e',
+  compute: '#2f7ed8',
+  outside: '#999fa8',
+  'first-token': '#e08a1e',
+  'other-tokens': '#2f7ed8',
+  whole: '#999fa8',
+  without: '#999fa8',
+  gained: '#2ca05a',
+};
+const stageColours = ['#2f7ed8', '#e08a1e', '#2ca05a', '#8a56c2', '#cc4458', '#2a9d94'];
+
+/** Returns why the best is the best as a short list with bars, and behind it the whole text. */
+export function whyList(explanation: Explanation | null): Html {
+  if (!explanation) return none;
+  const { reasons, text } = explanation;
+  return html`<h2 id="why">Why</h2>
+<dl class="why">${reasons.map(
+    (reason) => html`<dt>${titles[reason.about]}</dt><dd>${wordsOf(reason)}${barHtml(reason, reasons)}</dd>`,
+  )}</dl>
+<details class="full"><summary>In full, with all figures</summary><p>${text}</p></details>`;
+}
+
+/** What begins with a parameter's name keeps its case. */
+const wordsOf = ({ about, words }: Reason): string => (about === 'changed' ? words : capital(words));
+
+function barHtml(reason: Reason, all: readonly Reason[]): Html {
+  const { bar } = reason;
+  if (!bar) return none;
+  const whole = barScaleOf(reason, all);
+  return html`<div class="measure"><div class="split" aria-hidden="true">${partsOf(bar, whole)}</div><span class="soft">${describeBar(bar)}</span></div>`;
+}
+
+function partsOf({ parts }: ReasonBar, whole: number): readonly Html[] {
+  let stage = 0;
+  return parts.map(({ kind, value, name }) => {
+    const colour = kind === 'stage' ? stageColours[stage++ % stageColours.length] : colours[kind];
+    const width = whole > 0 ? (100 * value) / whole : 0;
+    return html`<span style="width:${width.toFixed(2)}%;background:${colour ?? ''}" title="${name}"></span>`;
+  });
+}
+
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -1,0 +1,85 @@
+import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { representative } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeLevel, describeSpeed, shortLevel } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import { type Html, html, none } from '../html.ts';
+
+/** Readings of one config at one level. */
+interface Repeated {
+  readonly trial: Trial;
+  readonly readings: readonly Measurement[];
+}
+
+const MOST_TOLD = 3;
+/** Speeds that differ by more than this are the reason for figures that differ. */
+const SPEED_MATTERS = 1.05;
+
+/** Returns why readings of one config at one level differ by more than their intervals, for those of which they do; none where none do. */
+export function repeatedReadings(state: StudyState): Html {
+  const told = groupsOf(state).filter(({ readings }) => contradict(readings));
+  if (told.length === 0) return none;
+  const rank = ({ trial }: Repeated): number => (trial === state.best ? 0 : trial === state.baseline ? 1 : 2);
+  const first = told.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_TOLD);
+  const more = told.length - first.length;
+  return html`<p class="soft">Readings of one config at one level that differ by more than their intervals:</p>
+<ul class="soft">${first.map((each) => html`<li>${sentenceOf(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>
+<p class="soft">The interval of a reading covers its own seconds, and a machine differs from minute to minute. The gain is not affected, because the final measures both configs in turn.</p>`;
+}
+
+/** By config, not by trial: a search may measure a config again as another trial. */
+function groupsOf({ trials, finals, best, baseline }: StudyState): readonly Repeated[] {
+  const ofTrial = new Map(trials.map((trial) => [trial.number, trial]));
+  const all = [
+    ...trials.flatMap((trial) => trial.measurements.map((measurement) => ({ trial, measurement }))),
+    ...finals.flatMap(({ trial: number, measurement }) => {
+      const trial = ofTrial.get(number);
+      return trial ? [{ trial, measurement }] : [];
+    }),
+  ].filter(({ measurement }) => measurement.throughput.value > 0 && !measurement.client.bound);
+  const groups = Map.groupBy(
+    all,
+    ({ trial, measurement }) => `${trial.candidate.fingerprint} ${shortLevel(measurement.level)}`,
+  );
+  return [...groups.values()].flatMap((group): Repeated[] => {
+    const known = group.find(({ trial }) => trial === best || trial === baseline) ?? group[0];
+    return group.length > 1 && known ? [{ trial: known.trial, readings: group.map((each) => each.measurement) }] : [];
+  });
+}
+
+const contradict = (readings: readonly Measurement[]): boolean =>
+  areApart(readings.map(({ throughput }) => throughput)) || areApart(readings.map((each) => each.budgetLatencyMs));
+
+/** Whether two of the intervals have nothing in common. */
+const areApart = (intervals: readonly Interval[]): boolean =>
+  Math.max(...intervals.map(({ low }) => low)) > Math.min(...intervals.map(({ high }) => high));
+
+function sentenceOf(state: StudyState, { trial, readings }: Repeated): string {
+  const { level, budgetLatencyMs } = readings[0] as Measurement;
+  const range = (values: readonly number[], unit: (value: number) => string): string =>
+    `${formatFigure(Math.min(...values))} to ${unit(Math.max(...values))}`;
+  const rates = range(
+    readings.map(({ throughput }) => throughput.value),
+    formatRate,
+  );
+  const times = range(
+    readings.map((each) => each.budgetLatencyMs.value),
+    formatMs,
+  );
+  const who = trial === state.baseline ? 'Your config' : `Trial ${trial.number}`;
+  const shown = representative(state, trial)?.measurement;
+  const which =
+    shown && readings.includes(shown) ? `, of which this page shows ${formatRate(shown.throughput.value)}` : '';
+  return `${who} at ${describeLevel(level)} was measured ${readings.length} times: ${rates}${which}; p${budgetLatencyMs.percentile} ${times}${causeOf(state, readings)}.`;
+}
+
+function causeOf({ speeds }: StudyState, readings: readonly Measurement[]): string {
+  const all = readings.map((measurement) => speeds.of(measurement).value);
+  const [lowest, highest] = [Math.min(...all), Math.max(...all)];
+  if (highest > SPEED_MATTERS * lowest)
+    return `. The machine ran at ${describeSpeed(lowest)} to ${describeSpeed(highest)} of its first minute's speed then, which comparisons allow for`;
+  const loose = readings.filter(({ stable }) => !stable).length;
+  return loose > 0 ? `. ${loose === 1 ? 'One of them' : `${loose} of them`} had not settled` : '';
+}

@@ -1,0 +1,161 @@
+import { formatFigure, formatMs } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { Explanation } from '../../study/analysis/explain/explain.ts';
+import { lengthOf, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
+import { representative } from '../../study/final/final.ts';
+import { metricText } from '../../study/goal/metrics/format.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import { type ChartName, risingLevels } from './charts.ts';
+import { comparedFigure, type Picture } from './first/picture.ts';
+
+/** Charts that a title is computed of here; the speed's is in its section. */
+export type TitledChart = Exclude<ChartName, 'speed'>;
+
+/** More load that serves at most this many times as much serves no more. */
+const NO_MORE = 1.05;
+
+/** Returns what a chart of the study shows, as a sentence without an end: computed from what is drawn in it. */
+export function chartTitle(name: TitledChart, state: StudyState, explanation: Explanation | null): string {
+  const { goal } = state;
+  const percentile = `p${state.trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99}`;
+  const limitOf = (metric: string): number | null =>
+    goal.constraints.find((one) => one.metric === metric && one.relation === '<=')?.value ?? null;
+  const tokenTitle = (metric: 'ttft' | 'itl' | 'tpot'): string =>
+    overLoadTitle(
+      state,
+      `${percentile} ${metric.toUpperCase()}`,
+      limitOf(metric),
+      ({ tokens }) => tokens?.budget[`${metric}Ms`].value,
+    );
+  switch (name) {
+    case 'front':
+      return dominanceTitle(state);
+    case 'throughput-vs-latency':
+      return growthTitle(state);
+    case 'latency-vs-load':
+      return overLoadTitle(
+        state,
+        percentile,
+        goal.budget?.latencyMs ?? null,
+        ({ budgetLatencyMs }) => budgetLatencyMs.value,
+      );
+    case 'latency-breakdown':
+      return breakdownTitle(explanation);
+    case 'tokens-front':
+      return tokensTitle(state);
+    case 'ttft-vs-load':
+      return tokenTitle('ttft');
+    case 'itl-vs-load':
+      return tokenTitle('itl');
+    case 'tpot-vs-load':
+      return tokenTitle('tpot');
+  }
+}
+
+/** Returns the title of the first screen's picture: the best and the original by the figures of its axes. */
+export function pictureTitle(state: StudyState, { objective, limited }: Picture): string {
+  const { best, baseline } = state;
+  const of = (trial: Trial, metric: Picture['objective']): string => {
+    const measurement = representative(state, trial)?.measurement;
+    return metricText(metric, measurement && comparedFigure(state, metric, { measurement, trial }));
+  };
+  if (!best) return 'What was measured';
+  const at = limited.label.replace(/^(p\d+) latency$/, '$1');
+  const own = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
+  return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
+}
+
+const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
+  trial === baseline ? 'Your config' : `Trial ${trial.number}`;
+
+/** How many configs the best beats in both figures, each at the level that it stands for. */
+function dominanceTitle(state: StudyState): string {
+  const { best, trials } = state;
+  const own = best && comparedOf(state, best);
+  if (!best || !own) return 'What was measured';
+  const others = trials.flatMap((trial) => (trial === best ? [] : (comparedOf(state, trial) ?? [])));
+  if (others.length === 0) return 'One config was measured';
+  const beaten = others.filter(
+    ({ throughput, budgetLatencyMs }) =>
+      own.throughput.value >= throughput.value && own.budgetLatencyMs.value <= budgetLatencyMs.value,
+  ).length;
+  if (beaten === 0) return 'Each config here gives up latency for throughput, or the other way round';
+  return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
+}
+
+/** What stands for a trial, at the machine's usual speed; null where nothing does. */
+function comparedOf(state: StudyState, trial: Trial): Measurement | null {
+  const stands = representative(state, trial);
+  return stands && state.speeds.comparable(stands.measurement);
+}
+
+/** Where more load serves no more. */
+function growthTitle(state: StudyState): string {
+  const trial = state.best ?? state.baseline;
+  const levels = trial ? risingLevels(state, trial) : [];
+  const last = levels.at(-1);
+  if (!trial || !last) return 'Throughput over latency';
+  const name = nameOf(state, trial);
+  if (levels.length === 1) return `${name} was measured at ${describeLevel(last.level)} only`;
+  const most = (from: number): number => Math.max(...levels.slice(from).map(({ throughput }) => throughput.value));
+  const end = levels.findIndex(
+    (each, index) => index < levels.length - 1 && most(index + 1) <= NO_MORE * each.throughput.value,
+  );
+  return end < 0
+    ? `${name}: throughput still grows at the highest level, ${describeLevel(last.level)}`
+    : `${name}: throughput stops growing at ${describeLevel((levels[end] as Measurement).level)}`;
+}
+
+/** Up to which level a time stays within its limit; without one, how it grows with the load. */
+function overLoadTitle(
+  state: StudyState,
+  what: string,
+  limit: number | null,
+  of: (measurement: Measurement) => number | undefined,
+): string {
+  const { best, baseline } = state;
+  const trial = best ?? baseline;
+  const levels = trial ? risingLevels(state, trial).filter((each) => of(each) !== undefined) : [];
+  const [first, last] = [levels[0], levels.at(-1)];
+  if (!trial || !first || !last) return `${what} over the load`;
+  const name = nameOf(state, trial);
+  const at = (measurement: Measurement): string =>
+    `${formatMs(of(measurement) ?? Number.NaN)} at ${describeLevel(measurement.level)}`;
+  if (limit === null)
+    return first === last ? `${name}: ${what} ${at(last)}` : `${name}: ${what} from ${at(first)} to ${at(last)}`;
+  const kept = `${what} ≤ ${formatMs(limit)}`;
+  const until = (one: Trial): string => {
+    const within = risingLevels(state, one).filter((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
+    const highest = within.at(-1);
+    return highest ? `up to ${describeLevel(highest.level)}` : 'at no level that was measured';
+  };
+  const other = baseline && baseline !== trial ? `, your config ${until(baseline)}` : '';
+  return `${name} keeps ${kept} ${until(trial)}${other}`;
+}
+
+/** What takes most of a request's time now, and how much it took before. */
+function breakdownTitle(explanation: Explanation | null): string {
+  const barOf = (about: 'before' | 'now'): ReasonBar | null =>
+    explanation?.reasons.find((reason) => reason.about === about)?.bar ?? null;
+  const [before, now] = [barOf('before'), barOf('now')];
+  const [most] = now && now.parts.length > 1 ? now.parts.toSorted((a, b) => b.value - a.value) : [];
+  if (!now || !most) return 'Where the mean time of a request went';
+  const share = (bar: ReasonBar): string | null => {
+    const part = bar.parts.find(({ name }) => name === most.name);
+    return part ? `${Math.round((100 * part.value) / lengthOf(bar))} %` : null;
+  };
+  const then = before && share(before);
+  return `${capital(most.name)} takes most of a request's time: ${share(now)}${then ? `, with your config ${then}` : ''}`;
+}
+
+function tokensTitle(state: StudyState): string {
+  const trial = state.best ?? state.baseline;
+  const measurement = trial && representative(state, trial)?.measurement;
+  if (!trial || !measurement?.tokens) return 'Tokens of all against those of one user';
+  const { outputTokensPerSecond, outputTokensPerSecondPerUser } = measurement.tokens;
+  return `${nameOf(state, trial)}: ${formatFigure(outputTokensPerSecond.value)} output tokens/s, of which one user sees ${formatFigure(outputTokensPerSecondPerUser)}`;
+}
+
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

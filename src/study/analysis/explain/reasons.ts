@@ -1,0 +1,140 @@
+import { formatFigure, formatMs, formatRatio, plainLine } from '../../../base/format.ts';
+import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
+import { describeAssignment, LEAST_INSTANCE_GAIN } from '../../summary/describe.ts';
+import type { Trial } from '../../types.ts';
+import type { Credit, ParameterCredit } from './credit.ts';
+import { lengthOf, type ReasonBar } from './time-bar.ts';
+
+/** One line of the short list on why the best is the best: one idea, and the bar that shows it. */
+export interface Reason {
+  /** What limited the original config, what changed that, what limits the best, and what to try next. */
+  readonly about: 'before' | 'changed' | 'now' | 'next';
+  /** A phrase in plain text, without an end. */
+  readonly words: string;
+  /** null where there is nothing to draw. */
+  readonly bar: ReasonBar | null;
+}
+
+/** What a line is about, where there is little room. */
+export const reasonLabels: Readonly<Record<Reason['about'], string>> = {
+  before: 'limit was',
+  changed: 'changed',
+  now: 'limit now',
+  next: 'try next',
+};
+
+/**
+ * Returns what the full width of a reason's bar stands for, in the bar's unit. Bars of times have one scale, so that before and now can be
+ * compared; the bar of a change has its own.
+ */
+export function barScaleOf({ about, bar }: Reason, all: readonly Reason[]): number {
+  if (!bar) return 0;
+  const others = all.flatMap((other) => (other.bar && other.about !== 'changed' ? [lengthOf(other.bar)] : []));
+  return about === 'changed' ? lengthOf(bar) : Math.max(...others);
+}
+
+/** A limit in words, and where the time of a request goes. */
+export interface LimitTold {
+  readonly words: string;
+  readonly bar: ReasonBar;
+}
+
+/** What the list is made of. */
+export interface ReasonParts {
+  readonly best: Trial;
+  /** null where there is no other original config to compare with. */
+  readonly before: LimitTold | null;
+  readonly now: LimitTold;
+  readonly credit: Credit | null;
+  readonly bottleneck: StageBottleneck | null;
+  readonly advice: readonly string[];
+}
+
+/** Returns the list, four lines at most. Lines that there is nothing to say in are left out. */
+export function reasonsOf(parts: ReasonParts): readonly Reason[] {
+  const { before, now } = parts;
+  return [
+    ...(before ? [{ about: 'before', ...before } as const, changedBy(parts)] : []),
+    { about: 'now', ...now },
+    ...nextSteps(parts),
+  ];
+}
+
+/** Parameters in the line on what made the difference; the full text has all. */
+const MOST_NAMED = 2;
+const MOST_LETTERS = 120;
+
+function changedBy({ best, credit }: ReasonParts): Reason {
+  const helped = (credit?.knobs ?? []).filter(isHelp);
+  const [first] = helped;
+  if (first) {
+    const named = helped.filter((credit, index) => isApart(credit, helped.slice(0, index))).slice(0, MOST_NAMED);
+    return {
+      about: 'changed',
+      words: `${named.map(creditPhrase).join(', ')} ${basisOf(named)}`,
+      bar: creditBar(first),
+    };
+  }
+  const all = plainLine(describeAssignment(best.candidate.assignment), MOST_LETTERS);
+  const isKnown = credit !== null && credit.knobs.length > 0 && Object.keys(credit.unknown).length === 0;
+  const words =
+    Object.keys(best.candidate.assignment).length === 1
+      ? `${all}, the only change`
+      : isKnown
+        ? `${all} together: none of it makes much of a difference alone`
+        : `${all}: how much each did is not known`;
+  return { about: 'changed', words, bar: null };
+}
+
+/** Tells whether it sets nothing that one of the others sets too, such as a batcher and its delay. */
+const isApart = ({ set }: ParameterCredit, others: readonly ParameterCredit[]): boolean =>
+  !others.some((other) => Object.keys(other.set).some((name) => Object.hasOwn(set, name)));
+
+const isHelp = ({ matters, ratio, with: on, without: off }: ParameterCredit): boolean =>
+  matters === 'throughput' ? ratio > 1 : matters === 'latency' && on.latencyMs < off.latencyMs;
+
+function creditPhrase({ set, against, matters, ratio, with: on, without: off }: ParameterCredit): string {
+  const name = `${describeAssignment(set)}${against === 'original' ? ' alone' : ''}`;
+  return matters === 'latency'
+    ? `${name} takes the latency from ${formatMs(off.latencyMs)} to ${formatMs(on.latencyMs)}`
+    : `${name} gives ${formatRatio(ratio)}`;
+}
+
+function basisOf(credits: readonly ParameterCredit[]): string {
+  const bases = new Set(credits.map(({ basis }) => basis));
+  if (bases.size > 1) return '(measured, and by the queueing model)';
+  return bases.has('measured') ? '(measured)' : '(by the queueing model)';
+}
+
+/** What there is without the parameter, and what it adds; of latencies what is left, and what it saves. */
+function creditBar({ matters, with: on, without: off }: ParameterCredit): ReasonBar {
+  if (matters === 'latency') {
+    const saved = off.latencyMs - on.latencyMs;
+    return barOf('ms', ['with it', on.latencyMs], ['saved', saved]);
+  }
+  return barOf('infer/s', ['without it', off.throughput], ['gained', on.throughput - off.throughput]);
+}
+
+const barOf = (
+  unit: ReasonBar['unit'],
+  [kept, value]: readonly [string, number],
+  [more, gained]: readonly [string, number],
+): ReasonBar => ({
+  unit,
+  parts: [
+    { name: kept, kind: 'without', value },
+    { name: more, kind: 'gained', value: gained },
+  ],
+});
+
+/** Steps in the line; `advice` has all. */
+const MOST_STEPS = 2;
+
+function nextSteps({ advice, bottleneck }: ReasonParts): readonly Reason[] {
+  const more =
+    bottleneck && bottleneck.gain >= LEAST_INSTANCE_GAIN
+      ? [`one more instance of ${bottleneck.stage}: +${formatFigure(100 * (bottleneck.gain - 1))} % expected`]
+      : [];
+  const steps = [...more, ...advice].slice(0, MOST_STEPS);
+  return steps.length === 0 ? [] : [{ about: 'next', words: steps.join('; or '), bar: null }];
+}

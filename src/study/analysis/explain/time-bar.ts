@@ -1,0 +1,94 @@
+import { formatFigure, formatMs } from '../../../base/format.ts';
+import type { StudyState } from '../../records/state.ts';
+import type { Trial } from '../../types.ts';
+import { stageSplits } from '../stages.ts';
+import type { Told } from './words.ts';
+
+/** A bar beside a reason: parts that add up to its length. */
+export interface ReasonBar {
+  readonly unit: 'ms' | 'infer/s';
+  readonly parts: readonly BarPart[];
+}
+
+/** One part of a bar, in the bar's unit. */
+export interface BarPart {
+  readonly name: string;
+  /** What it is, for colours and textures. */
+  readonly kind: BarKind;
+  readonly value: number;
+}
+
+export const barKinds = [
+  'queue',
+  'compute',
+  'outside',
+  'first-token',
+  'other-tokens',
+  /** All that a request takes in one model of a pipeline. */
+  'stage',
+  /** What nothing divides. */
+  'whole',
+  /** Without a parameter; of latencies what is left with it. */
+  'without',
+  /** What the parameter adds, or saves. */
+  'gained',
+] as const;
+export type BarKind = (typeof barKinds)[number];
+
+/** Returns the length of a bar, in its unit. */
+export const lengthOf = ({ parts }: ReasonBar): number => parts.reduce((sum, { value }) => sum + value, 0);
+
+/** Parts below this share of a bar are left out of its words. */
+const LEAST_TOLD = 0.005;
+
+/** Returns the bar in words: `10.5 ms: queue 74 %, compute 24 %, network and client 2 %`; its length alone where nothing divides it. */
+export function describeBar(bar: ReasonBar): string {
+  const whole = lengthOf(bar);
+  const length = bar.unit === 'ms' ? formatMs(whole) : `${formatFigure(whole)} ${bar.unit}`;
+  const told = bar.parts.filter(({ value }) => value >= LEAST_TOLD * whole);
+  if (bar.parts.length < 2) return length;
+  return `${length}: ${told.map(({ name, value }) => `${name} ${Math.round((100 * value) / whole)} %`).join(', ')}`;
+}
+
+/**
+ * Returns how the mean latency of a request divides, in milliseconds: of a pipeline by model, of a language model into the first token and the
+ * others, else into queue, compute and the rest. One part where nothing tells more.
+ */
+export function timeBarOf(told: Told, state: StudyState, trial: Trial): ReasonBar {
+  const parts = stageParts(told, state, trial) ?? tokenParts(told) ?? splitParts(told);
+  return { unit: 'ms', parts: parts.filter(({ value }) => value > 0) };
+}
+
+/** null for what is no pipeline, and without the statistics of its models. */
+function stageParts({ measurement, split }: Told, { started }: StudyState, { candidate }: Trial): BarPart[] | null {
+  const { topology } = started;
+  if (topology?.fronts.length !== 1) return null;
+  const stages = stageSplits(measurement, topology, candidate.shape).map(
+    ({ model, timesPerRequest, queueMs, computeMs }): BarPart => ({
+      ...{ name: model, kind: 'stage' },
+      value: timesPerRequest * (queueMs + computeMs),
+    }),
+  );
+  const inside = stages.reduce((sum, { value }) => sum + value, 0);
+  if (!(inside > 0 && Number.isFinite(inside))) return null;
+  return [...stages, { name: 'elsewhere', kind: 'outside', value: split.totalMs - inside }];
+}
+
+/** null for what is no language model. */
+function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): BarPart[] | null {
+  const first = tokens?.ttftMs.avg ?? 0;
+  if (!(first > 0 && first <= totalMs)) return null;
+  return [
+    { name: 'first token', kind: 'first-token', value: first },
+    { name: 'other tokens', kind: 'other-tokens', value: totalMs - first },
+  ];
+}
+
+function splitParts({ split: { totalMs, parts } }: Told): BarPart[] {
+  if (!parts) return [{ name: 'a request', kind: 'whole', value: totalMs }];
+  return [
+    { name: 'queue', kind: 'queue', value: parts.queueMs },
+    { name: 'compute', kind: 'compute', value: parts.computeMs },
+    { name: 'network and client', kind: 'outside', value: parts.outsideMs },
+  ];
+}

@@ -1,0 +1,108 @@
+import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
+import { isInCost } from './cost-point.ts';
+import { describeObjectives } from './describe.ts';
+import { describeLimits, describeStudied } from './limits-words.ts';
+import type { StandingPoint, Summary } from './summary.ts';
+
+/** What came of a study, in a sentence. */
+export interface Headline {
+  readonly text: string;
+  /** `good`: surely better; `unsure`: perhaps; `same`: the original stays; `bad`: nothing meets the goal, or nothing was measured. */
+  readonly tone: 'good' | 'unsure' | 'same' | 'bad';
+}
+
+/** Returns the verdict on a study, finished or not. `metrics`: what the names of the goal mean. */
+export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics): Headline {
+  const { best, baseline, feasible } = summary;
+  const limits = describeLimits(summary, metrics);
+  const within = `${limits === '' ? '' : ` within ${limits}`}${describeStudied(summary)}`;
+  if (!best) {
+    const text = summary.interrupted
+      ? 'No result: the run ended before its first trial was done.'
+      : `Nothing could be measured: ${summary.stopReason}.`;
+    return { tone: 'bad', text };
+  }
+  if (!feasible) {
+    const kept = limits === '' ? 'serves without too many failed requests' : `keeps ${limits}`;
+    return {
+      tone: 'bad',
+      text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best)}.`,
+    };
+  }
+  if (best.trial === baseline?.trial) {
+    const isAlone = summary.counts.trials - summary.counts.failed <= 1;
+    const found = isAlone ? 'Only your config was measured' : 'Nothing better than your config was found';
+    return { tone: 'same', text: `${found}: it gives ${figures(best)}${within}.` };
+  }
+  if (!baseline)
+    return {
+      tone: 'unsure',
+      text: `Trial ${best.trial} gives ${figures(best)}${within}; your config could not be measured, so the gain is not known.`,
+    };
+  return gained(summary, metrics, within);
+}
+
+/** The best is another config than the original, and meets the goal. */
+function gained(summary: Summary, metrics: Metrics, within: string): Headline {
+  const { best, baseline, gain, searchGain, objectives } = summary;
+  const over = baseline?.feasible ? '' : ' Your config misses that limit.';
+  const told = gain ?? searchGain;
+  if (!told || told.ratio === null) {
+    const trial = best ? `Trial ${best.trial} gives ${figures(best)}${within}` : 'The best';
+    return { tone: 'unsure', text: `${trial}; how much better that is was not measured.${over}` };
+  }
+  const { ratio, low, high } = told;
+  const factor = (value: number): string => factorText(value, objectives);
+  const what = `${factor(ratio)} ${comparedWith(objectives, metrics)}${within}`;
+  if (!gain)
+    return { tone: 'unsure', text: `About ${what}, by the search alone: no final has confirmed it yet.${over}` };
+  if (low === null || high === null || !(low > 0))
+    return { tone: 'unsure', text: `About ${what}, by a single comparison, so without an interval.${over}` };
+  const [from, to] = isInCost(objectives) ? [high, low] : [low, high];
+  const interval = `${factor(from)} to ${factor(to)}`;
+  if (low > 1) return { tone: 'good', text: `${capital(what)} (95 % interval: ${interval}).${over}` };
+  return {
+    tone: 'unsure',
+    text: `Perhaps ${what}: the 95 % interval, ${interval}, includes no gain at all.${over}`,
+  };
+}
+
+const nameOf = ({ best, baseline }: Summary): string =>
+  best?.trial === baseline?.trial ? 'your own config' : `trial ${best?.trial}`;
+
+/** Names of rates that stand better in a sentence than their labels. */
+const rates: Readonly<Record<string, string>> = {
+  'output-token-throughput': 'output tokens per second',
+  'total-token-throughput': 'tokens per second',
+};
+
+/** `times the throughput of your config`, to stand after the factor. */
+function comparedWith(objectives: Summary['objectives'], metrics: Metrics): string {
+  const [objective, ...others] = objectives;
+  const metric = objective && metrics.has(objective.metric) ? metrics.named(objective.metric) : null;
+  if (!metric || others.length > 0) return `times as good as your config by ${describeObjectives(objectives)}`;
+  const name = rates[metric.name] ?? `${metric.label}${metric.name.startsWith('latency-') ? ' latency' : ''}`;
+  if (isInCost(objectives)) return `of your config's ${name}`;
+  return metric.better === 'higher' ? `times the ${name} of your config` : `times lower ${name} than your config`;
+}
+
+/** Returns the gain as a factor, `2.45`; a gain in cost as what is left of it, `62 %`. */
+export const factorText = (ratio: number, objectives: Summary['objectives']): string =>
+  isInCost(objectives) ? `${Math.round(100 / ratio)} %` : ratio.toFixed(2);
+
+/** `1,389 infer/s at p99 51.5 ms`, as they count in the comparison; of a language model its tokens. */
+function figures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoint): string {
+  const { percentile, value } = (compared ?? { budgetLatencyMs }).budgetLatencyMs;
+  if (!tokens) {
+    const rate = formatRate((compared ?? { throughput }).throughput.value ?? Number.NaN);
+    const speed = compared ? " at the machine's usual speed" : '';
+    return `${rate} at p${percentile} ${formatMs(value ?? Number.NaN)}${speed}`;
+  }
+  const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;
+  const { ttftMs, itlMs } = tokens.budget;
+  const time = (of: { readonly value: number | null }): string => formatMs(of.value ?? Number.NaN);
+  return `${rate} at p${percentile} TTFT ${time(ttftMs)} and ITL ${time(itlMs)}`;
+}
+
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -1,0 +1,83 @@
+import { wrapped } from '../../base/format.ts';
+import { barScaleOf, type Reason, reasonLabels } from '../../study/analysis/explain/reasons.ts';
+import { type BarKind, describeBar, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
+import { foreign, type Row, type Span, span, type Tone } from '../rows.ts';
+
+/** The longest bar; the words after it need the rest of the row. */
+const MOST_CELLS = 40;
+/** Between a bar and its words. */
+const GAP = 2;
+
+/** Each its own, so that no colour is needed to tell neighbours apart. */
+const looks: Readonly<Record<Exclude<BarKind, 'stage'>, readonly [texture: string, tone: Tone]>> = {
+  queue: ['░', 'queue'],
+  compute: ['█', 'infer'],
+  outside: ['·', 'network'],
+  'first-token': ['▒', 'queue'],
+  'other-tokens': ['█', 'infer'],
+  whole: ['▒', 'muted'],
+  without: ['▒', 'muted'],
+  gained: ['█', 'good'],
+};
+const stageLooks: readonly (readonly [texture: string, tone: Tone])[] = [
+  ['░', 'queue'],
+  ['█', 'infer'],
+  ['▒', 'input'],
+  ['▓', 'output'],
+];
+
+/**
+ * Returns a row for each reason with its label in a margin, and a row with its bar below it, all bars of times in one scale. What does not fit
+ * into `mostRows` goes: first the bars, then all but the limit and the next step, then that step; no rows where not even the limit fits.
+ */
+export function reasonRows(
+  reasons: readonly Reason[],
+  margin: number,
+  width: number,
+  mostRows: number,
+): readonly Row[] {
+  const isLate = ({ about }: Reason): boolean => about === 'now' || about === 'next';
+  const choices = [
+    () => reasons.flatMap((reason) => rowsOf(reason, reasons, margin, width)),
+    () => reasons.flatMap((reason) => wordRows(reason, margin, width)),
+    () => reasons.filter(isLate).flatMap((reason) => wordRows(reason, margin, width)),
+    () => reasons.filter(({ about }) => about === 'now').flatMap((reason) => wordRows(reason, margin, width)),
+  ];
+  for (const rows of choices.map((choice) => choice())) if (rows.length <= mostRows) return rows;
+  return [];
+}
+
+function rowsOf(reason: Reason, all: readonly Reason[], margin: number, width: number): readonly Row[] {
+  const words = wordRows(reason, margin, width);
+  return reason.bar ? [...words, barRow(reason.bar, barScaleOf(reason, all), margin, width)] : words;
+}
+
+function wordRows({ about, words }: Reason, margin: number, width: number): readonly Row[] {
+  const lines = wrapped(foreign(words, Number.POSITIVE_INFINITY), width - margin);
+  return lines.map((line, index) => [
+    span((index === 0 ? reasonLabels[about] : '').padEnd(margin), 'muted'),
+    span(line),
+  ]);
+}
+
+/** `whole`: what a bar of all cells stands for. */
+function barRow(bar: ReasonBar, whole: number, margin: number, width: number): Row {
+  const words = foreign(describeBar(bar));
+  const cells = Math.max(0, Math.min(MOST_CELLS, width - margin - GAP - words.length));
+  return [span(' '.repeat(margin)), ...drawn(bar, whole, cells), span(' '.repeat(GAP)), span(words, 'muted')];
+}
+
+function drawn(bar: ReasonBar, whole: number, cells: number): readonly Span[] {
+  const scale = whole > 0 ? cells / whole : 0;
+  let [before, end, stage] = [0, 0, 0];
+  return bar.parts.map(({ kind, value }) => {
+    before += value;
+    const own = Math.max(0, Math.round(before * scale) - end);
+    end += own;
+    const [texture, tone] = kind === 'stage' ? lookOfStage(stage++) : looks[kind];
+    return span(texture.repeat(own), tone);
+  });
+}
+
+const lookOfStage = (index: number): readonly [string, Tone] =>
+  stageLooks[index % stageLooks.length] as (typeof stageLooks)[number];

@@ -1,0 +1,136 @@
+import type { HeartbeatDetails } from '../fleet/activities/server.ts';
+import type { FleetProgress } from '../fleet/workflow/seams.ts';
+import { narrowPaper, widePaper } from '../report/charts/svg.ts';
+import type { StudyRecord } from '../study/records/records.ts';
+import type { StudyView } from './view/study-view.ts';
+import type { StudyHead } from './view/watched.ts';
+import { WatchedStudy } from './view/watched-study.ts';
+
+/** What the page shows beside the studies. */
+export interface BoardView {
+  /** All studies, the newest first, also those that nothing is read of. */
+  readonly studies: readonly StudyHead[];
+  /** Why what is shown may be old; null where all is well. */
+  readonly trouble: string | null;
+  /** True where the page may offer to steer studies. */
+  readonly canSteer: boolean;
+}
+
+/** What viewers are told: the list of studies, or one of them. */
+export type BoardMessage =
+  | { readonly event: 'board'; readonly data: BoardView }
+  | { readonly event: 'study'; readonly data: StudyView };
+
+/** What the list of studies is called among what has changed; no study has this name. */
+export const THE_BOARD = '';
+
+/** Holds what all viewers see: the studies that a source tells of, folded. Tells its listeners which part has changed. */
+export class Board {
+  readonly #nowMs: () => number;
+  readonly #canSteer: boolean;
+  readonly #studies = new Map<string, WatchedStudy>();
+  readonly #listeners = new Set<(part: string) => void>();
+  #heads: readonly StudyHead[] = [];
+  #trouble: string | null = null;
+
+  constructor(nowMs: () => number, { canSteer }: Pick<BoardView, 'canSteer'>) {
+    this.#nowMs = nowMs;
+    this.#canSteer = canSteer;
+  }
+
+  /** Parts that there is something to show of. */
+  get parts(): readonly string[] {
+    return [THE_BOARD, ...this.#studies.keys()];
+  }
+
+  /** Returns the function that ends it. */
+  listen(listener: (part: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The studies that there are now; what was read of others is forgotten. */
+  list(heads: readonly StudyHead[]): void {
+    for (const name of this.#studies.keys()) if (!heads.some(({ study }) => study === name)) this.#studies.delete(name);
+    for (const head of heads) {
+      const study = this.#studies.get(head.study);
+      if (study && study.head.status !== head.status) {
+        study.head = head;
+        this.#changed(head.study);
+      }
+    }
+    const isNews = JSON.stringify(heads) !== JSON.stringify(this.#heads);
+    this.#heads = heads;
+    if (isNews) this.#changed(THE_BOARD);
+  }
+
+  /** Says why what is shown may be old, or that all is well again. */
+  trouble(reason: string | null): void {
+    if (reason === this.#trouble) return;
+    this.#trouble = reason;
+    this.#changed(THE_BOARD);
+  }
+
+  /** How many records of the study are known: a source goes on from there. */
+  known(study: string): number {
+    return this.#studies.get(study)?.records ?? 0;
+  }
+
+  /** Errors: JOURNAL_INVALID for a record that contradicts the earlier ones. */
+  take(study: string, record: StudyRecord): void {
+    this.#of(study)?.take(record, this.#nowMs());
+    this.#changed(study);
+  }
+
+  /** Forgets what was read of a study: its journal is another one now. */
+  forget(study: string): void {
+    this.#studies.delete(study);
+    this.#changed(study);
+  }
+
+  /** What servers do now; null where nobody answers. */
+  progress(study: string, progress: FleetProgress | null): void {
+    if (this.#of(study)?.setProgress(progress)) this.#changed(study);
+  }
+
+  heartbeat(study: string, details: HeartbeatDetails): void {
+    if (this.#of(study)?.beat(details)) this.#changed(study);
+  }
+
+  /** Says why what is shown of a study may be old, or that all is well with it again. */
+  doubt(study: string, reason: string | null): void {
+    const own = this.#of(study);
+    if (!own || own.trouble === reason) return;
+    own.trouble = reason;
+    this.#changed(study);
+  }
+
+  /** What viewers are told of a part; null where there is nothing to tell. */
+  message(part: string): BoardMessage | null {
+    if (part === THE_BOARD)
+      return {
+        event: 'board',
+        data: { studies: this.#heads, trouble: this.#trouble, canSteer: this.#canSteer },
+      };
+    const data = this.#studies.get(part)?.view(this.#nowMs());
+    return data ? { event: 'study', data } : null;
+  }
+
+  /** The front of a study as the text of an SVG; null where nothing was measured. */
+  chart(study: string, paper: 'wide' | 'narrow'): string | null {
+    return this.#studies.get(study)?.front?.(paper === 'wide' ? widePaper : narrowPaper) ?? null;
+  }
+
+  #of(name: string): WatchedStudy | undefined {
+    const known = this.#studies.get(name);
+    const head = this.#heads.find(({ study }) => study === name);
+    if (known || !head) return known;
+    const study = new WatchedStudy(head);
+    this.#studies.set(name, study);
+    return study;
+  }
+
+  #changed(part: string): void {
+    for (const listener of this.#listeners) listener(part);
+  }
+}

@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo, isIPv6 } from 'node:net';
+import { withDeadline } from '../../base/abort.ts';
+import { messageOf, TrituneError } from '../../base/errors.ts';
+import type { Board } from '../board.ts';
+import { Viewers } from '../viewers.ts';
+import { pageFiles, pageHeaders } from './assets.ts';
+import { type Controls, isAuthorized, orderIn } from './controls.ts';
+
+/** How the page is served. */
+export interface PageOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Certificate and key in PEM; with `ca` only browsers with a certificate of that CA. Without it everything goes in plaintext. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;
+  readonly board: Board;
+  /** null: the page is for looking alone. */
+  readonly controls: Controls | null;
+  /** Tells what is asked of studies, a line each. */
+  readonly tell: (line: string) => void;
+}
+
+export interface RunningPage {
+  /** Where a browser finds it. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const TICK_MS = 500;
+const REQUEST_LIMIT_MS = 5_000;
+/** An order that its source does not take in this time has failed. */
+const ORDER_LIMIT_MS = 15_000;
+const MOST_BODY_BYTES = 4_096;
+const MOST_VIEWERS = 64;
+const MOST_CONNECTIONS = 256;
+/** A viewer that lets so much pile up takes no more until it has read it. */
+const MOST_PENDING_BYTES = 2 ** 20;
+
+/** Serves the page until it is closed. Errors: USAGE for an address that it cannot have. */
+export async function servePage(options: PageOptions): Promise<RunningPage> {
+  const { tls, host, port } = options;
+  const page = new Page(options);
+  const server: Server = tls
+    ? createSecureServer({
+        ...tls,
+        minVersion: 'TLSv1.2',
+        ...(tls.ca && { requestCert: true, rejectUnauthorized: true }),
+      })
+    : createServer();
+  server.maxConnections = MOST_CONNECTIONS;
+  server.headersTimeout = REQUEST_LIMIT_MS;
+  server.requestTimeout = REQUEST_LIMIT_MS;
+  server.on('request', (request, reply) => {
+    page.answer(request, reply).catch((error: unknown) => {
+      options.tell(`a request failed: ${messageOf(error)}`);
+      reply.destroy();
+    });
+  });
+  try {
+    const listening = once(server, 'listening');
+    server.listen(port, host);
+    await listening;
+  } catch (error) {
+    throw new TrituneError('USAGE', `cannot listen on ${host}:${port}: ${messageOf(error)}`, 'give another --listen');
+  }
+  const { address, port: own } = server.address() as AddressInfo;
+  const ticker = setInterval(() => page.viewers.tick(), TICK_MS);
+  return {
+    url: `${tls ? 'https' : 'http'}://${isIPv6(address) ? `[${address}]` : address}:${own}/`,
+    async close() {
+      clearInterval(ticker);
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
+
+class Page {
+  readonly viewers: Viewers;
+  readonly #options: PageOptions;
+  readonly #files = pageFiles();
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+    this.viewers = new Viewers(options.board, () => performance.now());
+  }
+
+  async answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
+    for (const [name, value] of Object.entries(pageHeaders)) reply.setHeader(name, value);
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://page');
+    if (!this.#isMeant(request)) return plain(reply, 421, 'this page is for its own machine: open it by localhost');
+    const [, study, what] = /^\/studies\/([^/]+)\/(front\.svg|orders)$/.exec(pathname) ?? [];
+    if (study !== undefined && what === 'orders') return this.#order(request, reply, study);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return plain(reply, 405, 'only GET');
+    if (pathname === '/health') return plain(reply, 200, 'ok');
+    if (pathname === '/events') return this.#stream(request, reply);
+    if (study !== undefined) return this.#chart(reply, study, searchParams.get('paper') === 'narrow');
+    const file = this.#files.get(pathname);
+    if (!file) return plain(reply, 404, 'not found');
+    reply.writeHead(200, { 'content-type': file.type }).end(file.text);
+  }
+
+  /** A page on the loopback interface answers to its names alone: another site's name that leads there must not read it. */
+  #isMeant({ headers: { host = '' } }: IncomingMessage): boolean {
+    return !LOOPBACK.test(this.#options.host) || LOOPBACK.test(host.replace(/:\d+$/, ''));
+  }
+
+  #stream(request: IncomingMessage, reply: ServerResponse): void {
+    if (this.viewers.count >= MOST_VIEWERS) {
+      plain(reply, 503, `${MOST_VIEWERS} viewers watch already`);
+      return;
+    }
+    reply.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+    if (request.method === 'HEAD') {
+      reply.end();
+      return;
+    }
+    const viewer = this.viewers.add({
+      write: (text) => {
+        reply.write(text);
+        return reply.writableLength < MOST_PENDING_BYTES;
+      },
+    });
+    reply.on('drain', () => viewer.drained());
+    reply.on('close', () => viewer.leave());
+    // Who hangs up in the middle of it is nobody's fault.
+    reply.on('error', () => viewer.leave());
+  }
+
+  #chart(reply: ServerResponse, study: string, isNarrow: boolean): void {
+    const svg = this.#options.board.chart(decoded(study), isNarrow ? 'narrow' : 'wide');
+    if (svg === null) plain(reply, 404, 'nothing was measured');
+    else reply.writeHead(200, { 'content-type': 'image/svg+xml; charset=utf-8' }).end(svg);
+  }
+
+  async #order(request: IncomingMessage, reply: ServerResponse, name: string): Promise<void> {
+    const { controls, tell } = this.#options;
+    if (request.method !== 'POST') return plain(reply, 405, 'only POST');
+    if (!controls)
+      return plain(reply, 403, 'this page is for looking alone: start it with --token-file to steer studies');
+    if (!isAuthorized(request.headers.authorization, controls.token)) {
+      tell(`refused an order from ${request.socket.remoteAddress ?? 'somewhere'}: it has not the token`);
+      reply.setHeader('www-authenticate', 'Bearer');
+      return plain(reply, 401, 'the token is another one');
+    }
+    const order = orderIn(await bodyOf(request));
+    if (!order) return plain(reply, 400, 'this is no order');
+    const study = decoded(name);
+    tell(`${study}: ${order.kind} was asked for from ${request.socket.remoteAddress ?? 'somewhere'}`);
+    try {
+      await withLimit(controls.order(study, order));
+    } catch (error) {
+      return plain(reply, 502, messageOf(error));
+    }
+    reply.writeHead(204).end();
+  }
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function plain(reply: ServerResponse, status: number, text: string): void {
+  reply.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > MOST_BODY_BYTES) return '';
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Errors: SERVER_TIMEOUT. */
+function withLimit(work: Promise<void>): Promise<void> {
+  const late = (): TrituneError =>
+    new TrituneError('SERVER_TIMEOUT', 'nobody took the order in time', 'see that the fleet is reached, and try again');
+  return withDeadline(work, ORDER_LIMIT_MS, late);
+}

@@ -1,0 +1,101 @@
+import { formatMs, formatRate, plainLine } from '../../base/format.ts';
+import type { Work } from '../../fleet/study/work.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
+import type { Watched } from './watched.ts';
+import { AT_WORK, type WorkMoment } from './work-moment.ts';
+
+/** What one server does. */
+export interface ServerRow {
+  readonly server: string;
+  readonly state: WorkMoment['state'] | 'idle' | 'away' | 'left' | 'back as it was' | 'not as it was';
+  /** `trial 12`, `the original`, `final: trial 3`; '' for nothing. */
+  readonly what: string;
+  readonly config: string;
+  readonly level: string;
+  /** Those of the last window; '' before it. */
+  readonly figures: string;
+  /** infer/s of the windows of this measurement that were seen, the first first. */
+  readonly windows: readonly number[];
+  /** How fast it is beside the first, such as `0.93×`; '' for the first, and where it is not known. */
+  readonly speed: string;
+  /** Trials of the search that it has finished. */
+  readonly done: number;
+  /** Why it left, or what is wrong with it; '' for nothing. */
+  readonly note: string;
+}
+
+const NOTHING = { what: '', config: '', level: '', figures: '', windows: [], note: '' } as const;
+
+/** Returns a row for each server of the study, by name; for a study of one machine one row while it is under way. */
+export function serverRows(watched: Watched): readonly ServerRow[] {
+  const { state, progress, head } = watched;
+  const running = new Map(progress?.running.map((work) => [work.server, work] as const));
+  const known = state?.servers ?? [];
+  const names = [...new Set([...known.map(({ name }) => name), ...(progress?.held ?? []), ...running.keys()])].sort();
+  if (names.length === 0) return head.status === 'under way' && state ? onlyServer(state) : [];
+  return names.map((server) => {
+    const row = { server, speed: speedText(state, server), done: doneOn(watched, server) };
+    const restored = state?.restored?.servers?.find((each) => each.server === server);
+    if (restored) {
+      const word = restored.verified ? 'back as it was' : 'not as it was';
+      return { ...NOTHING, ...row, state: word, note: restored.verified ? '' : plainLine(restored.detail) };
+    }
+    const work = running.get(server);
+    if (work) return { ...row, ...workRow(watched, work) };
+    const left = known.find(({ name }) => name === server)?.left ?? null;
+    if (left !== null) return { ...NOTHING, ...row, state: 'left', note: plainLine(left) };
+    return { ...NOTHING, ...row, state: progress?.idle.includes(server) ? 'idle' : 'away' };
+  });
+}
+
+function workRow({ state, moments }: Watched, work: Work): Omit<ServerRow, 'server' | 'speed' | 'done'> {
+  const moment = moments.get(work.id) ?? AT_WORK;
+  const last = moment.windows.at(-1);
+  const percentile = state?.goal.budget?.percentile ?? 99;
+  return {
+    state: moment.state,
+    what: nameOf(work),
+    config: describeAssignment(work.assignment),
+    level: moment.level ? describeLevel(moment.level) : '',
+    figures: last
+      ? `window ${last.window}: ${formatRate(last.throughput)}, p${percentile} ${formatMs(last.latencyMs)}`
+      : '',
+    windows: moment.windows.map(({ throughput }) => throughput),
+    note: work.attempt > 1 && work.kind === 'trial' ? `attempt ${work.attempt}` : '',
+  };
+}
+
+function nameOf({ kind, trial }: Work): string {
+  const name = trial === 0 ? 'the original' : `trial ${trial}`;
+  return kind === 'final' ? `final: ${name}` : name;
+}
+
+/** A journal says which trial is under way, and nothing of the moment. */
+function onlyServer({ server, unfinished, trials, finals }: StudyState): readonly ServerRow[] {
+  const row = { ...NOTHING, server: plainLine(server.url), speed: '', done: searched(trials).length };
+  if (!unfinished)
+    return [finals.length > 0 ? { ...row, state: 'at work', what: 'the final' } : { ...row, state: 'idle' }];
+  const last = unfinished.measurements.at(-1);
+  return [
+    {
+      ...row,
+      state: 'at work',
+      what: unfinished.number === 0 ? 'the original' : `trial ${unfinished.number}`,
+      config: describeAssignment(unfinished.candidate.assignment),
+      level: last ? `after ${describeLevel(last.level)}` : '',
+      figures: last ? formatRate(last.throughput.value) : '',
+    },
+  ];
+}
+
+const searched = (trials: StudyState['trials']) => trials.filter(({ role }) => role === 'search');
+
+const doneOn = ({ state, serverOf }: Watched, server: string): number =>
+  searched(state?.trials ?? []).filter(({ number }) => serverOf.get(number) === server).length;
+
+function speedText(state: StudyState | null, server: string): string {
+  const [first, ...others] = state?.speeds.servers ?? [];
+  const own = others.find((each) => each.server === server);
+  return own && first ? `${own.times.value.toFixed(2)}×` : '';
+}

@@ -1,0 +1,134 @@
+import { formatMs, formatRatio, plainLine } from '../../base/format.ts';
+import { representative } from '../../study/final/final.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { usualTrials } from '../../study/search/samplers/registry.ts';
+import { describeGainIn, describeObjectives } from '../../study/summary/describe.ts';
+import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
+import { type ServerRow, serverRows } from './server-rows.ts';
+import { describeStand, type FailureRow, failureRows, type TrialRow, trialRows } from './trial-rows.ts';
+import type { StudyHead, Watched } from './watched.ts';
+
+/** What the page shows of one study: texts, and the figures that it draws. */
+export interface StudyView {
+  readonly study: string;
+  readonly group: string | null;
+  readonly status: StudyHead['status'];
+  readonly startedAt: string | null;
+  /** What it does now, such as `tuning`, or why it ended. */
+  readonly phase: string;
+  readonly model: string;
+  readonly server: string;
+  readonly goal: string;
+  /** The best so far, and the original: a sentence each. */
+  readonly best: string;
+  readonly original: string;
+  /** What a reader must know before any figure; '' for nothing. */
+  readonly notice: string;
+  readonly progress: ProgressView;
+  readonly servers: readonly ServerRow[];
+  /** Those that ended last, the latest first. */
+  readonly trials: readonly TrialRow[];
+  readonly failures: readonly FailureRow[];
+  /** Changes with the front; null while there is nothing to draw. */
+  readonly chart: number | null;
+}
+
+export interface ProgressView {
+  /** Finished trials of the search, and those that failed. */
+  readonly done: number;
+  readonly failed: number;
+  /** null for no limit. */
+  readonly maxTrials: number | null;
+  /** How much of the search is done, 0 to 1; null where nothing says so. */
+  readonly share: number | null;
+  readonly elapsedSeconds: number;
+  /** The study's time goes on by itself. */
+  readonly isRunning: boolean;
+  readonly secondsLeft: number | null;
+}
+
+/** Returns what the page shows of a study. */
+export function studyView(watched: Watched): StudyView {
+  const { head, state, records } = watched;
+  const { study, group, status, startedAt } = head;
+  return {
+    ...{ study, group, status, startedAt },
+    phase: phaseOf(watched),
+    model: state?.started.model ?? '',
+    server: state ? serverText(state) : '',
+    goal: state ? goalText(state) : '',
+    ...standing(state),
+    notice: noticeOf(watched),
+    progress: progressOf(watched),
+    servers: serverRows(watched),
+    trials: state ? trialRows(state, watched) : [],
+    failures: state ? failureRows(state, watched) : [],
+    chart: state && hasFigures(state) ? records : null,
+  };
+}
+
+const hasFigures = ({ trials }: StudyState): boolean =>
+  trials.some(({ measurements }) => measurements.some(({ throughput }) => throughput.value > 0));
+
+/** Longer texts of a server are cut. */
+const MOST_LETTERS = 400;
+
+function phaseOf({ state, progress, head }: Watched): string {
+  if (state?.finished) return `ended: ${plainLine(state.finished.stopReason, MOST_LETTERS)}`;
+  if (head.status !== 'under way') return head.status;
+  if (progress?.phase === 'restoring') return 'putting its servers back as they were';
+  if (state && state.finals.length > 0) return 'playing the final';
+  if (!state) return 'opening';
+  return state.baseline ? 'searching' : 'measuring the original config';
+}
+
+/** A study over several servers names them in rows of their own. */
+const serverText = ({ server }: StudyState): string => plainLine(`${server.name} ${server.version}`.trim());
+
+function goalText({ goal }: StudyState): string {
+  const { budget, objectives } = goal;
+  const within = budget ? ` within p${budget.percentile} ≤ ${formatMs(budget.latencyMs)}` : '';
+  return plainLine(`best ${describeObjectives(objectives)}${within}`);
+}
+
+/** The final alone says how many times better the best is. */
+function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'> {
+  const original = state?.baseline ? describeStand(state, state.baseline) : '';
+  if (!state?.best || state.best === state.baseline) return { best: '', original };
+  const { gain } = state;
+  const times = gain?.gain && gain.best === state.best.number ? gain.gain : null;
+  const by = describeGainIn(state.goal.objectives);
+  const gained = times
+    ? `; ${formatRatio(times.value)} the original${by} (95 % interval ${formatRatio(times.low)} to ${formatRatio(times.high)}, measured in turn)`
+    : '';
+  const missed = representative(state, state.best)?.feasible === false ? ' (it misses the goal)' : '';
+  return { best: `trial ${state.best.number}: ${describeStand(state, state.best)}${missed}${gained}`, original };
+}
+
+function noticeOf({ state, trouble }: Watched): string {
+  if (trouble !== null) return plainLine(trouble, MOST_LETTERS);
+  if (!state) return '';
+  if (state.server.emulated !== null) return "These figures are of tritune's emulator, not of a real server.";
+  return state.restored && !state.restored.verified
+    ? `Not all is as it was before: ${plainLine(state.restored.detail, MOST_LETTERS)}`
+    : '';
+}
+
+function progressOf({ state, sinceRecordSeconds, head }: Watched): ProgressView {
+  if (!state)
+    return { done: 0, failed: 0, maxTrials: null, share: null, elapsedSeconds: 0, isRunning: false, secondsLeft: null };
+  const { maxTrials = null, timeBudgetSeconds = null } = state.started.spec.limits;
+  const limits = { maxTrials, timeBudgetSeconds, usualSeconds: null };
+  const isRunning = state.finished === null && head.status === 'under way';
+  const elapsedSeconds = state.elapsedSeconds + (isRunning ? Math.max(0, sinceRecordSeconds) : 0);
+  const done = state.trials.filter(({ role }) => role === 'search').length;
+  const usual = maxTrials === null && timeBudgetSeconds === null ? usualTrials(state.started.sampler) : null;
+  const pace = { done, elapsedSeconds, usualTrials: usual };
+  const isSearching = isRunning && state.baseline !== null && state.finals.length === 0;
+  return {
+    ...{ done, maxTrials, elapsedSeconds, isRunning },
+    failed: state.counts.failed,
+    share: state.finished ? 1 : searchShare(limits, pace),
+    secondsLeft: isSearching ? searchSecondsLeft(limits, pace) : null,
+  };
+}

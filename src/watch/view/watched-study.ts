@@ -1,0 +1,90 @@
+import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
+import type { FleetProgress } from '../../fleet/workflow/seams.ts';
+import type { Chart } from '../../report/charts/svg.ts';
+import { studyFront } from '../../report/page/charts.ts';
+import { StudyFold } from '../../study/records/fold.ts';
+import type { StudyRecord } from '../../study/records/records.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { type StudyView, studyView } from './study-view.ts';
+import type { StudyHead } from './watched.ts';
+import { AT_WORK, momentAfter, type WorkMoment } from './work-moment.ts';
+
+/** One study that is watched: its records folded, and what its servers do at the moment. */
+export class WatchedStudy {
+  head: StudyHead;
+  /** Why what is known of it may be old; null where all is well. */
+  trouble: string | null = null;
+  #fold = new StudyFold();
+  #records = 0;
+  #state: StudyState | null = null;
+  /** When the last record came, by the clock of whoever watches. */
+  #recordMs = 0;
+  /** Which server each trial was given to last. */
+  readonly #serverOf = new Map<number, string>();
+  /** Finished trials in the order of their ends. */
+  readonly #finished: number[] = [];
+  #progress: FleetProgress | null = null;
+  readonly #moments = new Map<string, WorkMoment>();
+
+  constructor(head: StudyHead) {
+    this.head = head;
+  }
+
+  get records(): number {
+    return this.#records;
+  }
+
+  /** Errors: JOURNAL_INVALID for a record that contradicts the earlier ones. */
+  take(record: StudyRecord, nowMs: number): void {
+    this.#fold.add(record);
+    this.#records++;
+    this.#state = null;
+    this.#recordMs = nowMs;
+    if (record.type === 'trial-started' && record.server !== undefined) this.#serverOf.set(record.trial, record.server);
+    if (record.type === 'trial-finished') this.#finish(record.trial);
+  }
+
+  /** The original config may be visited again. */
+  #finish(trial: number): void {
+    const before = this.#finished.indexOf(trial);
+    if (before >= 0) this.#finished.splice(before, 1);
+    this.#finished.push(trial);
+  }
+
+  /** Returns whether it says anything new. */
+  setProgress(progress: FleetProgress | null): boolean {
+    const isNews = JSON.stringify(progress) !== JSON.stringify(this.#progress);
+    this.#progress = progress;
+    const running = new Set(progress?.running.map(({ id }) => id));
+    for (const id of this.#moments.keys()) if (!running.has(id)) this.#moments.delete(id);
+    return isNews;
+  }
+
+  /** Returns whether it says anything new. */
+  beat({ work, event }: HeartbeatDetails): boolean {
+    if (work === undefined) return false;
+    const before = this.#moments.get(work) ?? AT_WORK;
+    const after = event ? momentAfter(before, event) : before;
+    this.#moments.set(work, after);
+    return after !== before;
+  }
+
+  /** The front so far; null while nothing was measured. */
+  get front(): Chart | null {
+    const state = this.#now;
+    return state && studyFront(state);
+  }
+
+  view(nowMs: number): StudyView {
+    return studyView({
+      ...{ head: this.head, trouble: this.trouble, state: this.#now, records: this.#records, progress: this.#progress },
+      ...{ moments: this.#moments, serverOf: this.#serverOf, finished: this.#finished },
+      sinceRecordSeconds: (nowMs - this.#recordMs) / 1e3,
+    });
+  }
+
+  get #now(): StudyState | null {
+    if (this.#records > 0) this.#state ??= this.#fold.state();
+    return this.#state;
+  }
+}

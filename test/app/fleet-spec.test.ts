@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { checkFleetSpec, onServer } from '../../src/app/fleet/fleet-spec.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
+
+const study = (more: object = {}) => specOf({ model: 'm', ...more });
+const own = { server: specOf({ model: '-', url: 'gpu1:8001' }).server, agents: {} };
+
+describe('a study over a group of servers', () => {
+  it('has each server with what its worker knows of it', () => {
+    const agents = { agents: ['load1:7411'], agentTokenFile: 'token' };
+    const spec = onServer(study({ restore: 'reload', clientThreads: 2 }), { ...own, agents });
+    expect(spec.server).toMatchObject({ url: 'gpu1:8001', restore: 'reload' });
+    expect(spec.traffic).toMatchObject({ clientThreads: 2, ...agents });
+    // A worker that was started again without agents sends itself.
+    expect(onServer(spec, own).traffic).not.toHaveProperty('agents');
+  });
+
+  it('leaves protected what the worker or the study protects', () => {
+    const { server } = onServer(study({ protect: ['b'] }), {
+      ...own,
+      server: { ...own.server, protect: ['a'] },
+    });
+    expect(server.protect).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    [{ agents: ['a:1'] }, '--agents', /fleet worker --agents/],
+    [{ url: 'gpu1:8001' }, '--url', /fleet worker --server/],
+    [{ tokenFile: 'token' }, '--token-file', /fleet worker --server/],
+    [{ tlsCa: 'ca.pem' }, '--tls-ca', /fleet worker --server/],
+    [{ trace: true }, '--trace', /on its disk/],
+    [{ adapter: 'a.ts' }, '--adapter', /without --fleet/],
+    [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
+    [{ endpoint: 'openai' }, '--endpoint openai', /triton-grpc/],
+  ])('is refused with %j, and says what to do', (options, name, hint) => {
+    const refusal = expect.objectContaining({
+      ...{ code: 'USAGE', message: `${name} does not go with --fleet` },
+      hint: expect.stringMatching(hint),
+    });
+    expect(() => checkFleetSpec(study(options))).toThrow(refusal);
+  });
+
+  it.each([{ workload: ['w.yaml'] }, { endpoint: 'triton-grpc' }, { clientThreads: 4 }])('may have %j', (options) => {
+    expect(() => checkFleetSpec(study(options))).not.toThrow();
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { repeatedReadings } from '../../src/report/page/repeated-readings.ts';
+import { chartTitle, type TitledChart } from '../../src/report/page/titles.ts';
+import { explainBest } from '../../src/study/analysis/explain/explain.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
+import { goalOf } from '../study/builders.ts';
+import { type Served, served, studyOf } from '../study/explained.ts';
+
+const at = (level: number, throughput: number, p99Ms: number, more: Partial<Served> = {}) =>
+  served({ level, throughput, p99Ms, queueMs: 6, computeMs: 3, outsideMs: 1, ...more });
+
+const title = (name: TitledChart, state: StudyState): string => chartTitle(name, state, explainBest(state));
+
+const study = (goal = goalOf(20)): StudyState =>
+  studyOf(
+    [
+      { assignment: {}, measurements: [at(4, 300, 12), at(8, 310, 25)] },
+      { assignment: { instances: 2 }, measurements: [at(16, 900, 10, { queueMs: 1 }), at(4, 500, 5), at(32, 920, 40)] },
+      { assignment: { instances: 4 }, measurements: [at(4, 200, 30)], feasible: false },
+    ],
+    { goal },
+  );
+
+describe('the title of a chart', () => {
+  it('says how many configs the best beats in both figures', () => {
+    expect(title('front', study())).toBe('Trial 1 serves more at lower latency than 2 of 2 other configs');
+  });
+
+  it('says where more load serves no more', () => {
+    expect(title('throughput-vs-latency', study())).toBe('Trial 1: throughput stops growing at concurrency 16');
+    const growing = studyOf([{ assignment: {}, measurements: [at(4, 300, 12), at(8, 600, 15)], chosen: 1 }]);
+    expect(title('throughput-vs-latency', growing)).toBe(
+      'Your config: throughput still grows at the highest level, concurrency 8',
+    );
+  });
+
+  it('says up to which load the limit is kept, and without a limit how the latency grows', () => {
+    expect(title('latency-vs-load', study())).toBe(
+      'Trial 1 keeps p99 ≤ 20 ms up to concurrency 16, your config up to concurrency 4',
+    );
+    expect(title('latency-vs-load', study(goalOf(null)))).toMatch(
+      /^Trial \d: p99 from 5 ms at concurrency 4 to 40 ms at concurrency 32$/,
+    );
+  });
+
+  it('says what takes most of the time, and what it took before', () => {
+    expect(title('latency-breakdown', study())).toBe(
+      "Compute takes most of a request's time: 60 %, with your config 30 %",
+    );
+  });
+});
+
+describe('readings of one config at one level', () => {
+  it('are explained where they differ by more than their intervals', () => {
+    const twice = studyOf([
+      { assignment: {}, measurements: [at(4, 300, 12)] },
+      { assignment: { instances: 2 }, measurements: [at(8, 900, 10), at(8, 700, 14)] },
+    ]);
+    const text = repeatedReadings(twice).text;
+    expect(text).toContain(
+      'Trial 1 at concurrency 8 was measured 2 times: 700 to 900 infer/s, of which this page shows 900 infer/s; p99 10 to 14 ms',
+    );
+    expect(text).toContain('the final measures both configs in turn');
+    expect(repeatedReadings(study()).text).toBe('');
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { headlineOf } from '../../src/study/summary/headline.ts';
+import { summarize } from '../../src/study/summary/summary.ts';
+import type { Goal } from '../../src/study/types.ts';
+import { goalOf } from './builders.ts';
+import { served, studyOf, type Tried } from './explained.ts';
+
+const at = '2026-01-01T00:00:09.000Z';
+const slow = served({ level: 4, throughput: 400, queueMs: 5, computeMs: 3, outsideMs: 1, p99Ms: 12 });
+const fast = served({ level: 8, throughput: 1000, queueMs: 4, computeMs: 3, outsideMs: 1, p99Ms: 10 });
+const both: readonly Tried[] = [
+  { assignment: {}, measurements: [slow] },
+  { assignment: { instances: 2 }, measurements: [fast] },
+];
+const decided = (low: number, high: number): readonly StudyRecord[] => [
+  { type: 'gain-decided', at, best: 1, gain: { value: 2.4, low, high } },
+];
+const headline = (tried: readonly Tried[], goal: Goal = goalOf(20), ending: readonly StudyRecord[] = []) =>
+  headlineOf(summarize(studyOf(tried, { goal, ending }), 'j'));
+
+describe('the headline', () => {
+  it('gives the gain with its interval, within the limits', () => {
+    expect(headline(both, goalOf(20), decided(2.2, 2.6))).toEqual({
+      tone: 'good',
+      text: '2.40 times the throughput of your config within p99 ≤ 20 ms (95 % interval: 2.20 to 2.60).',
+    });
+    expect(headline(both, goalOf(null), decided(2.2, 2.6)).text).toMatch(/of your config \(95 %/);
+  });
+
+  it('warns where the gain is unsure, by one comparison, or by the search alone', () => {
+    expect(headline(both, goalOf(20), decided(0.9, 2.6))).toMatchObject({
+      tone: 'unsure',
+      text: expect.stringMatching(/^Perhaps 2\.40 times .*0\.90 to 2\.60, includes no gain at all\.$/),
+    });
+    expect(headline(both, goalOf(20), decided(0, Number.POSITIVE_INFINITY))).toMatchObject({
+      tone: 'unsure',
+      text: expect.stringMatching(/^About 2\.40 times .* by a single comparison, so without an interval\.$/),
+    });
+    expect(headline(both)).toMatchObject({
+      tone: 'unsure',
+      text: expect.stringMatching(/^About 2\.50 times .* by the search alone: no final has confirmed it yet\.$/),
+    });
+  });
+
+  it('says when nothing better was found, nothing met the goal, or nothing was measured', () => {
+    expect(headline(both.slice(0, 1))).toEqual({
+      tone: 'same',
+      text: 'Only your config was measured: it gives 400 infer/s at p99 12 ms within p99 ≤ 20 ms.',
+    });
+    const slower = [
+      ...both.slice(0, 1),
+      { assignment: { instances: 2 }, measurements: [{ ...slow, throughput: { value: 90, low: 88, high: 92 } }] },
+    ];
+    expect(headline(slower).text).toMatch(/^Nothing better than your config was found: it gives 400 infer\/s/);
+    const missed = both.map((tried) => ({ ...tried, feasible: false }));
+    expect(headline(missed, goalOf(3))).toMatchObject({
+      tone: 'bad',
+      text: expect.stringMatching(
+        /^No config that was tried keeps p99 ≤ 3 ms\. The nearest, trial 1, gives 1,000 infer\/s/,
+      ),
+    });
+    expect(headline([])).toMatchObject({
+      tone: 'bad',
+      text: expect.stringMatching(/^No result: the run ended before its first trial was done\./),
+    });
+  });
+
+  it('says when the original config misses the limit that the best keeps', () => {
+    const late = [{ ...both[0], feasible: false } as Tried, ...both.slice(1)];
+    expect(headline(late, goalOf(11), decided(2.2, 2.6)).text).toMatch(/2\.60\)\. Your config misses that limit\.$/);
+  });
+
+  it('is about what the goal is about', () => {
+    const about = (metric: string) =>
+      headline(both, { ...goalOf(20), objectives: [{ metric, weight: 1 }] }, decided(2.2, 2.6)).text;
+    expect(about('latency-p99')).toMatch(/^2\.40 times lower p99 latency than your config within p99 ≤ 20 ms \(/);
+    const cost = { currency: 'EUR', name: 'box', per: 'server', perHour: 2, headroom: 0.1, chance: 0.95 } as const;
+    const goal = { ...goalOf(20), objectives: [{ metric: 'cost-per-million', weight: 1 }], cost };
+    expect(headline(both, goal, decided(2, 2.5)).text).toBe(
+      "42 % of your config's cost per million within p99 ≤ 20 ms (95 % interval: 40 % to 50 %).",
+    );
+  });
+});
