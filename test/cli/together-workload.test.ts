@@ -51,6 +51,6 @@ describe('models that are tuned together over several GPUs', { timeout: 240_000 
       ]);
     }
     const summary = await summaryOf(output);
-    expect(Object.keys(summary.baseline?.models ?? {})).toEqual(['a', 'b']);
+    expect(Object.keys(summary.best?.fronts ?? {})).toEqual(['a', 'b']);
   });
 });
