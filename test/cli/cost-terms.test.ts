@@ -66,7 +66,7 @@ describe('what is paid for', () => {
     expect(() => costTermsOf(spec({ gpu: 'A100-80GB/9g' }))).toThrowError(usage(/no slice '9g'/));
     expect(() => costTermsOf(spec({ gpu: 'L4', instanceType: 'one-l4' }))).toThrowError(usage(/either/));
     expect(() => costTermsOf(checkStudySpec({ model: 'm', cost: { forRate: 10 } }, 'it'))).toThrowError(
-      usage(/no prices/),
+      usage(/costs need prices/),
     );
     expect(costTermsOf(checkStudySpec({ model: 'm' }, 'it'))).toBeUndefined();
   });

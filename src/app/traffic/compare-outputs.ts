@@ -40,7 +40,7 @@ export async function compareReplies(
       signal.throwIfAborted();
       const outcome = await sendOne(traffic.transport, traffic.transport.prepare(request));
       if (!outcome.ok && outcome.kind === 'mismatch') throw new CandidateRefusedError('inaccurate', outcome.message);
-      if (!outcome.ok) throw new TrituneError('SERVER_FAILED', outcome.message, 'look at the expected outputs');
+      if (!outcome.ok) throw new TrituneError('SERVER_FAILED', outcome.message, 'check the expected outputs');
     }
     return read();
   } finally {

@@ -24,8 +24,8 @@ export async function requestsOf(
   if (inputData.length > 1) {
     throw new TrituneError(
       'USAGE',
-      `--input-data ${kind} goes with no other`,
-      `write ./${kind} for a file of that name`,
+      `--input-data ${kind} cannot be combined with other input data`,
+      `leave it out, or write ./${kind} for a file of that name`,
     );
   }
   return prepareInputs(metadata, config, {
@@ -63,12 +63,12 @@ export function sequencesOf(
   if (!config.sequence_batching) {
     if (sequenceLength === undefined && sequenceLengthVariation === undefined && sequenceIds === ALL_IDS)
       return undefined;
-    throw new TrituneError('USAGE', 'the model has no sequence batching', 'leave out the options about sequences');
+    throw new TrituneError('USAGE', 'the model does not use sequence batching', 'leave out the --sequence-… options');
   }
   if (mostBatch > 1) {
     throw new TrituneError(
       'USAGE',
-      'Triton takes no batch of more than 1 in a sequence',
+      'Triton does not accept a batch larger than 1 in a sequence',
       'leave out --batch and --batch-size',
     );
   }
@@ -76,7 +76,7 @@ export function sequencesOf(
   if (levels.mode === 'concurrency' && levels.high > ids) {
     throw new TrituneError(
       'USAGE',
-      `${ids} sequence ids do not do for ${levels.high} requests in flight`,
+      `${ids} sequence ids are too few for ${levels.high} requests in flight`,
       'widen --sequence-ids, or lower --concurrency',
     );
   }

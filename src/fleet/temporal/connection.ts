@@ -59,6 +59,6 @@ export const unreachable = (address: string, error: unknown): TrituneError =>
   new TrituneError(
     'SERVER_UNREACHABLE',
     `cannot reach Temporal at ${address}: ${messageOf(error)}`,
-    'see that it runs there, and that the TLS options are those of its front',
+    'check that Temporal is running there, and check the --temporal-tls options',
     { cause: error },
   );

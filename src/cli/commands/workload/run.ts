@@ -91,8 +91,8 @@ export function printSchema(terminal: Terminal): void {
   terminal.print(JSON.stringify(workloadJsonSchema(), null, 2));
 }
 
-/** A trace goes beside the workload as CSV: the two must not have one name. */
+/** The trace is written next to the workload as CSV, so the two names must differ. */
 function checkOutput(path: string): void {
   if (/\.ya?ml$/i.test(path)) return;
-  throw new TrituneError('USAGE', `'${path}' is no name of a workload file`, 'for example -o evening.yaml');
+  throw new TrituneError('USAGE', `'${path}' does not end in .yaml or .json`, 'write for example -o evening.yaml');
 }
