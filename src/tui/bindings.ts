@@ -111,9 +111,9 @@ export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
     bind('k', STOP, letter('k'), { name: 'stop-search' }, searching, 'keep the best'),
     bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }, ends, 'quit now'),
     bind(
-      'y',
+      'l',
       'leave the study running, and close the screen',
-      letter('y'),
+      letter('l'),
       { name: 'quit' },
       goesOn,
       'leave it running',

@@ -72,7 +72,7 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
     machine.worker = fleet.startWorker(machine);
     first.press('q');
     await first.until(/leave it running/);
-    first.press('y');
+    first.press('l');
     expect([await first.ended, first.written().slice(-800)]).toEqual([130, expect.stringContaining('goes on')]);
     expect(await fleet.statusOf('seen')).toBe('RUNNING');
 
