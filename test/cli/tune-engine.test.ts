@@ -87,7 +87,9 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
   it('says what to type where there is nothing to set, or no way to start it', async () => {
     const attach = await callCli(['tune', '-m', 'm', '--endpoint', 'openai', '-u', 'localhost:8000']);
     expect(attach.code).toBe(2);
-    expect(attach.stderr).toMatch(/settings of the running server.*cannot be changed.*tritune profile --endpoint openai -u localhost:8000 -m m/s);
+    expect(attach.stderr).toMatch(
+      /settings of the running server.*cannot be changed.*tritune profile --endpoint openai -u localhost:8000 -m m/s,
+    );
     const unknown = await callCli(['tune', '-m', 'm', '--launch-command', './serve --port {port}']);
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toMatch(/--space/);
