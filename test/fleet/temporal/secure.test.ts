@@ -74,7 +74,7 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
     first.press('q');
     await first.until(/leave it running/);
     first.press('l');
-    expect([await first.ended, first.written().slice(-800)]).toEqual([130, expect.stringContaining('goes on')]);
+    expect([await first.ended, first.written().slice(-800)]).toEqual([130, expect.stringContaining('the study continues')]);
     expect(await fleet.statusOf('seen')).toBe('RUNNING');
 
     const second = sitDown(attach, { columns: 110, rows: 30, env: fleet.env });
