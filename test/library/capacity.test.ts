@@ -17,7 +17,9 @@ describe('capacity in the library', { timeout: 300_000 }, () => {
       { onEvent: (event) => events.push(event) },
     );
     expect(capacityDocumentSchema.safeParse(found).error).toBeUndefined();
-    expect(JSON.parse(await readFile(join(output, 'capacity.json'), 'utf8'))).toEqual(JSON.parse(JSON.stringify(found)));
+    expect(JSON.parse(await readFile(join(output, 'capacity.json'), 'utf8'))).toEqual(
+      JSON.parse(JSON.stringify(found)),
+    );
     expect(found).toMatchObject({ model: 'm', protocol: 'grpc', arrivals: 'poisson', commandLine: [] });
     expect(found.replicas?.perSecond).toBe(1000);
     expect(events.map(({ type }) => type)).toContain('tried');
