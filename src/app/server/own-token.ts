@@ -23,7 +23,7 @@ function tokenIn({ tokenFile, tokenEnv }: TokenSpec, what: string): string | nul
   const [header] = headersOf({ tokenFile, tokenEnv });
   const token = header?.value.replace(/^Bearer /, '') ?? '';
   if (token === '') return null;
-  if (token.length < LEAST_CHARACTERS) throw usage(`${what} has less than ${LEAST_CHARACTERS} characters`, HOW);
+  if (token.length < LEAST_CHARACTERS) throw usage(`${what} is shorter than ${LEAST_CHARACTERS} characters`, HOW);
   return token;
 }
 
