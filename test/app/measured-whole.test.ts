@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { measuredWhole } from '../../src/app/profile/measured-whole.ts';
+import type { LevelListener } from '../../src/app/profile/measuring.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import type { LevelReport } from '../../src/profiler/level-report.ts';
 
@@ -10,7 +11,8 @@ const report = { isWithinLimit: true } as LevelReport;
 /** A target that loses an agent so often before it measures. */
 function losing(times: number, error = new TrituneError('AGENT_FAILED', 'agent a:1: it was lost', 'start it again')) {
   let measured = 0;
-  const measure = async (): Promise<LevelReport> => {
+  const measure = async (_: unknown, { onProgress }: LevelListener): Promise<LevelReport> => {
+    onProgress({ phase: 'warm-up' });
     if (measured++ < times) throw error;
     return report;
   };
@@ -26,6 +28,18 @@ describe('a level that loses an agent', () => {
     expect(lines).toEqual(
       Array.from({ length: times }, () => 'agent a:1: it was lost; the level is measured again when it is back'),
     );
+  });
+
+  it('says how an agent was lost that does not come back', async () => {
+    let measured = 0;
+    const faults = ['it was lost', 'connection refused'].map(
+      (words) => new TrituneError('AGENT_FAILED', words, 'look'),
+    );
+    const measure = async (): Promise<LevelReport> => {
+      throw faults[measured++];
+    };
+    await expect(measuredWhole({ measure }, level, listener, () => undefined)).rejects.toBe(faults[0]);
+    expect(measured).toBe(2);
   });
 
   it('ends where the agent is lost each time, and at once for any other fault', async () => {

@@ -18,11 +18,21 @@ export async function measuredWhole(
   listener: LevelListener,
   tell: (line: string) => void,
 ): Promise<LevelReport> {
+  let first: unknown = null;
   for (let losses = 0; ; losses++) {
+    let isUnderWay = false;
+    const onProgress: LevelListener['onProgress'] = (progress) => {
+      isUnderWay = true;
+      listener.onProgress(progress);
+    };
     try {
-      return await target.measure(level, listener);
+      return await target.measure(level, { ...listener, onProgress });
     } catch (error) {
-      if (!isTrituneError(error, 'AGENT_FAILED') || losses >= MOST_AGAIN) throw error;
+      first ??= error;
+      // Who does not come back is told of as it was lost.
+      const isGone = losses > 0 && !isUnderWay;
+      if (!isTrituneError(error, 'AGENT_FAILED')) throw error;
+      if (isGone || losses >= MOST_AGAIN) throw first;
       tell(`${plainLine(error.message)}; the level is measured again when it is back`);
     }
   }
