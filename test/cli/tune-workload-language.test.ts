@@ -47,7 +47,6 @@ describe('tune --workload with a language model', { timeout: 240_000 }, () => {
       expect([short?.name, long?.name]).toEqual(['short', 'long']);
       // Three of four: 75 in five passes of 20.
       expect(Math.abs((short?.requests ?? 0) / measurement.requests - 0.75)).toBeLessThan(0.06);
-      expect(measurement.tokens?.outputTokens).toMatchObject({ min: 2, max: 6 });
       // Nobody keeps the limit of the long ones.
       expect(measurement.goodput?.value).toBeCloseTo(short?.throughput.value ?? 0, 6);
     }
