@@ -17,7 +17,7 @@ COPY package-lock.json ./
 RUN tar -xzf /tmp/tritune.tgz --strip-components=1 \
   && rm /tmp/tritune.tgz \
   && npm ci --omit=dev --ignore-scripts \
-  && npm install --no-save --omit=dev --ignore-scripts $(node -p "const { packages } = require('./package-lock.json'); Object.keys(require('./package.json').peerDependencies).map((name) => name + '@' + packages['node_modules/' + name].version).join(' ')") \
+  && npm install --no-save --save-prod --omit=dev --ignore-scripts $(node -p "const { packages } = require('./package-lock.json'); Object.keys(require('./package.json').peerDependencies).map((name) => name + '@' + packages['node_modules/' + name].version).join(' ')") \
   && npm cache clean --force \
   && chmod +x dist/cli/main.js dist/cli/perf-analyzer-main.js \
   && ln -s /opt/tritune/dist/cli/main.js /usr/local/bin/tritune \

@@ -17,6 +17,8 @@ const shared = [
   ...[
     'adapter',
     'base',
+    'bench',
+    'benchmark',
     'capacity',
     'emulator',
     'fuzz',
@@ -48,6 +50,8 @@ export default defineConfig({
           maxWorkers: 4,
           ...unit,
           globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
+          // As the program has it before it draws: React checks more otherwise, which takes half as long again.
+          env: { NODE_ENV: 'production' },
         },
       },
       {

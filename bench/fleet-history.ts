@@ -107,23 +107,29 @@ const { client, close } = await openClient(at);
 const startMs = performance.now();
 const report = setInterval(() => {
   const rate = (1000 * finished) / (performance.now() - startMs);
-  console.log(
-    `${finished} trials, ${rate.toFixed(1)} a second; the conductor takes ${max(advanceMs).toFixed(0)} ms at most`,
-  );
+  const conductor = `the conductor takes ${max(advanceMs).toFixed(0)} ms at most`;
   advanceMs = [0];
+  told().then((line) => console.log(`${line}; ${rate.toFixed(1)} trials a second; ${conductor}`), console.error);
 }, REPORT_MS);
 await startStudy(client, { study: STUDY, group: GROUP, spec: specOf({ model: 'm' }), commandLine: [] });
 await client.workflow.getHandle(STUDY).result();
 clearInterval(report);
-const histories: { readonly events: number; readonly bytes: number }[] = [];
-for await (const { historyLength, historySize = 0 } of client.workflow.list({ query: `WorkflowId = '${STUDY}'` }))
-  histories.push({ events: historyLength, bytes: historySize });
-const [events, bytes] = [histories.map((each) => each.events), histories.map((each) => each.bytes)];
-console.log(
-  `${finished} trials on ${servers} servers: ${histories.length} histories, the longest ${max(events)} events (limit ${LIMITS.events}) and ${(max(bytes) / 2 ** 20).toFixed(1)} MiB (limit ${LIMITS.bytes / 2 ** 20}); ${(sum(events) / finished).toFixed(1)} events and ${(sum(bytes) / finished / 1024).toFixed(1)} KiB a trial`,
-);
+console.log(await told());
 await close();
 for (const each of workers) each.shutdown();
 await Promise.all(running);
 await connection.close();
 await temporal.kill();
+
+/** How long the histories are, by Temporal's own count. */
+async function told(): Promise<string> {
+  const histories: { readonly events: number; readonly bytes: number }[] = [];
+  for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${STUDY}'` })) {
+    const { historyLength, historySize = 0 } = await client.workflow.getHandle(STUDY, runId).describe();
+    histories.push({ events: historyLength, bytes: historySize });
+  }
+  const [events, bytes] = [histories.map((each) => each.events), histories.map((each) => each.bytes)];
+  const longest = `the longest ${max(events)} events (limit ${LIMITS.events}) and ${(max(bytes) / 2 ** 20).toFixed(1)} MiB (limit ${LIMITS.bytes / 2 ** 20})`;
+  const each = `${(sum(events) / finished).toFixed(1)} events and ${(sum(bytes) / finished / 1024).toFixed(1)} KiB a trial`;
+  return `${finished} trials on ${servers} servers: ${histories.length} histories, ${longest}; ${each}`;
+}

@@ -29,8 +29,8 @@ export async function playDemo(): Promise<DemoPictures> {
   try {
     const frames = await film(at);
     at.resize(stillSize.columns, stillSize.rows);
-    await at.until(/─ Trial \d+ ─/);
-    // The rest of that frame.
+    // A line that only the larger screen has room for; then the rest of that frame.
+    await at.until(new RegExp(`─{${filmSize.columns}}|^.{${filmSize.columns + 1}}`, 'm'));
     await sleep(1000);
     return { frames, last: drawnRows(await at.cells(), stillSize) };
   } finally {

@@ -6,10 +6,11 @@ import { runCli } from '../test/support/cli.ts';
 import { startRealTriton } from '../test/support/real-triton.ts';
 
 const tutorial = resolve(import.meta.dirname, '../docs/tutorial.md');
-const goal = ['--latency-budget', '400', '--concurrency', '1:32', '--max-trials', '12'];
+const space = resolve(import.meta.dirname, 'space.yaml');
+const goal = ['--latency-budget', '150', '--concurrency', '1:64', '--space', space, '--max-trials', '12'];
 
 /**
- * Tunes the tutorial's model on a real Triton, which it starts and stops, with more trials than there, and writes the report and its charts.
+ * Tunes the tutorial's model on a real Triton, which it starts and stops, with another goal and space than there, and writes the report and its charts.
  * Returns the study's directory.
  */
 export async function realStudy(): Promise<string> {

@@ -14,9 +14,8 @@ function frontFigure(study) {
   let shown = null;
   let isBusy = false;
   const fetchNext = async () => {
-    if (isBusy || wanted === null || wanted === shown) return;
+    if (isBusy || wanted === null || (shown !== null && wanted <= shown)) return;
     isBusy = true;
-    const chart = wanted;
     try {
       const paper = element.parentElement.clientWidth < 560 ? 'narrow' : 'wide';
       const reply = await fetch(`studies/${encodeURIComponent(study)}/front.svg?paper=${paper}`, {
@@ -25,7 +24,8 @@ function frontFigure(study) {
       if (reply.ok) {
         place.replaceChildren(chartOf(await reply.text(), words));
         element.hidden = false;
-        shown = chart;
+        // The server may give an older one, where drawing takes long.
+        shown = Number(reply.headers.get('tritune-records'));
       }
     } catch {
       // The stream says whether the server is there; the next change asks again.
@@ -38,6 +38,8 @@ function frontFigure(study) {
   return {
     element,
     show(chart) {
+      // Another study has taken the place of this one.
+      if (chart !== null && chart < shown) shown = null;
       wanted = chart;
       void fetchNext();
     },

@@ -67,7 +67,7 @@ function showStanding({ standing, notice }, view) {
   const facts = [
     ['goal', view.goal],
     ['server', view.servers.length > 1 ? '' : view.server],
-    ['best so far', view.best, 'now'],
+    [isOver(view) ? 'best' : 'best so far', view.best, 'now'],
     ['original', view.original],
   ].filter(([, text]) => text !== '');
   standing.replaceChildren(
@@ -120,7 +120,7 @@ function showServers(place, servers) {
   const rows = servers.map((row) => {
     const figures = [row.level, row.figures].filter(Boolean).join(', ');
     const work = [
-      ...[cell(row.what, 'what'), cell(row.config, 'config'), cell(figures, 'figures')],
+      ...[cell(row.what, 'what'), cell(row.config, 'config'), cell(figures, 'readings')],
       make('td', { class: 'spark' }, ...sparkOf(row.windows)),
     ];
     return make(
@@ -149,7 +149,7 @@ function showTrials(place, trials) {
       cell(String(row.trial)),
       ...(hasServers ? [cell(row.server)] : []),
       cell(row.config, 'config'),
-      cell(row.figures, 'figures'),
+      cell(row.figures, 'readings'),
       cell(standingWords[row.standing], `is-${row.standing}`),
     ),
   );
@@ -158,7 +158,7 @@ function showTrials(place, trials) {
 }
 
 const standingWords = {
-  best: 'best so far',
+  best: 'best',
   original: 'original config',
   met: 'meets the goal',
   missed: 'misses the goal',

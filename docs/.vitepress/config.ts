@@ -8,14 +8,16 @@ import { repositoryAddress } from './repository.ts';
 const docs = resolve(import.meta.dirname, '..');
 const repository = repositoryAddress();
 
+/** VitePress 2, an alpha whose version is pinned, because it shares Vite 8 with vitest; VitePress 1 would bring a Vite 5 of its own. */
 export default defineConfig({
   title: 'tritune',
   description: 'Finds the fastest configuration of a model on NVIDIA Triton Inference Server within a latency budget',
   // The site works in any folder of a host.
   base: process.env.DOCS_BASE ?? '/',
+  // No picture in the tab, rather than a request for one that is not there.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   outDir: '../dist-docs',
   rewrites: { ':folder/README.md': ':folder/index.md' },
-  cleanUrls: false,
   markdown: {
     // Pages are Markdown only: what looks like a tag is the name of a value.
     html: false,

@@ -85,7 +85,7 @@ abstract class Cutter {
   protected keep(part: Buffer): void {
     this.#bytes += part.length;
     if (this.#bytes > MOST_RECORD_BYTES) {
-      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record a line');
+      throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record on each line');
     }
     this.#parts.push(part);
   }
@@ -149,7 +149,7 @@ class ElementCutter extends Cutter {
 
   end(): readonly FileRecord[] {
     if (this.#depth === 0) return [];
-    throw invalidAt(this.path, this.#line, 'the list does not end', 'see whether the file is whole');
+    throw invalidAt(this.path, this.#line, 'the list is not closed', 'check that the file is complete');
   }
 
   #readText(byte: number): void {

@@ -78,8 +78,8 @@ export function checkRecording(value: unknown, file: string): Recording {
   const outcome = schema.safeParse(value);
   if (outcome.success && outcome.data.complete) return outcome.data;
   if (outcome.success) {
-    const hint = 'go on with tritune record --resume, and the directory of its journal';
-    throw new TrituneError('INPUT_INVALID', `${file} lacks points: its recording was interrupted`, hint);
+    const hint = 'complete it with tritune record --resume DIRECTORY';
+    throw new TrituneError('INPUT_INVALID', `${file} is incomplete: its recording was interrupted`, hint);
   }
   const issue = outcome.error.issues[0];
   throw invalid(file, `${issue?.path.join('.')}: ${issue?.message}`);
@@ -106,4 +106,4 @@ function candidateText({ points, ...rest }: RecordedCandidate): string {
 }
 
 const invalid = (file: string, fault: string): TrituneError =>
-  new TrituneError('INPUT_INVALID', `${file} is no recorded grid: ${fault}`, 'record one with tritune record');
+  new TrituneError('INPUT_INVALID', `${file} is not a recorded grid: ${fault}`, 'record one with tritune record');

@@ -23,8 +23,8 @@ export function burstArrivals(
   if (all > MOST_ARRIVALS) {
     throw new TrituneError(
       'USAGE',
-      `a burst of ${Math.round(all)} requests is larger than is played`,
-      'make it shorter',
+      `a burst of ${Math.round(all)} requests is too large`,
+      'make it shorter or smaller',
     );
   }
   const random = seededRandom(seed);

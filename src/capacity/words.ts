@@ -20,12 +20,12 @@ export function verdictText(document: CapacityDocument): string {
       return `no rate keeps ${kept}`;
     case 'client-limited':
       return atLeast === null
-        ? `the load generator was the limit before ${kept} could be tried`
-        : `at least ${rateText(atLeast)} with ${kept}: the load generator could do no more`;
+        ? `unknown capacity: the load generator was the limit before ${kept} could be tested`
+        : `capacity of at least ${rateText(atLeast)} with ${kept}: the load generator could not send more`;
     default: {
-      if (!capacity) return 'nothing is known of the capacity';
+      if (!capacity) return 'the capacity is unknown';
       const text = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
-      const end = outcome === 'interrupted' ? 'the run was interrupted' : `not surely within ±${shareText(precision)}`;
+      const end = outcome === 'interrupted' ? 'the run was interrupted' : `less precise than ±${shareText(precision)}`;
       return outcome === 'found' ? text : `${text}; ${end}`;
     }
   }
@@ -55,7 +55,8 @@ export function burstText(burst: NonNullable<CapacityDocument['burst']>): string
   const { factor, seconds, recoverSeconds, basePerSecond } = burst;
   const what = `a burst of ${factor}× for ${formatDuration(seconds)}`;
   if (!basePerSecond) return `${what}: not found`;
-  const how = recoverSeconds === null ? 'kept' : `over within ${formatDuration(recoverSeconds)}`;
+  const how =
+    recoverSeconds === null ? 'kept within the limit' : `recovered from within ${formatDuration(recoverSeconds)}`;
   return `${what} is ${how} on a base rate of up to ${rateText(basePerSecond.value)} (${rangeText(basePerSecond)})`;
 }
 
@@ -68,6 +69,6 @@ export function replicasText({
 }: NonNullable<CapacityDocument['replicas']>): string {
   const free = headroom > 0 ? ` with ${shareText(headroom)} kept free` : '';
   return replicas === null
-    ? `no number of replicas holds ${rateText(perSecond)}${free} with a chance of ${shareText(chance)}`
+    ? `no number of replicas keeps the limit at ${rateText(perSecond)}${free} with a chance of ${shareText(chance)}`
     : `${rateText(perSecond)}${free} need ${replicas} replica${replicas === 1 ? '' : 's'} (chance ${shareText(chance)})`;
 }

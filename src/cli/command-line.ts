@@ -29,7 +29,7 @@ async function wantedCommand(): Promise<readonly string[] | null> {
   if (process.argv.length > 2 || !canvas?.isWatched) return process.argv.slice(2);
   const { guidedStart } = await import('./guided.ts');
   const argv = await guidedStart(canvas);
-  // What a run writes down of its own command line.
+  // A run records its own command line from here.
   if (argv) process.argv.push(...argv);
   return argv;
 }

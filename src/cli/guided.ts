@@ -36,7 +36,8 @@ async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
   return withClient(url, async (client) => {
     const entries = await client.index();
     const names = [...new Set(entries.map(({ name }) => name))];
-    if (names.length === 0) throw new TrituneError('MODEL_UNKNOWN', `${url} has no models`, 'look at its repository');
+    if (names.length === 0)
+      throw new TrituneError('MODEL_UNKNOWN', `the server at ${url} has no models`, 'check its model repository');
     return Promise.all(
       names.map(async (name): Promise<ModelChoice> => {
         const state = entries.find((entry) => entry.name === name && entry.state !== '')?.state ?? 'unloaded';

@@ -19,7 +19,7 @@ export interface Interrupts {
 export function listenForInterrupts(
   tell: (line: string) => void,
   lastWords: () => string,
-  firstWords = 'stopping and restoring the model',
+  firstWords = 'stopping, and putting the model back',
 ): Interrupts {
   const controller = new AbortController();
   const onSignal = (name: string): void => {
@@ -27,7 +27,7 @@ export function listenForInterrupts(
       tell(`tritune: ${name} again: ${lastWords()}`);
       process.exit(exitCodes.interrupted);
     }
-    tell(`tritune: ${name}: ${firstWords}; once more to stop at once`);
+    tell(`tritune: ${name}: ${firstWords}; interrupt again to stop at once`);
     controller.abort(name);
   };
   let fault: TrituneError | null = null;

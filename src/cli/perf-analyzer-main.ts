@@ -7,14 +7,15 @@ import { type ProfileOptions, profileOptionTable } from './commands/profile/opti
 import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';
 import { perfAnalyzerExitCodes, perfAnalyzerVerdict } from './commands/profile/perf-analyzer-verdict.ts';
 import { failureOf } from './failure.ts';
+import { layOutHelp } from './help.ts';
 import { addOptions } from './options/option-table.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
-/** `tritune-perf-analyzer`: the load generator in the place of perf_analyzer, with its options, lines, files and exit codes. */
+/** `tritune-perf-analyzer`: the load generator in place of perf_analyzer, with its options, lines, files and exit codes. */
 const command = new AbbreviatingCommand('tritune-perf-analyzer')
-  .description('measure a model as it is, in the place of perf_analyzer')
-  .option('--version', 'the version')
+  .description('Measure a model as it is, in place of perf_analyzer')
+  .option('--version', 'Show the version')
   .exitOverride();
 
 const { refuse } = addRefusedOptions(command);
@@ -27,8 +28,8 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
   if (options.serviceKind !== 'triton') {
     throw new TrituneError(
       'UNSUPPORTED',
-      `there is no service kind '${options.serviceKind}' here`,
-      'use triton; tritune profile --service-kind http sends any request to any URL',
+      `--service-kind ${options.serviceKind} is not supported`,
+      'give --service-kind triton, or use tritune profile, which also measures http and openai',
     );
   }
   const { runProfile } = await import('./commands/profile/run.ts');
@@ -38,6 +39,7 @@ addOptions(command, profileOptionTable).action(async (options: ProfileOptions & 
 
 try {
   requireNode(process.versions.node);
+  layOutHelp(command);
   await command.parseAsync();
 } catch (error) {
   const { line } = failureOf(error, process.argv.includes('--verbose'));

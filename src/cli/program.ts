@@ -19,48 +19,57 @@ import { traceCommand } from './commands/trace/command.ts';
 import { tuneCommand } from './commands/tune/command.ts';
 import { watchCommand } from './commands/watch/command.ts';
 import { workloadCommand } from './commands/workload/command.ts';
+import { addExamples, layOutHelp } from './help.ts';
 import type { Terminal } from './terminal.ts';
+
+/** The commands under what a person wants to do. */
+const tasks: Readonly<Record<string, readonly ((terminal: Terminal) => Command)[]>> = {
+  'Tune a model': [tuneCommand, watchCommand, reportCommand, restoreCommand],
+  Measure: [profileCommand, capacityCommand, traceCommand],
+  'Decide in CI': [compareCommand],
+  'Prepare and inspect': [doctorCommand, configCommand, spaceCommand, workloadCommand],
+  'Use many machines': [fleetCommand],
+  'Work without a server': [emulateCommand, installCommand, calibrateCommand, recordCommand, benchSearchCommand],
+  'Help and shell': [completionCommand],
+};
+
+const helpCommand = (): Command =>
+  new Command('help').argument('[command]').description('Show the help of a command').helpGroup('Help and shell:');
 
 /** The whole command line. Its faults are thrown, never an exit of the process. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('tritune')
-    .description('find the fastest configuration of a Triton model within a latency budget')
-    .version(trituneVersion, '-V, --version');
-  for (const makeCommand of [
-    tuneCommand,
-    profileCommand,
-    capacityCommand,
-    restoreCommand,
-    doctorCommand,
-    reportCommand,
-    compareCommand,
-    traceCommand,
-    configCommand,
-    spaceCommand,
-    workloadCommand,
-    calibrateCommand,
-    emulateCommand,
-    fleetCommand,
-    watchCommand,
-    installCommand,
-    recordCommand,
-    benchSearchCommand,
-    completionCommand,
-  ]) {
-    program.addCommand(makeCommand(terminal));
+    .usage('COMMAND [options]')
+    .description('Find the fastest configuration of a model on NVIDIA Triton within a latency budget')
+    .version(trituneVersion, '-V, --version', 'Show the version')
+    .addHelpCommand(helpCommand());
+  for (const [task, commands] of Object.entries(tasks)) {
+    for (const makeCommand of commands) program.addCommand(makeCommand(terminal).helpGroup(`${task}:`));
   }
-  tellFaults(program, terminal);
+  addExamples(
+    program,
+    [
+      [
+        'See a study on an emulated server; no Triton and no GPU are needed',
+        'tritune tune --launch emulator --model yolov7 --latency-budget 50 --time-budget 1m',
+      ],
+      ['Tune a model of a Triton', 'tritune tune --url gpu-box:8001 --model resnet --latency-budget 20'],
+    ],
+    'tritune COMMAND --help lists the options of a command.\ndocs/tutorial.md is a guide for the first ten minutes.',
+  );
+  setUp(program, terminal);
   return program;
 }
 
-/** A fault of the command line is thrown, after it was said in one line as every other error is. */
-function tellFaults(command: Command, terminal: Terminal): void {
+/** Gives every command the same layout of its help; a usage error is printed in one line, as any other error is, and thrown. */
+function setUp(command: Command, terminal: Terminal): void {
+  layOutHelp(command);
   command.exitOverride();
   command.configureOutput({ outputError: (text) => terminal.tell(usageLine(text)) });
-  for (const inner of command.commands) tellFaults(inner, terminal);
+  for (const inner of command.commands) setUp(inner, terminal);
 }
 
-/** Commander says `error: WHAT`, and on lines of their own what may have been meant. */
+/** Commander prints `error: WHAT`, and suggestions on lines of their own. */
 function usageLine(text: string): string {
   const what = text
     .replace(/^error: /, '')

@@ -6,7 +6,7 @@ export function requireNode(version: string): void {
   if (version.localeCompare(oldestNode, 'en', { numeric: true }) >= 0) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `this is Node ${version}, and tritune needs ${oldestNode} or newer`,
-    `install a newer Node, or put one first in PATH, and run it again`,
+    `tritune needs Node ${oldestNode} or newer, and this is Node ${version}`,
+    'install a newer Node, or put it first in PATH',
   );
 }

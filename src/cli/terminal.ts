@@ -9,9 +9,9 @@ export interface Terminal {
   print(line: string): void;
   /** A line for the person watching, apart from the output. */
   tell(line: string): void;
-  /** What is being done now, on a line of its own that the next call replaces and null takes away; nothing without a person watching. */
+  /** Shows progress on a line that the next call replaces and null clears; does nothing when nobody watches. */
   status(text: string | null): void;
-  /** What a whole screen is drawn on; absent where there is none. */
+  /** The terminal for a full screen; absent without one. */
   readonly canvas?: TerminalCanvas;
 }
 

@@ -10,7 +10,7 @@ export const agentLines = (agents: readonly AgentFigures[] = []): readonly strin
     const drift = `drift ${signed(clock.driftMs)} ± ${formatMs(clock.driftUncertaintyMs)}`;
     const sent =
       sends === undefined ? '' : `, ${formatFigure(sends)} sends, ${lateSends} late, ${droppedSends} not sent`;
-    const limit = bound ? `IT WAS THE LIMIT: ${plainLine(reason)}` : 'not the limit';
+    const limit = bound ? `THIS AGENT WAS THE LIMIT: ${plainLine(reason)}` : 'not the limit';
     return `agent ${plainLine(address)}: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${offset}, ${drift}${sent}; ${limit}`;
   });
 

@@ -34,15 +34,17 @@ export function eventLine(event: CapacityEvent, limit: CapacityLimit): EventLine
     case 'tried':
       return done(triedLine(event.measurement, event.isKept, event.interval, limit));
     case 'client-limit': {
-      const then = event.again ? 'once more' : 'this is as far as it goes';
+      const then = event.again ? 'measuring again' : 'the search ends here';
       return done(`${rate(event.perSecond)}: the load generator was the limit (${event.reason}); ${then}`);
     }
     case 'at-capacity':
-      return doing(`measuring ${rate(event.perSecond)} to the end`);
+      return doing(`measuring at the capacity, ${rate(event.perSecond)}`);
     case 'beyond':
-      return doing(`beyond: ${rate(event.perSecond)} (${event.factor}×) for ${formatDuration(event.seconds)}`);
+      return doing(
+        `measuring beyond it: ${rate(event.perSecond)} (${event.factor}×) for ${formatDuration(event.seconds)}`,
+      );
     case 'burst':
-      return doing(`burst on a base rate of ${rate(event.perSecond)}`);
+      return doing(`playing a burst on a base rate of ${rate(event.perSecond)}`);
     case 'burst-played': {
       const { value } = event.load.measurement.budgetLatencyMs;
       return done(
@@ -87,7 +89,7 @@ function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): str
     `  ${replicasText(replicas)}`,
     ...replicas.table.map(
       (row) =>
-        `    ${row.replicas} replicas: ${rate(row.perReplica)} each, kept with a chance of ${percent(row.chance)}`,
+        `    ${row.replicas} replicas: ${rate(row.perReplica)} each, limit kept with a chance of ${percent(row.chance)}`,
     ),
   ];
 }

@@ -30,7 +30,7 @@ export type Print = (line: string) => void;
 export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>): string {
   return event.type === 'model-restored'
     ? `${event.verified ? 'restored' : 'NOT RESTORED'}: ${event.detail}`
-    : `stopped after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`;
+    : `search ended after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`;
 }
 
 /**
@@ -67,7 +67,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'trial-started':
         print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
-        if (event.bottleneck) print(`    of trial ${event.bottleneck.trial} ${describeBottleneck(event.bottleneck)}`);
+        if (event.bottleneck) print(`    in trial ${event.bottleneck.trial}, ${describeBottleneck(event.bottleneck)}`);
         return;
       case 'trial-measured':
         print(`    ${measured(event)}`);
@@ -77,7 +77,9 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         for (const line of noiseLines(event, goal)) print(line);
         return;
       case 'starved':
-        print(`    ${describeLevel(event.level)}: once more, as the load generator was the limit: ${event.reason}`);
+        print(
+          `    ${describeLevel(event.level)}: measuring again, because the load generator was the limit: ${event.reason}`,
+        );
         return;
       case 'speed-changed':
         print(`    ${describeSpeedChange(event.speed.value, event.usual)}`);
@@ -92,7 +94,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         print(describeDoubts(event.readings));
         return;
       case 'final-measured':
-        if (finals++ === 0) print('final: the best and the original config, measured in turn');
+        if (finals++ === 0) print('final: measuring the best and the original config in turn');
         print(`    trial ${event.trial}: ${measured(event)}`);
         for (const line of parts(event)) print(`        ${line}`);
         return;
@@ -102,7 +104,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         );
         return;
       case 'tracing-started':
-        print(`tracing trial ${event.trial} into ${plainLine(event.file)} on the server`);
+        print(`tracing trial ${event.trial} on the server, into ${plainLine(event.file)}`);
         return;
       case 'tracing-ended':
         print(event.verified ? `trace settings: ${event.detail}` : `TRACE SETTINGS NOT RESTORED: ${event.detail}`);
@@ -122,7 +124,7 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
   const emulated =
     server.emulated === null
       ? []
-      : [`EMULATOR (${server.emulated}): these figures are of an emulated server, not of a real one`];
+      : [`EMULATED SERVER (${server.emulated}): these are not the figures of a real server`];
   const control =
     server.controlUrl === server.url ? '' : `, control at ${server.controlUrl} (${server.controlProtocol})`;
   return [
@@ -148,8 +150,8 @@ function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
 
 function describeDoubts(readings: readonly Doubted[]): string {
   const trials = [...new Set(readings.map(({ trial }) => trial))].sort((a, b) => a - b);
-  if (trials.length === 0) return 'the model thinks that no trial met the goal by luck';
-  return `the model thinks that trial ${trials.join(' and ')} met the goal by luck`;
+  if (trials.length === 0) return 'the performance model no longer doubts any trial that met the goal';
+  return `the performance model doubts that trial ${trials.join(' and ')} really meets the goal`;
 }
 
 function preparationLines({ buildMs, accuracy }: Pick<TrialApplied, 'buildMs' | 'accuracy'>): string[] {

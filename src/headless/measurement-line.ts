@@ -27,8 +27,10 @@ export function describeMeasurement(
     goal && candidate ? describeObjectiveFigures(measurement, goal, candidate) : '',
     goal && candidate ? describeMissed(measurement, goal, candidate) : '',
     measurement.stable ? '' : ', not stable',
-    measurement.client.bound ? `, client-bound: ${measurement.client.reason ?? ''}; does not count` : '',
-    measurement.tooManyErrors ? ', ended by its errors; does not count' : '',
+    measurement.client.bound
+      ? `, does not count: the load generator was the limit (${measurement.client.reason ?? ''})`
+      : '',
+    measurement.tooManyErrors ? ', does not count: too many requests failed' : '',
     measurement.errorRate > 0
       ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
       : '',

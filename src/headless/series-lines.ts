@@ -8,10 +8,10 @@ export function seriesLines({ models, ranking }: SeriesSummary, directory: strin
   const width = Math.max(...models.map(({ model }) => plainLine(model).length)) + 2;
   return [
     '',
-    `the ${models.length} models:`,
+    `results of the ${models.length} models:`,
     ...models.map((entry) => `${plainLine(entry.model).padEnd(width)}${verdict(entry)}`),
     ...rankLines(ranking, width),
-    `all in ${directory}`,
+    `files: ${directory}`,
   ];
 }
 
@@ -23,7 +23,7 @@ function rankLines(ranking: readonly RankedModel[], width: number): string[] {
     const place = `${rank}${isShared(rank) ? '=' : '.'}`.padEnd(4);
     return `${place}${plainLine(model).padEnd(width)}${describeThroughput(throughput)}${ofFirst ? `, ${describeShare(ofFirst)} of the first` : ''}`;
   });
-  return ['', 'by what they serve within their limits (= cannot be told apart):', ...rows, ''];
+  return ['', 'ranked by throughput within their limits (= means no clear difference):', ...rows, ''];
 }
 
 function verdict({ error, best, feasible, gain }: SeriesEntry): string {
@@ -31,7 +31,7 @@ function verdict({ error, best, feasible, gain }: SeriesEntry): string {
   if (!best) return failed[0] ?? 'nothing could be measured';
   const { throughput, load, budgetLatencyMs: latency } = best;
   const figures = `${formatRate(throughput.value ?? Number.NaN)} at ${describeLevel(load)}, p${latency.percentile} ${formatMs(latency.value ?? Number.NaN)}`;
-  const missed = feasible ? [] : ['over its limits'];
+  const missed = feasible ? [] : ['misses its limits'];
   const isOriginal = best.trial === BASELINE;
   const gained = isOriginal ? ['the original config'] : gain ? [`gain ${formatRatio(gain.ratio ?? Number.NaN)}`] : [];
   return [figures, ...gained, ...missed, ...failed].join('; ');

@@ -12,14 +12,12 @@ import { describeMeasurement } from './measurement-line.ts';
 export function workloadLines({ rule, holdout, of }: StartedWorkloads): readonly string[] {
   const [only, ...others] = of;
   const held =
-    holdout === undefined
-      ? ''
-      : `; the final judges by ${formatFigure(100 * holdout)} % of each trace, which the search does not see`;
+    holdout === undefined ? '' : `; ${formatFigure(100 * holdout)} % of each trace is held out for the final`;
   if (only && others.length === 0)
-    return [plainLine(`for the workload ${only.name}, in passes of ${formatDuration(only.passSeconds)}${held}`)];
+    return [plainLine(`workload ${only.name}, in passes of ${formatDuration(only.passSeconds)}${held}`)];
   const total = of.reduce((sum, { weight }) => sum + weight, 0);
   return [
-    `for ${of.length} workloads, by ${describeRule(robustRuleOf(rule))}${held}`,
+    `${of.length} workloads, combined by ${describeRule(robustRuleOf(rule))}${held}`,
     ...of.map(({ name, weight, perLevel, passSeconds }) => {
       const rate = perLevel === 1 ? '' : `, ${formatFigure(perLevel)} times the level's rate`;
       const share = rule === 'worst' ? '' : `, weight ${formatFigure((100 * weight) / total)} %`;

@@ -80,11 +80,11 @@ function momentLines(moments: readonly TracedMoment[]): string[] {
 
 function notes({ nameless, timeless, unknownMoments, unfinished }: TraceSummary): string[] {
   return [
-    ...(timeless > 0 ? [`${timeless} traces have tensors and no times: trace with level TIMESTAMPS too`] : []),
+    ...(timeless > 0 ? [`${timeless} traces have tensors but no times: trace with level TIMESTAMPS too`] : []),
     ...(unknownMoments.length > 0
-      ? [`not known, and not counted: ${unknownMoments.map((name) => `'${plainLine(name, 40)}'`).join(', ')}`]
+      ? [`unknown events, not counted: ${unknownMoments.map((name) => `'${plainLine(name, 40)}'`).join(', ')}`]
       : []),
-    ...(nameless > 0 ? [`${nameless} traces have no beginning in the files and do not count`] : []),
-    ...unfinished.map((file) => `${plainLine(file)} has no end: its server still has it open, or was killed`),
+    ...(nameless > 0 ? [`${nameless} traces do not count: their beginning is not in the files`] : []),
+    ...unfinished.map((file) => `${plainLine(file)} is incomplete: the server still writes to it, or was killed`),
   ];
 }

@@ -40,7 +40,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
   if (options.image.startsWith('-')) {
     throw new TrituneError(
       'LAUNCH_FAILED',
-      `'${options.image}' is no name of an image`,
+      `'${options.image}' is not the name of an image`,
       'give one with --docker-image',
     );
   }

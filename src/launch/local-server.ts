@@ -24,7 +24,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
   if (!options.binary && !install) {
     throw new TrituneError(
       'LAUNCH_FAILED',
-      'no Triton is installed for --launch local',
+      '--launch local found no Triton',
       'run `tritune install-triton` first, or give --tritonserver PATH',
     );
   }

@@ -46,8 +46,8 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     if (!(error instanceof NotLive)) throw error;
     throw new TrituneError(
       'LAUNCH_FAILED',
-      `${command.description} did not come up: ${[error.message, wordsIn(logFile)].filter(Boolean).join(': ')}`,
-      `its whole log is in ${logFile}`,
+      `${command.description} did not start: ${[error.message, wordsIn(logFile)].filter(Boolean).join(': ')}`,
+      `read its log in ${logFile}`,
     );
   } finally {
     await client.close();

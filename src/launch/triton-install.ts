@@ -145,7 +145,7 @@ async function run(file: string, args: readonly string[], signal?: AbortSignal):
   } catch (error) {
     throw failed(
       `'${file} ${args.slice(0, 3).join(' ')} …' failed: ${messageOf(error).split('\n').slice(-3).join(' | ')}`,
-      'Python 3.8 to 3.13 with pip and venv, and access to PyPI, are needed',
+      'check that Python 3.8 to 3.13 with pip and venv is installed, and that PyPI can be reached',
       error,
     );
   }

@@ -37,7 +37,7 @@ export function askedOf({ resume, spec, sampler, adapter, metrics: _, ...given }
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   for (const name of Object.keys(options)) {
     if (studyOptionNames.includes(name)) continue;
-    throw new TrituneError('USAGE', `tune() has no option '${name}'`, 'its options are those of docs/library.md');
+    throw new TrituneError('USAGE', `tune() has no option '${name}'`, 'see docs/library.md for its options');
   }
   const own = typeof sampler === 'object' ? sampler : undefined;
   const byName = typeof sampler === 'string' ? sampler : resume === undefined ? own?.name : undefined;
@@ -53,6 +53,6 @@ export function askedOf({ resume, spec, sampler, adapter, metrics: _, ...given }
 /** Returns the study spec of a new study. Errors: USAGE. */
 export function specIn({ spec }: Pick<TuneOptions, 'spec'>, { options, named }: Asked): StudySpec {
   if (spec !== undefined) return changedSpec(checkStudySpec(spec, 'the spec'), options, named);
-  if (!options.model) throw new TrituneError('USAGE', 'which model?', 'give its name as model');
+  if (!options.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   return specOf(options);
 }

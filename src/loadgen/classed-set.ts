@@ -18,8 +18,8 @@ export function classedSet(classes: readonly [ClassRequests, ...ClassRequests[]]
   if (talking) {
     throw new TrituneError(
       'UNSUPPORTED',
-      `the requests of class '${talking.name}' are turns of conversations, whose order is not the plan's`,
-      'give each class single prompts, or one workload without classes',
+      `class '${talking.name}' has conversations, which cannot be mixed with other classes`,
+      'give each class single prompts, or use a workload with one class',
     );
   }
   const shares = classes.reduce((sum, { share }) => sum + share, 0);

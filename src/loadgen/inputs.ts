@@ -82,16 +82,16 @@ function checkBatch(model: string, config: ModelConfig, batch: number): void {
   if (Number.isInteger(batch) && batch >= 1 && batch <= Math.max(maxBatchSize, 1)) return;
   throw invalid(
     maxBatchSize > 0
-      ? `a batch of ${batch} does not fit '${model}', whose max_batch_size is ${maxBatchSize}`
-      : `a batch of ${batch} does not fit '${model}', which does not batch`,
-    `choose a whole number from 1 to ${Math.max(maxBatchSize, 1)}`,
+      ? `a batch of ${batch} is larger than the max_batch_size of '${model}', which is ${maxBatchSize}`
+      : `'${model}' does not batch, so a batch of ${batch} cannot be sent`,
+    `give --batch a whole number from 1 to ${Math.max(maxBatchSize, 1)}`,
   );
 }
 
 function checkedNames({ model, inputs }: ModelTensors, shapes: GivenShapes): GivenShapes {
   const unknown = Object.keys(shapes).find((name) => !inputs.some((input) => input.name === name));
   if (unknown === undefined) return shapes;
-  throw invalid(`'${model}' has no input '${unknown}' to give a shape to`, `its inputs are ${namesOf(inputs)}`);
+  throw invalid(`'${model}' has no input '${unknown}'`, `its inputs are ${namesOf(inputs)}`);
 }
 
 const invalid = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

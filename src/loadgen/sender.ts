@@ -87,8 +87,8 @@ function checkClasses({ sequences, requests: { model, classes = [], holdsConvers
   if (classes.length < 2 || !(sequences || holdsConversations)) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `'${model}' takes sequences or conversations, whose requests are of one class`,
-    'leave one class for this model',
+    `'${model}' gets sequences or conversations, which can have one class only`,
+    'keep one class for this model in the workload file',
   );
 }
 

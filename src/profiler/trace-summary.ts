@@ -104,7 +104,7 @@ function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly Tr
     .reverse();
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { trace, kind, models } = next;
-    if (models.length > MAX_DEPTH) throw nested(`request ${trace.id} is a part of parts more than ${MAX_DEPTH} deep`);
+    if (models.length > MAX_DEPTH) throw nested(`request ${trace.id} is nested more than ${MAX_DEPTH} deep`);
     const { id, parentId, version, requestId } = trace;
     const startUs = Math.max(0, ((starts.get(trace) as number) - zeroNs) / NS_PER_US);
     const moments = withMoments && { moments: momentsOf(trace) };
@@ -113,7 +113,7 @@ function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly Tr
     for (const part of inner.reverse()) waiting.push(part);
   }
   if (requests.length === traces.length) return requests;
-  throw nested(`${traces.length - requests.length} requests are parts of themselves`);
+  throw nested(`${traces.length - requests.length} requests contain themselves`);
 }
 
 /** The wait for a gRPC call's first byte is no part of it. 0 for a trace without any moment. */

@@ -144,8 +144,8 @@ export class Traffic {
     if (unserved === null || nowNs - unserved.sinceNs < msToNs(limitMs)) return;
     throw new TrituneError(
       'SERVER_UNREACHABLE',
-      `the server took no request for ${limitMs / MS_PER_S} s: ${unserved.message}`,
-      'see whether it still runs, and its log if it ended',
+      `the server accepted no request for ${limitMs / MS_PER_S} s: ${unserved.message}`,
+      'check whether it is running, and read its log if it has ended',
     );
   }
 }

@@ -3,9 +3,9 @@
  * flat arrays.
  */
 export class EventHeap {
-  #times = new Float64Array(64);
-  #orders = new Float64Array(64);
-  #subjects = new Int32Array(64);
+  #times = new Float64Array(8);
+  #orders = new Float64Array(8);
+  #subjects = new Int32Array(8);
   #added = 0;
   length = 0;
 

@@ -4,7 +4,7 @@ export class NumberRing {
   #head = 0;
   length = 0;
 
-  constructor(capacity = 16) {
+  constructor(capacity = 8) {
     this.#values = new Float64Array(powerOfTwo(capacity));
   }
 
@@ -55,7 +55,7 @@ export class RequestRing {
   /** One past the last position. */
   end = 0;
 
-  constructor(capacity = 64) {
+  constructor(capacity = 8) {
     const size = powerOfTwo(capacity);
     this.#ids = new Float64Array(size);
     this.#samples = new Float64Array(size);

@@ -140,5 +140,5 @@ function isAbove(value: number, limit: number): boolean {
 }
 
 function refuse(what: string, hint: string): never {
-  throw new TrituneError('INPUT_INVALID', `this is no service law: ${what}`, hint);
+  throw new TrituneError('INPUT_INVALID', `this is not a service law: ${what}`, hint);
 }

@@ -12,7 +12,7 @@ const font = { loadSystemFonts: true, defaultFontFamily: 'DejaVu Sans' };
  */
 export async function pngRenderer(): Promise<PngRenderer> {
   const { Resvg } = await import('@resvg/resvg-js').catch((error: unknown) => {
-    throw new TrituneError('UNSUPPORTED', `PNG files cannot be made here: ${messageOf(error)}`, 'use the SVG files', {
+    throw new TrituneError('UNSUPPORTED', `cannot write PNG files: ${messageOf(error)}`, 'use the SVG files', {
       cause: error,
     });
   });
@@ -20,8 +20,8 @@ export async function pngRenderer(): Promise<PngRenderer> {
   if (!new Resvg(word, { font }).getBBox()) {
     throw new TrituneError(
       'UNSUPPORTED',
-      'PNG files cannot be made here: this machine has no font, so every word would be missing',
-      'install one (fonts-dejavu-core, for instance), or use the SVG files',
+      'cannot write PNG files: this machine has no fonts',
+      'install a font such as fonts-dejavu-core, or use the SVG files',
     );
   }
   return (svg) => new Resvg(svg, { font, fitTo: { mode: 'zoom', value: ZOOM } }).render().asPng();

@@ -39,8 +39,8 @@ export class ProfileExport {
     } catch (error) {
       const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
       throw exists
-        ? new TrituneError('OUTPUT_EXISTS', `${path} exists already`, 'name another file, or move that one away')
-        : new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'name another file');
+        ? new TrituneError('OUTPUT_EXISTS', `${path} already exists`, 'choose another file, or move that one away')
+        : new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another file');
     }
     return new ProfileExport(file, epochNs);
   }
@@ -90,8 +90,8 @@ export class ProfileExport {
     if (this.#failure) {
       throw new TrituneError(
         'OUTPUT_UNWRITABLE',
-        `the profile export is not whole: ${messageOf(this.#failure)}`,
-        'make room for it, or name a file elsewhere',
+        `the profile export is incomplete: ${messageOf(this.#failure)}`,
+        'free some space, or choose a file elsewhere',
       );
     }
   }

@@ -12,8 +12,8 @@ export function checkVariants(space: SearchSpace, base: Candidate): void {
     if (own.next().done !== true) continue;
     const alone = buildCandidate(space, base, { [VARIANT]: value });
     const reason = alone.legal ? 'the rules of the space forbid it with every other value' : alone.reason;
-    throw new TrituneError('SPACE_INVALID', `no candidate of variant '${String(value)}' is legal: ${reason}`, HINT);
+    throw new TrituneError('SPACE_INVALID', `variant '${String(value)}' has no valid candidate: ${reason}`, HINT);
   }
 }
 
-const HINT = 'see its config and the rules of the space (docs/variants.md), or drop the variant';
+const HINT = 'check its config and the rules of the search space (docs/variants.md), or remove the variant';

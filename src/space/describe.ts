@@ -11,9 +11,9 @@ export function describeSpace(space: SearchSpace, base?: Candidate): string {
   const lines = [`${space.name}${backend}${space.description === '' ? '' : `: ${space.description.trim()}`}`];
   if (base !== undefined) {
     const { name } = modelConfigOf(base);
-    lines.push(`${sizeText(spaceSize(space, base))}${name === undefined || name === '' ? '' : ` on model '${name}'`}`);
+    lines.push(`${sizeText(spaceSize(space, base))}${name === undefined || name === '' ? '' : ` for model '${name}'`}`);
   }
-  lines.push('parameters, the slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
+  lines.push('parameters, slowest to change first:', ...space.parameters.flatMap((one) => parameterLines(one)));
   if (base !== undefined) lines.push(...obstacleLines(space, base));
   return [...lines, ...describeRules('rules:', space)].join('\n');
 }
@@ -63,5 +63,5 @@ function obstacleLines(space: SearchSpace, base: Candidate): string[] {
 }
 
 function sizeText(size: number): string {
-  return size === Number.POSITIVE_INFINITY ? `more than ${countLimit} combinations` : `${size} legal assignments`;
+  return size === Number.POSITIVE_INFINITY ? `more than ${countLimit} combinations` : `${size} valid candidates`;
 }

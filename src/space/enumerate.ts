@@ -122,6 +122,6 @@ function reservoirOf(bound: BoundSpace, narrowing: Narrowing, random: Random): A
     if (random.int(1, legal) === 1) kept = assignment;
   }
   if (kept !== undefined) return kept;
-  const reason = `the search space '${bound.space.name}' has no legal assignment for this model`;
-  throw new TrituneError('SPACE_INVALID', reason, 'see `tritune space check`, or give another space with --space');
+  const reason = `the search space '${bound.space.name}' has no valid candidate for this model`;
+  throw new TrituneError('SPACE_INVALID', reason, 'run `tritune space check FILE`, or give another --space');
 }

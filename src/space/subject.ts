@@ -49,8 +49,8 @@ function memberSubject(text: string, members: ReadonlyMap<string, Names>): Subje
     const rest = [`${model}.`, `members["${model}"].`].find((start) => text.startsWith(start));
     if (rest !== undefined) return { scope: 'member', model, of: parseSubject(text.slice(rest.length), names) };
   }
-  const hint = `name what it is of: ${[...members.keys()].map((model) => `${model}.…`).join(', ')} or limits.…`;
-  throw new FieldFault(`'${text}' is of no model of the study; ${hint}`);
+  const hint = `begin it with ${[...members.keys()].map((model) => `${model}.`).join(', ')} or limits.`;
+  throw new FieldFault(`'${text}' does not name a model of the study; ${hint}`);
 }
 
 function limitSubject(name: string, names: Names): Subject {

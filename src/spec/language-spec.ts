@@ -12,10 +12,8 @@ export const languageEndpoints = [
 
 /** How a language model is served and asked. */
 export const languageServerSpec = z.strictObject({
-  endpoint: z.enum(languageEndpoints).optional().describe('The model is a language model, and how it is asked'),
-  launchCommand: text
-    .optional()
-    .describe('Starts a server of the language model, with {port} and {flags}; each candidate is a start of it'),
+  endpoint: z.enum(languageEndpoints).optional().describe('API of a language model; leave it out for other models'),
+  launchCommand: text.optional().describe('Command that starts the server of each candidate, with {port} and {flags}'),
   engineSettings: text
     .optional()
     .describe(
@@ -26,9 +24,9 @@ export const languageServerSpec = z.strictObject({
 /** What a request must keep to be a good one. */
 export const goodputSpec = z.strictObject({
   ttftNs: limitNs.describe('Time to first token, in nanoseconds'),
-  itlNs: limitNs.describe('Each gap between tokens, in nanoseconds'),
+  itlNs: limitNs.describe('Each time between two tokens, in nanoseconds'),
   tpotNs: limitNs.describe('Time per output token, in nanoseconds'),
-  e2eNs: limitNs.describe('To the end of the reply, in nanoseconds; at a request rate from the time due'),
+  e2eNs: limitNs.describe('Time to the end of the reply, in nanoseconds; at a request rate from the time due'),
 });
 
 export type LanguageServerSpec = ReadOnly<z.infer<typeof languageServerSpec>>;

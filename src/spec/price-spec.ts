@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { ReadOnly } from '../base/read-only.ts';
 
 const text = z.string().min(1);
-const perHour = z.number().positive().describe('Price of an hour');
+const perHour = z.number().positive().describe('Price per hour');
 
 const slice = z
   .union([
     z.strictObject({ perHour }),
     z.strictObject({ share: z.number().positive().max(1).describe("Share of the whole GPU's price") }),
   ])
-  .describe('A MIG slice, at a price of its own or at a share of its GPU');
+  .describe("A MIG slice, with its own price or a share of its GPU's");
 
 const gpu = z.union([
   perHour,
@@ -18,10 +18,10 @@ const gpu = z.union([
 
 const instanceType = z.strictObject({
   perHour,
-  gpus: z.int().nonnegative().default(0).describe('GPUs, or slices, that one has'),
-  gpu: text.optional().describe('Their name, for people'),
-  cpus: z.number().positive().optional().describe('CPU cores, for people'),
-  memoryGiB: z.number().positive().optional().describe('Memory of the host, for people'),
+  gpus: z.int().nonnegative().default(0).describe('Number of GPUs or slices'),
+  gpu: text.optional().describe('Name of the GPUs, for information'),
+  cpus: z.number().positive().optional().describe('CPU cores, for information'),
+  memoryGiB: z.number().positive().optional().describe('Memory of the host, for information'),
 });
 
 /** The form of a file for `--prices` (docs/prices.schema.json). */
@@ -29,8 +29,8 @@ export const priceList = z
   .strictObject({
     $schema: text.optional(),
     pricesVersion: z.literal(1).default(1),
-    currency: text.default('USD').describe('Stands beside every amount'),
-    gpus: z.record(text, gpu).default({}).describe('GPUs by name: price of an hour, and MIG slices'),
+    currency: text.default('USD').describe('Currency of all prices'),
+    gpus: z.record(text, gpu).default({}).describe('GPUs by name: price per hour, and MIG slices'),
     instanceTypes: z.record(text, instanceType).default({}).describe('Whole servers by name'),
   })
   .refine(({ gpus, instanceTypes }) => Object.keys({ ...gpus, ...instanceTypes }).length > 0, {
@@ -38,15 +38,15 @@ export const priceList = z
   });
 
 export const costSpec = z.strictObject({
-  gpu: text.optional().describe('What a candidate is placed on: a GPU of the prices, or GPU/SLICE'),
-  serverGpus: z.int().positive().optional().describe('GPUs of the server, where its metrics do not tell'),
-  instanceType: text.optional().describe('What the server is, as a whole: an instance type of the prices'),
+  gpu: text.optional().describe('GPU of the prices that candidates run on, or GPU/SLICE'),
+  serverGpus: z.int().positive().optional().describe('GPUs of the server, if its metrics do not show them'),
+  instanceType: text.optional().describe('Instance type of the prices that the server runs on'),
   forRate: z
     .union([z.number().positive(), z.record(text, z.number().positive())])
     .optional()
-    .describe('Inferences per second to be served by as many servers as that takes; of several models also each'),
-  headroomPercent: z.number().min(0).max(95).default(10).describe('Part of the capacity that is kept free'),
-  holdPercent: z.number().min(50).max(99.9).default(95).describe('Chance to hold the rate'),
+    .describe('Inferences per second to serve, by as many servers as needed; in total or by model'),
+  headroomPercent: z.number().min(0).max(95).default(10).describe('Capacity of each server that stays free'),
+  holdPercent: z.number().min(50).max(99.9).default(95).describe('Chance that the servers hold the rate'),
 });
 
 export type PriceList = ReadOnly<z.infer<typeof priceList>>;

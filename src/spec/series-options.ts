@@ -17,7 +17,7 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   if (options.together) return specOf(togetherOptions(options));
   const [model, ...others] = modelsIn(options);
-  if (model === undefined || model === '') throw new TrituneError('USAGE', 'which model?', 'name it with -m MODEL');
+  if (model === undefined || model === '') throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
 }
 
@@ -30,7 +30,7 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
   if (stray) {
     throw new TrituneError(
       'USAGE',
-      `there is a latency budget for '${stray.model}', which is not to be tuned`,
+      `there is a latency budget for '${stray.model}', which is not tuned`,
       `the models are ${models.join(', ') || 'none'}`,
     );
   }

@@ -8,11 +8,7 @@ import { studySpec } from './study-spec.ts';
 export const seriesSpec = z.strictObject({
   studies: z.array(studySpec).min(1),
   timeBudgetSeconds: z.number().positive().optional().describe('For all studies together'),
-  output: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Directory of the results; each study has a directory of its own there'),
+  output: z.string().min(1).optional().describe('Directory for the results, with a directory for each study'),
 });
 
 /** Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: what docs/study.schema.json holds. */
@@ -31,5 +27,5 @@ export function checkSeriesSpec(value: unknown, origin: string): SeriesSpec {
   if (outcome.success) return outcome.data;
   const [issue] = outcome.error.issues;
   const fault = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it has no fields'}`;
-  throw new TrituneError('USAGE', `${origin} is no series of studies: ${fault}`, 'name a model with -m MODEL');
+  throw new TrituneError('USAGE', `${origin} is not a valid list of studies: ${fault}`, 'add -m MODEL');
 }

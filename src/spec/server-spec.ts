@@ -7,11 +7,11 @@ const text = z.string().min(1);
 
 /** How to speak TLS with a server. Files are named, never their contents. */
 export const tlsSpec = z.strictObject({
-  tls: z.boolean().optional().describe('Speak TLS with the server, as https:// and grpcs:// before its address do'),
-  tlsCa: text.optional().describe("PEM file with the CA that signed the server's certificate"),
-  tlsCert: text.optional().describe('PEM file with our certificate'),
-  tlsKey: text.optional().describe('PEM file with the key of tlsCert'),
-  tlsServerName: text.optional().describe("The name in the server's certificate, where it is not the address's"),
+  tls: z.boolean().optional().describe('Use TLS, as https:// or grpcs:// in the address do'),
+  tlsCa: text.optional().describe("PEM file of the CA that signed the server's certificate"),
+  tlsCert: text.optional().describe('PEM file of the client certificate'),
+  tlsKey: text.optional().describe('PEM file of the key of tlsCert'),
+  tlsServerName: text.optional().describe("Name in the server's certificate; the name in the address by default"),
   tlsInsecure: z.boolean().optional().describe("Do not verify the server's certificate"),
 });
 
@@ -32,10 +32,12 @@ export const protocols = ['grpc', 'http'] as const;
 
 /** Where a server is, and how requests and control calls go there. */
 export const addressSpec = z.strictObject({
-  url: text.optional().describe('HOST:PORT of the traffic; localhost at the usual port if not given'),
-  protocol: z.enum(protocols).default('grpc').describe('How the traffic goes'),
-  controlUrl: text.optional().describe('HOST:PORT of the gRPC control calls, where the traffic is HTTP'),
-  metricsUrl: text.optional().describe('The Prometheus page; http://HOST:8002/metrics if not given'),
+  url: text.optional().describe('HOST:PORT of the server; localhost with the usual port by default'),
+  protocol: z.enum(protocols).default('grpc').describe('Protocol of the requests'),
+  controlUrl: text.optional().describe('HOST:PORT of gRPC for loading models when requests go over HTTP'),
+  metricsUrl: text
+    .optional()
+    .describe("Address of the server's Prometheus metrics; http://HOST:8002/metrics by default"),
   ...tlsSpec.shape,
   ...headerSpec.shape,
 });
@@ -50,20 +52,20 @@ const argumentsWithout = (faultOf: (text: string) => string | null) =>
 /** A server that is started for the run and ended with it. */
 export const launchSpec = z.strictObject({
   launch: text.optional().describe('emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker'),
-  modelRepository: text.optional().describe('The model repository for a launch of local or docker'),
-  tritonserver: text.optional().describe('The binary for a launch of local'),
-  dockerImage: text.default(DEFAULT_DOCKER_IMAGE).describe('The image for a launch of docker'),
-  dockerGpus: text.optional().describe('GPUs for a launch of docker, or none; all if not given'),
+  modelRepository: text.optional().describe('Model repository for launch local or docker'),
+  tritonserver: text.optional().describe('Triton binary for launch local'),
+  dockerImage: text.default(DEFAULT_DOCKER_IMAGE).describe('Image for launch docker'),
+  dockerGpus: text.optional().describe('GPUs for launch docker, or none; all by default'),
   serverArg: argumentsWithout(faultOfServerArgument)
     .optional()
-    .describe('More options of tritonserver for a launch of local or docker, each --NAME=VALUE'),
+    .describe('Options of tritonserver for launch local or docker, each --NAME=VALUE'),
   serverCpus: text
     .regex(CPU_LIST, 'expected cores such as 0-3,8')
     .optional()
-    .describe('The cores that a launched server may use, such as 0-3,8; all if not given'),
+    .describe('CPU cores of the started server, such as 0-3,8; all by default'),
   dockerArg: argumentsWithout(faultOfDockerArgument)
     .optional()
-    .describe('More options of docker run for a launch of docker, each --NAME=VALUE'),
+    .describe('Options of docker run for launch docker, each --NAME=VALUE'),
 });
 
 export const restoreWays = ['config', 'reload'] as const;
@@ -74,7 +76,10 @@ export const serverSpec = z.strictObject({
   ...launchSpec.shape,
   ...protectSpec.shape,
   ...languageServerSpec.shape,
-  restore: z.enum(restoreWays).default('config').describe('Put the model back by its config, or by a reload'),
+  restore: z
+    .enum(restoreWays)
+    .default('config')
+    .describe('Put the original model back by its config, or by a reload from the repository'),
 });
 
 export type Protocol = (typeof protocols)[number];

@@ -13,21 +13,19 @@ import { workloadsSpec } from './workloads-spec.ts';
 const text = z.string().min(1);
 const positive = z.number().positive();
 const positiveWhole = z.int().positive();
-/** The system's timers count milliseconds in 31 bits: one that is set for longer ends at once. */
+/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
 const LONGEST_SECONDS = 20 * 24 * 3600;
 const seconds = positive.max(LONGEST_SECONDS);
 
 const goalSpec = z.strictObject({
-  latencyBudgetMs: positive.optional().describe('Budget on the percentile of the latency, in milliseconds'),
-  percentile: z.number().min(1).max(99.99).default(99).describe('The percentile that the budget is about'),
+  latencyBudgetMs: positive.optional().describe('Highest latency allowed at the percentile, in milliseconds'),
+  percentile: z.number().min(1).max(99.99).default(99).describe('Latency percentile of the budget'),
   constraints: z.array(text).default([]).describe("Such as 'gpu-memory<=8000'"),
   modelBudgetsMs: z
     .record(text, positive)
     .optional()
-    .describe('Budgets of models that are tuned together, each on the percentile of its own requests'),
-  goodput: goodputSpec
-    .optional()
-    .describe('What a request must keep to be a good one; of a model of tensors e2eNs alone'),
+    .describe('Budgets of models that are tuned together, each for its own requests'),
+  goodput: goodputSpec.optional().describe('Limits that a good request keeps; only e2eNs for a model with tensors'),
   objectives: z
     .array(text)
     .min(1)
@@ -50,15 +48,13 @@ const levelsSpec = z.strictObject({
     .describe(
       'Requests in flight to consider; if not given, from 1 to twice the largest batches of all instances, 256 to 4096',
     ),
-  batch: range(positiveWhole)
-    .optional()
-    .describe('Samples in one request to consider, beside concurrency; as many as traffic.batch says if not given'),
-  requestRate: range(positive).optional().describe('Requests per second to consider, in place of concurrency'),
+  batch: range(positiveWhole).optional().describe('Range of samples in one request; traffic.batch by default'),
+  requestRate: range(positive).optional().describe('Range of requests per second, instead of concurrency'),
   requestDistribution: z
     .enum(requestDistributions)
     .default('constant')
-    .describe('How the requests of a rate arrive: evenly spaced, or as a Poisson process'),
-  values: z.array(positive).min(1).optional().describe('Load levels of every candidate, where they are listed'),
+    .describe('Arrivals of a request rate: evenly spaced, or as a Poisson process'),
+  values: z.array(positive).min(1).optional().describe('Load levels of every candidate, as a list'),
 });
 
 const samplerSpec = z.strictObject({
@@ -69,17 +65,17 @@ const samplerSpec = z.strictObject({
     ),
   leastGainPercent: positive
     .optional()
-    .describe('Stop when another trial is expected to gain less; by the number of trials if not given'),
-  candidates: text.optional().describe('For the manual sampler: a file with a list of assignments'),
-  earlyExits: z.boolean().optional().describe('false: a grid leaves no candidate out for what others did'),
+    .describe('Stop when another trial is expected to gain less; depends on the number of trials by default'),
+  candidates: text.optional().describe('File with the candidates of the manual sampler'),
+  earlyExits: z.boolean().optional().describe('false: a grid skips no candidate because of the results of others'),
 });
 
 export const stabilityRules = ['interval', 'perf-analyzer'] as const;
 
 const measurementSpec = z.strictObject({
-  precisionPercent: positive.default(3).describe('Measure until the 95 % intervals are within ± this'),
-  stability: z.enum(stabilityRules).default('interval').describe('When a level has been measured enough'),
-  allowForeignTraffic: z.boolean().default(false).describe('Go on although others send requests to the model'),
+  precisionPercent: positive.default(3).describe('Measure until the 95 % intervals are this narrow'),
+  stability: z.enum(stabilityRules).default('interval').describe('When a measurement is complete'),
+  allowForeignTraffic: z.boolean().default(false).describe('Continue even if other clients send requests to the model'),
 });
 
 const accuracySpec = z.strictObject({
@@ -91,8 +87,10 @@ const accuracySpec = z.strictObject({
 const limitsSpec = z.strictObject({
   maxTrials: positiveWhole.optional().describe('Stop after this many candidates'),
   timeBudgetSeconds: seconds.optional().describe('Stop after this time'),
-  loadTimeoutSeconds: seconds.optional().describe('How long one load of the model may take; 600 if not given'),
-  maxOutageSeconds: seconds.optional().describe('How long the server may be away before the run ends; 20 if not given'),
+  loadTimeoutSeconds: seconds.optional().describe('Longest time that one load of the model may take; 600 by default'),
+  maxOutageSeconds: seconds
+    .optional()
+    .describe('Longest time that the server may be unreachable before the run ends; 20 by default'),
 });
 
 /** What a recording measures in place of a search (`tritune record`). */
@@ -111,36 +109,31 @@ export const studySpec = z.strictObject({
   model: text.describe('The model to tune'),
   together: togetherSpec
     .optional()
-    .describe('Which models are tuned together, where the config of `model` does not say it'),
-  adapter: text.optional().describe('A module with an adapter, for a server that is no Triton'),
-  server: serverSpec.prefault({}).describe('Where the model is served'),
-  goal: goalSpec.prefault({}).describe('What makes a config good enough, and what makes it better'),
-  prices: z
-    .union([text, priceList])
-    .optional()
-    .describe('What GPUs and instance types cost: a file, or what stands in it'),
-  cost: costSpec.optional().describe('Which of the prices count, and the rate that is to be served'),
+    .describe('Models that are tuned together with `model`, if its config does not name them'),
+  adapter: text.optional().describe('Module that drives a server other than Triton'),
+  server: serverSpec.prefault({}).describe('The server of the model'),
+  goal: goalSpec.prefault({}).describe('Constraints on a config, and what to improve'),
+  prices: z.union([text, priceList]).optional().describe('Prices of GPUs and instance types: a file or its content'),
+  cost: costSpec.optional().describe('The prices to use, and the rate to serve'),
   space: z
     .union([text, z.record(z.string(), z.json())])
     .optional()
-    .describe("A search space: a preset, a file, or its definition; the preset of the model's backend if not given"),
+    .describe("Search space: a preset, a file, or its definition; the preset of the model's backend by default"),
   levels: levelsSpec.prefault({}).describe('Load levels to search'),
-  workloads: workloadsSpec.optional().describe('Workloads to tune for, in place of an even rate'),
-  prompts: promptSpec.optional().describe('What a language model is sent'),
-  traffic: trafficSpec.prefault({}).describe('What is sent, and how'),
+  workloads: workloadsSpec.optional().describe('Workloads to tune for, instead of a constant load'),
+  prompts: promptSpec.optional().describe('Prompts of a language model'),
+  traffic: trafficSpec.prefault({}).describe('The requests, and how they are sent'),
   sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),
   measurement: measurementSpec.prefault({}).describe('How one load level is measured'),
-  accuracy: accuracySpec
-    .optional()
-    .describe('How far outputs may be from the expected ones, looked at before a candidate is measured'),
-  limits: limitsSpec.prefault({}).describe('When a study ends, and how long it waits'),
-  seed: z.int().nonnegative().default(1).describe('Seed of everything random'),
-  trace: z.boolean().optional().describe('At the end, have the server trace the best for a while'),
-  output: text.optional().describe('Directory of the results; tritune-runs/MODEL-TIMESTAMP if not given'),
+  accuracy: accuracySpec.optional().describe('Allowed errors of outputs, checked before a candidate is measured'),
+  limits: limitsSpec.prefault({}).describe('Limits of the study and of waiting times'),
+  seed: z.int().nonnegative().default(1).describe('Seed of the random numbers'),
+  trace: z.boolean().optional().describe('Trace the best configuration on the server at the end'),
+  output: text.optional().describe('Directory for the results; tritune-runs/MODEL-TIMESTAMP by default'),
   modelAnalyzer: z
     .strictObject({ file: text, ignored: z.array(z.strictObject({ key: text, reason: text })) })
     .optional()
-    .describe('The file of Model Analyzer that asked for the study, and what of it does not count'),
+    .describe("Model Analyzer's file that the study was read from, and its ignored keys"),
   recording: recordingSpec.optional(),
 });
 
@@ -159,8 +152,8 @@ export function checkStudySpec(value: unknown, origin: string): StudySpec {
   const path = issue?.path.join('.') ?? '';
   throw new TrituneError(
     'USAGE',
-    `${origin} is no study: ${path === '' ? '' : `${path}: `}${issue?.message ?? 'it has no fields'}`,
-    'docs/study.schema.json says what may stand there',
+    `${origin} is not a valid study: ${path === '' ? '' : `${path}: `}${issue?.message ?? 'it has no fields'}`,
+    'see docs/study.schema.json',
   );
 }
 

@@ -67,8 +67,12 @@ function spaceOf(spaces: ReadonlyMap<string | null, readonly string[]>): string 
   const members = [...spaces].flatMap(([owner, files]) => (owner === null ? [] : [[owner, files.at(-1) as Json]]));
   if (members.length === 0) return whole;
   if (whole === undefined) return { members: Object.fromEntries(members) };
-  const hint = 'give each its own with --space MODEL=FILE, or one for all';
-  throw new TrituneError('USAGE', `there is a search space for all models, ${whole}, and others for some`, hint);
+  const hint = 'give each model its own with --space MODEL=FILE, or one for all';
+  throw new TrituneError(
+    'USAGE',
+    `there is a search space for all models, ${whole}, and others for single models`,
+    hint,
+  );
 }
 
 /** `a=latency<=10` is about `latency@a`. */
@@ -79,7 +83,7 @@ function aboutModel(text: string, models: readonly string[]): string {
 
 function checkNamed(model: string, models: readonly string[]): void {
   if (models.includes(model)) return;
-  const hint = `the models are ${models.join(', ')}`;
+  const hint = `use one of ${models.join(', ')}`;
   throw new TrituneError('USAGE', `'${model}' is not among the models that are tuned together`, hint);
 }
 

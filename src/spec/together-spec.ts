@@ -11,8 +11,8 @@ const frontRequests = requestSpec
   .partial();
 
 const partOfLevel = z.union([
-  z.strictObject({ share: positive.describe('In relation to the other shares; 1 if not given') }),
-  z.strictObject({ requestsPerSecond: positive.describe('A rate that stays the same whatever the level is') }),
+  z.strictObject({ share: positive.describe('Relative to the other shares; 1 by default') }),
+  z.strictObject({ requestsPerSecond: positive.describe('Fixed rate, at every load level') }),
 ]);
 
 /** Models that are tuned together. An ensemble needs none of this: what it is made of is in its config. */
@@ -21,12 +21,12 @@ export const togetherSpec = z.strictObject({
     .array(text)
     .min(2)
     .optional()
-    .describe('Models that share the server, each with requests of its own; the first is `model`'),
-  mix: z.record(text, partOfLevel).optional().describe('Their parts of the level; equal shares if not given'),
+    .describe('Models that share the server, each with its own requests; the first is `model`'),
+  mix: z.record(text, partOfLevel).optional().describe('Their shares of the load level; equal by default'),
   requests: z
     .record(text, frontRequests)
     .optional()
-    .describe('What is sent to one of them, where it is not as traffic says'),
+    .describe('Requests of one of the models, if they differ from `traffic`'),
   blsComposing: z
     .record(text, z.array(text).min(1))
     .optional()

@@ -11,35 +11,39 @@ export const sharedMemoryKinds = ['none', 'system', 'cuda'] as const;
 
 /** How requests travel, beyond the protocol. */
 export const transportSpec = z.strictObject({
-  streaming: z.boolean().optional().describe('Send requests on long-lived gRPC streams, as decoupled models need'),
-  compression: z.enum(compressions).optional().describe('How the bytes of requests are compressed'),
-  tensorFormat: z.enum(tensorFormats).optional().describe('How tensors go over HTTP'),
-  sharedMemory: z.enum(sharedMemoryKinds).optional().describe('Memory in which tensors lie instead of travelling'),
-  outputSharedMemorySize: positiveWhole.optional().describe('Bytes in shared memory for an output of any size'),
+  streaming: z.boolean().optional().describe('Send requests over gRPC streams, as decoupled models need'),
+  compression: z.enum(compressions).optional().describe('Compression of requests'),
+  tensorFormat: z.enum(tensorFormats).optional().describe('Encoding of tensors over HTTP'),
+  sharedMemory: z.enum(sharedMemoryKinds).optional().describe('Shared memory to pass tensors in'),
+  outputSharedMemorySize: positiveWhole.optional().describe('Shared memory for an output of unknown size, in bytes'),
 });
 
 /** Agents on other machines that send in place of this one. Files are named, never their contents. */
 export const agentsSpec = z.strictObject({
-  agents: z.array(text).min(1).optional().describe('HOST:PORT of agents that send, in place of this machine'),
+  agents: z
+    .array(text)
+    .min(1)
+    .optional()
+    .describe('HOST:PORT of the agents that send the load instead of this machine'),
   agentTokenFile: text.optional().describe('File with the token of the agents'),
-  agentTokenEnv: text.optional().describe('Environment variable with it'),
-  agentTls: z.boolean().optional().describe('Speak TLS with the agents, as any other option about it does'),
-  agentTlsCa: text.optional().describe("PEM file with the CA that signed the agents' certificates"),
-  agentTlsCert: text.optional().describe('PEM file with our certificate for the agents'),
-  agentTlsKey: text.optional().describe('PEM file with the key of agentTlsCert'),
-  agentPlaintext: z.boolean().optional().describe('Show the token to agents on other machines without TLS'),
+  agentTokenEnv: text.optional().describe('Environment variable with the token of the agents'),
+  agentTls: z.boolean().optional().describe('Use TLS with the agents; the other agentTls options imply it'),
+  agentTlsCa: text.optional().describe("PEM file of the CA that signed the agents' certificates"),
+  agentTlsCert: text.optional().describe('PEM file of the client certificate for the agents'),
+  agentTlsKey: text.optional().describe('PEM file of the key of agentTlsCert'),
+  agentPlaintext: z.boolean().optional().describe('Send the token to other machines without TLS'),
   agentClockLimitMs: z
     .number()
     .positive()
     .optional()
-    .describe("How far an agent's clock may be off, in milliseconds; 25 if not given"),
+    .describe("Largest uncertainty of an agent's clock, in milliseconds; 25 by default"),
 });
 
 /** What the load generator may take, and bear. */
 export const clientSpec = z.strictObject({
   clientThreads: positiveWhole
     .optional()
-    .describe('Threads that send, each over its own connections, of each agent where agents send; 1 if not given'),
+    .describe('Threads that send requests, on each agent if there are agents; 1 by default'),
   maxErrors: z
     .int()
     .nonnegative()

@@ -12,26 +12,18 @@ export const workloadsSpec = z
       .array(text)
       .min(1)
       .describe('Workload files; the level of the study is the mean requests per second of the first'),
-    weights: z
-      .array(positive)
-      .optional()
-      .describe('How much each file counts among the others, in their order; all alike if not given'),
+    weights: z.array(positive).optional().describe('Weight of each file, in their order; equal by default'),
     robust: text
       .default('worst')
       .check((context) => {
         const fault = faultIn(context.value);
         if (fault !== null) context.issues.push({ code: 'custom', message: fault, input: context.value });
       })
-      .describe('How figures under several become one: worst, mean, or quantile:SHARE'),
+      .describe('How to combine the figures of several workloads: worst, mean, or quantile:SHARE'),
     timeScale: positive
       .optional()
-      .describe('Durations times this, with rates as they are; if not given, passes that are longer become 30 s'),
-    holdout: z
-      .number()
-      .gt(0)
-      .lt(1)
-      .optional()
-      .describe('The share of each trace that the search does not see: the final judges the pick by it'),
+      .describe('Factor on the durations, at the same rates; by default longer passes are shortened to 30 s'),
+    holdout: z.number().gt(0).lt(1).optional().describe('Share of each trace that is held out for the final'),
   })
   .refine(
     ({ files, weights }) => weights === undefined || weights.length === files.length,

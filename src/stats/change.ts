@@ -55,7 +55,7 @@ const LEAST_REPEATS = 2;
  * measurements: then their spread, which contains everything, replaces the disagreement.
  *
  * `mostDrift`: the largest factor by which a figure can be off for reasons that its interval does not know, without a limit if not given. A
- * change of one level beyond it is sure, however much the levels disagree: a new config may gain much more under one load than under another.
+ * change beyond it is sure, however much the levels disagree: a new config may gain much more under one load than under another.
  *
  * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a ratio as far as its interval reaches.
  */
@@ -65,17 +65,18 @@ export function changesOf(
   mostDrift: number = Number.POSITIVE_INFINITY,
 ): Changes {
   const logs = figures.map(logChange);
+  const drift = Math.log(mostDrift);
   const known = logs.filter((log) => log !== null);
   const repeats = repeatsOf(figures.filter((_, index) => logs[index] !== null));
   const each = logs.map((log, index) => {
     if (log === null) return withoutRatio(figures[index] as Readings);
     const others = known.filter((other) => other !== log).map(({ value }) => value);
-    return changeOf(log, repeats?.each ?? spreadOf(others), tails.each, Math.log(mostDrift));
+    return changeOf(log, repeats?.each ?? spreadOf(others), tails.each, drift);
   });
   if (known.length < Math.max(logs.length, LEAST_TOGETHER)) return { each, together: null };
   const values = known.map(({ value }) => value);
   const all = { value: mean(values), variance: sum(known.map(({ variance }) => variance)) / known.length ** 2 };
-  return { each, together: changeOf(all, repeats?.together ?? spreadOfMean(values), tails.together) };
+  return { each, together: changeOf(all, repeats?.together ?? spreadOfMean(values), tails.together, drift) };
 }
 
 interface LogChange {

@@ -63,7 +63,7 @@ const saysWhatItIs: Check = async (adapter) => {
   const { name, identity } = adapter;
   assert.ok(name.length > 0, 'it has no name');
   for (const field of ['name', 'version', 'url', 'protocol', 'controlUrl', 'controlProtocol'] as const)
-    assert.equal(typeof identity[field], 'string', `identity.${field} is no text`);
+    assert.equal(typeof identity[field], 'string', `identity.${field} is not text`);
   assert.equal(await adapter.isReachable(signal()), true, 'it says that its server cannot be reached');
 };
 
@@ -164,7 +164,7 @@ const survivesRefusal =
     const before = built(adapter, assignments[0]);
     await applied(adapter, before);
     await assert.rejects(applied(adapter, built(adapter, refused)), (error) => {
-      assert.ok(error instanceof CandidateRefusedError, `a refusal is no CandidateRefusedError but ${error}`);
+      assert.ok(error instanceof CandidateRefusedError, `a refusal is not a CandidateRefusedError but ${error}`);
       return true;
     });
     const { change } = await applied(adapter, before);

@@ -53,63 +53,56 @@ const step = (rows: number, values: number): Command => ({ name: 'step', rows, v
 const exporting = (works: Works, hint?: string): Binding =>
   bind(
     'x',
-    "write this trial's config.pbtxt",
+    "write this trial's config.pbtxt to a file",
     letter('x'),
     { name: 'export' },
     (abilities, view) => abilities.canExport && works(abilities, view),
     hint,
   );
 const comparing = (works: Works, hint?: string): Binding =>
-  bind('c', 'compare others with this trial, or with the original again', letter('c'), { name: 'mark' }, works, hint);
+  bind('c', 'compare with this trial, or with the original again', letter('c'), { name: 'mark' }, works, hint);
 
 const FAR = 1e6;
 const PAGE = 10;
 
 /** Every key of the screen, in the order of the help. */
 export const bindings: readonly Binding[] = [
-  bind('↑ k', 'the trial above', either(up, letter('k')), move(-1)),
-  bind('↓ j', 'the trial below', either(down, letter('j')), move(1)),
-  bind('PgUp', 'ten trials up', (_, key) => key.pageUp, move(-PAGE)),
-  bind('PgDn', 'ten trials down', (_, key) => key.pageDown, move(PAGE)),
-  bind('Home', 'the first trial', (_, key) => key.home, move(-FAR)),
-  bind('End', 'the last trial', (_, key) => key.end, move(FAR)),
-  bind('Enter', 'the whole trial, and back', enter, { name: 'page', page: 'trial' }, always, 'trial'),
-  bind('o', 'order: number, throughput, latency', letter('o'), { name: 'sort' }, always, 'order'),
-  bind('f', 'only trials on the Pareto front, or all', letter('f'), { name: 'front' }, always, 'front'),
+  bind('↑ k', 'previous trial', either(up, letter('k')), move(-1)),
+  bind('↓ j', 'next trial', either(down, letter('j')), move(1)),
+  bind('PgUp', 'ten trials back', (_, key) => key.pageUp, move(-PAGE)),
+  bind('PgDn', 'ten trials on', (_, key) => key.pageDown, move(PAGE)),
+  bind('Home', 'first trial', (_, key) => key.home, move(-FAR)),
+  bind('End', 'last trial', (_, key) => key.end, move(FAR)),
+  bind('Enter', 'show all of this trial, or go back', enter, { name: 'page', page: 'trial' }, always, 'trial'),
+  bind('o', 'sort by number, throughput or latency', letter('o'), { name: 'sort' }, always, 'order'),
+  bind('f', 'show only the Pareto front, or all trials', letter('f'), { name: 'front' }, always, 'front'),
   // What is done with a run that is over has a hint only then.
   comparing(notOver),
   comparing(over, 'compare'),
-  bind('Esc', 'back; from the overview: follow the best', esc, { name: 'back' }),
-  bind('p', 'pause, and go on', letter('p'), { name: 'pause' }, live, 'pause'),
-  bind('s', 'skip the trial under way; what it measured counts', letter('s'), { name: 'skip' }, here, 'skip'),
-  bind('b', 'another latency budget', letter('b'), { name: 'ask-budget' }, searching, 'budget'),
+  bind('Esc', 'go back; in the overview, follow the best', esc, { name: 'back' }),
+  bind('p', 'pause, or continue', letter('p'), { name: 'pause' }, live, 'pause'),
+  bind('s', 'skip the running trial; its measurements count', letter('s'), { name: 'skip' }, here, 'skip'),
+  bind('b', 'change the latency budget', letter('b'), { name: 'ask-budget' }, searching, 'budget'),
   bind('n', 'narrow the search: pin or exclude values', letter('n'), { name: 'ask-space' }, searching, 'narrow'),
-  bind(
-    't',
-    'try a candidate of your own, beginning with this one',
-    letter('t'),
-    { name: 'ask-hand' },
-    searching,
-    'try',
-  ),
+  bind('t', 'try a candidate of your own, starting from this one', letter('t'), { name: 'ask-hand' }, searching, 'try'),
   bind('r', 'measure this trial again at its level', letter('r'), { name: 'again' }, searching),
-  bind('u', 'take back the trial that was asked for last', letter('u'), { name: 'withdraw' }, waiting),
+  bind('u', 'cancel the trial that you asked for last', letter('u'), { name: 'withdraw' }, waiting),
   exporting(notOver),
   exporting(over, 'export'),
-  bind('?', 'all keys, and back', letter('?'), { name: 'page', page: 'help' }, always, 'help'),
-  bind('q', 'end the run: asks how', letter('q'), { name: 'ask-quit' }, live, 'quit'),
+  bind('?', 'show all keys, or go back', letter('?'), { name: 'page', page: 'help' }, always, 'help'),
+  bind('q', 'end the run (asks how)', letter('q'), { name: 'ask-quit' }, live, 'quit'),
   bind('q', 'close the screen', letter('q'), { name: 'quit' }, over, 'close'),
 ];
 
-const STOP = 'keep the best: end the search, measure best against original';
+const STOP = 'keep the best: end the search, then compare best and original';
 const close = bind('Esc', 'close', either(esc, letter('q')), { name: 'cancel' });
 const rows: readonly Binding[] = [
-  bind('↑↓', 'the parameter above or below', either(up, letter('k')), step(-1, 0), always, 'parameter'),
-  bind('↓', 'the parameter below', either(down, letter('j')), step(1, 0)),
+  bind('↑↓', 'previous or next parameter', either(up, letter('k')), step(-1, 0), always, 'parameter'),
+  bind('↓', 'next parameter', either(down, letter('j')), step(1, 0)),
 ];
 const values: readonly Binding[] = [
-  bind('←→', 'the value before or after', (_, key) => key.leftArrow, step(0, -1), always, 'value'),
-  bind('→', 'the value after', (_, key) => key.rightArrow, step(0, 1)),
+  bind('←→', 'previous or next value', (_, key) => key.leftArrow, step(0, -1), always, 'value'),
+  bind('→', 'next value', (_, key) => key.rightArrow, step(0, 1)),
 ];
 
 /** The keys while a question is asked, or a panel of parameters is open. */
@@ -118,21 +111,21 @@ export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
     bind('k', STOP, letter('k'), { name: 'stop-search' }, searching, 'keep the best'),
     bind('y', 'quit now, and put the model back', letter('y'), { name: 'quit' }, ends, 'quit now'),
     bind(
-      'y',
+      'l',
       'leave the study running, and close the screen',
-      letter('y'),
+      letter('l'),
       { name: 'quit' },
       goesOn,
       'leave it running',
     ),
-    bind('Esc', 'go on', either(esc, letter('n')), { name: 'cancel' }, always, 'go on'),
+    bind('Esc', 'continue', either(esc, letter('n')), { name: 'cancel' }, always, 'continue'),
   ],
-  budget: [bind('Enter', 'take it', enter, { name: 'accept-budget' }), bind('Esc', 'go on', esc, { name: 'cancel' })],
+  budget: [bind('Enter', 'accept', enter, { name: 'accept-budget' }), bind('Esc', 'continue', esc, { name: 'cancel' })],
   space: [
     ...rows,
     ...values,
-    bind('Enter', 'pin it, or not', enter, { name: 'pin' }, searching, 'pin'),
-    bind('Space', 'exclude it, or not', letter(' '), { name: 'exclude' }, searching, 'exclude'),
+    bind('Enter', 'pin or unpin the value', enter, { name: 'pin' }, searching, 'pin'),
+    bind('Space', 'exclude or include the value', letter(' '), { name: 'exclude' }, searching, 'exclude'),
     bind(
       'Backspace',
       'free the parameter',
@@ -147,7 +140,7 @@ export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
     ...rows,
     ...values,
     bind('Enter', 'try it next', enter, { name: 'try' }, searching, 'try it next'),
-    bind('u', 'take back the one asked for last', letter('u'), { name: 'withdraw' }, waiting, 'take the last back'),
+    bind('u', 'cancel the trial asked for last', letter('u'), { name: 'withdraw' }, waiting, 'cancel the last'),
     { ...close, matches: either(close.matches, letter('t')), hint: 'close' },
   ],
 };

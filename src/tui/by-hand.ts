@@ -74,8 +74,8 @@ export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
   const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);
   const outside = whyRuledOut(study.narrowing, assignment);
   const note = twin
-    ? `${twin.number === 0 ? 'the original' : `trial ${twin.number}`} was the same`
-    : outside && `outside of what is searched: ${outside}`;
+    ? `same as ${twin.number === 0 ? 'the original' : `trial ${twin.number}`}`
+    : outside && `outside the narrowed search: ${outside}`;
   return { legal: true, candidate: built.candidate, note };
 }
 

@@ -19,14 +19,14 @@ export interface Scene {
   readonly view: ViewState;
   readonly interaction: Interaction;
   readonly abilities: Abilities;
-  /** What the person is told now, if anything. */
+  /** The message on the screen, if any. */
   readonly notice: string | null;
   /** Seconds that the study has been under way. */
   readonly elapsedSeconds: number;
 }
 
 const SMALLEST: Size = { columns: 60, rows: 16 };
-/** At this width and above, the selected trial stands beside the table and the chart. */
+/** From this width on, the selected trial is shown next to the table and the chart. */
 const WIDE = 110;
 /** Below this height a list of keys or parameters needs the rows that say how the search stands. */
 const TALL = 32;
@@ -88,7 +88,7 @@ function narrowBody(view: ViewState, interaction: Interaction, size: Size): read
 
 function tooSmall({ view, elapsedSeconds }: Scene, size: Size): readonly Row[] {
   const lines = [
-    row(`${SMALLEST.columns}×${SMALLEST.rows} or more is needed`),
+    row(`window too small: ${SMALLEST.columns}×${SMALLEST.rows} needed`),
     ...progressRows(view, elapsedSeconds, size.columns),
   ];
   return block(

@@ -5,7 +5,7 @@ import { foreign, heading, inSight, type Row, row, type Size, span } from './row
 const questions: Readonly<Record<Guide['step'], string>> = {
   server: 'Which server?',
   model: 'Which model?',
-  budget: 'Latency budget on p99, in ms? (nothing for none)',
+  budget: 'Latency budget at p99, in ms? (leave empty for none)',
   plan: 'Start?',
 };
 
@@ -53,13 +53,13 @@ function partsOf(guide: Guide, size: Size): Parts {
   const input: readonly Row[] = takesText(guide)
     ? [[span('  > ', 'accent'), span(foreign(text), 'strong'), span('_')]]
     : [];
-  const others = choices.length > 0 ? 'or type' : 'none answers on the usual ports; type';
+  const others = choices.length > 0 ? 'or type' : 'no server answers on the usual ports; type';
   const hint = guide.step === 'server' ? [row(`  ${others} HOST:PORT, its gRPC port`, 'muted')] : [];
   const below = [...hint, ...input];
   const plan = guide.plan.flatMap((line) => indented(line, columns));
   const foot: readonly Row[] = [
     ...(fault === null ? [row('')] : wrapped(foreign(fault), columns - 4).map((part) => row(`  ${part}`, 'bad'))),
-    row('  the same by hand:', 'muted'),
+    row('  command:', 'muted'),
     ...wrapped(foreign(command, 1000), columns - 4).map((part) => row(`  ${part}`, 'accent')),
     row(`  ${keysOf(guide).join('  ')}`, 'muted'),
   ];
@@ -84,14 +84,14 @@ function page(rows: readonly Row[], first: number, room: number): readonly Row[]
   if (rows.length <= room) return rows;
   const at = Math.min(first, rows.length - room + 1);
   const below = rows.length - at - room + 1;
-  const more = below > 0 ? `… ${below} more, ↓ shows them` : '… the end, ↑ shows what is above';
+  const more = below > 0 ? `… ${below} more, press ↓` : '… the end, press ↑ to go back';
   return [...rows.slice(at, at + room - 1), row(`  ${more}`, 'muted')];
 }
 
 function keysOf(guide: Guide): readonly string[] {
   const choose = choicesOf(guide).length > 1 ? ['↑ ↓ choose'] : [];
   const leave = guide.step === 'server' ? 'Esc leave' : 'Esc back';
-  const next = guide.step === 'plan' ? 'Enter start' : 'Enter take it';
+  const next = guide.step === 'plan' ? 'Enter start' : 'Enter accept';
   return [...(guide.waiting === null ? [next, ...choose] : []), leave, 'Ctrl+C leave'];
 }
 

@@ -104,7 +104,7 @@ function entered(guide: Guide): Guide {
   const { step, text, cursor } = guide;
   if (step === 'server') {
     const url = text.trim() || guide.servers[cursor]?.url;
-    if (!url) return { ...guide, fault: 'type HOST:PORT of the server, its gRPC port' };
+    if (!url) return { ...guide, fault: 'type the address of the server: HOST:PORT with its gRPC port' };
     return { ...guide, step: 'model', url, text: '', cursor: 0, waiting: `asking ${url} for its models` };
   }
   if (step === 'model') {
@@ -113,7 +113,8 @@ function entered(guide: Guide): Guide {
   }
   if (step !== 'budget') return guide;
   const budgetMs = text.trim() === '' ? null : Number(text);
-  if (budgetMs !== null && !(budgetMs > 0)) return { ...guide, fault: 'a budget is a number of milliseconds above 0' };
+  if (budgetMs !== null && !(budgetMs > 0))
+    return { ...guide, fault: 'type a number of milliseconds above 0, such as 20' };
   return { ...guide, step: 'plan', budgetMs, cursor: 0, waiting: 'reading the model and its search space' };
 }
 

@@ -49,9 +49,9 @@ export function commandOf(
 }
 
 function whyNotNow({ phase }: Abilities, view: ViewState): string {
-  if (phase === 'over') return 'the run is over: it can only be looked at';
+  if (phase === 'over') return 'the run has ended, so this key does nothing';
   if (phase === 'stopping') return 'the run is ending';
-  if (view.study === null) return 'the run has not begun yet';
-  if (!isSearching(view)) return 'the search is over: what is left is to pause or to quit';
-  return 'no trial that was asked for is waiting';
+  if (view.study === null) return 'the run has not started yet';
+  if (!isSearching(view)) return 'the search has ended; you can only pause or quit';
+  return 'no trial that you asked for is waiting';
 }

@@ -113,13 +113,13 @@ export function narrowBy(
 ): Narrowed {
   const shown = parametersOf(study)[row];
   const value = shown?.values[column];
-  if (!shown || value === undefined) return { refused: 'there is no such value' };
+  if (!shown || value === undefined) return { refused: 'this value does not exist' };
   const { name } = shown.parameter;
   const narrowing = inOrder(narrowings[how](now, name, value), shown);
   if (sizeOf(study, narrowing) > 0)
     return { narrowing, told: `${outcomeOf(narrowing, name, value)} from the next trial on` };
   return {
-    refused: `not taken: with ${name}=${describeValue(value)} ${how === 'pin' ? 'alone' : 'excluded'} no candidate would be left`,
+    refused: `rejected: with ${name}=${describeValue(value)} ${how === 'pin' ? 'pinned' : 'excluded'}, no candidate would be left`,
   };
 }
 
@@ -136,7 +136,7 @@ function outcomeOf(narrowing: Narrowing, name: string, value: ParameterValue): s
   const restriction = narrowing[name];
   if (restriction === undefined) return `${name} is free`;
   if ('pinned' in restriction) return `${name} is pinned to ${describeValue(value)}`;
-  return `${name}=${describeValue(value)} is ${allows(narrowing, name, value) ? 'tried again' : 'excluded'}`;
+  return `${name}=${describeValue(value)} is ${allows(narrowing, name, value) ? 'allowed again' : 'excluded'}`;
 }
 
 function distinct(values: readonly ParameterValue[]): readonly ParameterValue[] {

@@ -44,38 +44,38 @@ export function request(
 function togglePause(pauses: boolean, commands: TunerCommands): string {
   if (pauses) commands.resume();
   else commands.pause();
-  return pauses ? 'going on' : 'pausing when this measurement is done';
+  return pauses ? 'continuing' : 'pausing after this measurement';
 }
 
 function skip({ study, activity }: ViewState, commands: TunerCommands): string {
   const running = study?.unfinished;
-  if (!running) return 'no trial is under way at the moment';
+  if (!running) return 'no trial is running';
   if (running.role === 'baseline') return 'only a trial of the search can be skipped';
   commands.skipTrial();
-  return `leaving trial ${running.number}${activity.kind === 'loading' ? ' when it is loaded' : ''}`;
+  return `skipping trial ${running.number}${activity.kind === 'loading' ? ' once it is loaded' : ''}`;
 }
 
 function measureAgain(trial: Trial | null, { study }: ViewState, commands: TunerCommands): string {
   const level = trial?.measurements[trial.chosen ?? 0]?.level;
-  if (!trial || level === undefined) return 'this trial has no level to measure again';
+  if (!trial || level === undefined) return 'this trial has no measurement to repeat';
   const { value, batch } = level;
   const levels = { kind: 'fixed', values: [value], ...(batch !== undefined && { batch }) } as const;
   commands.enqueue({ assignment: trial.candidate.assignment, levels });
   const name = trial.role === 'baseline' ? 'the original' : `trial ${trial.number}`;
-  return `${name} is measured again ${turnOf(study)}, as a trial of its own`;
+  return `${name} will be measured again ${turnOf(study)}, as a new trial`;
 }
 
 function withdraw({ study }: ViewState, commands: TunerCommands): string | null {
   const wish = study?.requested.at(-1);
   if (!wish) return null;
   commands.withdraw(wish);
-  return `taken back: ${describeAssignment(wish.assignment)}`;
+  return `cancelled: ${describeAssignment(wish.assignment)}`;
 }
 
 function changeBudget(latencyMs: number, commands: TunerCommands): string {
-  if (!(latencyMs > 0)) return 'a budget is a number of milliseconds above 0';
+  if (!(latencyMs > 0)) return 'type a number of milliseconds above 0, such as 20';
   commands.changeBudget(latencyMs);
-  return `the budget is ${latencyMs} ms from here on`;
+  return `the budget is now ${latencyMs} ms`;
 }
 
 function narrow(
@@ -94,7 +94,7 @@ function narrow(
 function tryByHand(question: Question | null, { study }: ViewState, commands: TunerCommands): string | null {
   if (!study || question?.kind !== 'hand') return null;
   const verdict = verdictOn(study, question.assignment);
-  if (!verdict.legal) return `not taken: ${verdict.reason}`;
+  if (!verdict.legal) return `rejected: ${verdict.reason}`;
   commands.enqueue({ assignment: verdict.candidate.assignment, levels: { kind: 'search' } });
   return `it is tried ${turnOf(study)}`;
 }
@@ -102,5 +102,5 @@ function tryByHand(question: Question | null, { study }: ViewState, commands: Tu
 /** When what is asked for now comes. */
 function turnOf(study: StudyState | null): string {
   const ahead = study?.requested.length ?? 0;
-  return ahead === 0 ? 'next' : `after the ${ahead === 1 ? 'one that waits' : `${ahead} that wait`}`;
+  return ahead === 0 ? 'next' : `after the ${ahead === 1 ? 'one that is waiting' : `${ahead} that are waiting`}`;
 }

@@ -79,7 +79,10 @@ export class ViewFold {
   #view: ViewState | null = null;
 
   constructor(earlier: readonly StudyRecord[] = []) {
-    for (const record of earlier) this.#add(record);
+    for (const record of earlier) {
+      this.#add(record);
+      this.#now = { ...this.#now, isPaused: pausedAfter(record, this.#now.isPaused) };
+    }
   }
 
   /** Seconds that the study has been under way, up to the last record. */
@@ -176,5 +179,5 @@ function activityAfter({ type }: StudyRecord, before: Activity): Activity {
 
 function pausedAfter({ type }: StudyRecord, before: boolean): boolean {
   if (type === 'study-paused') return true;
-  return type === 'study-continued' || type === 'study-finished' ? false : before;
+  return ['study-continued', 'study-resumed', 'study-finished'].includes(type) ? false : before;
 }

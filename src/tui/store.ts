@@ -162,7 +162,7 @@ export class Store {
   /** What is only looked at is not under way. */
   #viewNow(): ViewState {
     const view = this.#fold.view();
-    return this.#reach.commands ? view : { ...view, activity: { kind: 'finished' } };
+    return this.#reach.commands ? view : { ...view, activity: { kind: 'finished' }, isPaused: false };
   }
 
   #elapsedSeconds(view: ViewState, nowMs: number): number {

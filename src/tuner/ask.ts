@@ -71,8 +71,9 @@ function limitOf(
   { plan, time }: Planning,
   { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
 ): string | null {
-  if (done >= plan.maxTrials) return `the limit of ${plan.maxTrials} trials`;
-  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget';
+  if (done >= plan.maxTrials)
+    return `the limit of ${plan.maxTrials} ${plan.maxTrials === 1 ? 'trial' : 'trials'} was reached`;
+  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget was used up';
 }
 
 /** What going on would bring, where the sampler has a notion. */

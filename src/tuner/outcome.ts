@@ -74,8 +74,8 @@ async function isBack({ parts: { clock, adapter }, plan, signal }: Run, firstLoo
 function wentAway(times: number, error: TrituneError): TrituneError {
   return new TrituneError(
     'SERVER_FAILED',
-    `the server went away ${times} times in the middle of it: ${error.message}`,
-    'look at its log: it may have run out of memory',
+    `the server became unreachable ${times} times during the trial: ${error.message}`,
+    'read its log: it may have run out of memory',
     { cause: error },
   );
 }

@@ -53,7 +53,7 @@ export function checkServer(run: Planning): void {
   const reason = last.at(-1)?.failure?.reason ?? '';
   throw new TrituneError(
     'SERVER_FAILED',
-    `${MAX_SERVER_FAILURES} trials in a row were not served: ${reason}`,
-    'look at the log of the server; continue the run with --resume when it works again',
+    `${MAX_SERVER_FAILURES} trials in a row failed: ${reason}`,
+    'read the log of the server, and continue with --resume when it works again',
   );
 }

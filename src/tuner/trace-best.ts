@@ -66,7 +66,7 @@ export async function endTracing({ parts, recorder }: Run): Promise<TrituneError
   await recorder.conclude({ type: 'tracing-ended', verified: false, detail: fault });
   return new TrituneError(
     'RESTORE_FAILED',
-    `the server's trace settings could not be put back: ${fault}`,
-    'when the server answers again, run `tritune restore` on the output directory',
+    `the server's trace settings could not be restored: ${fault}`,
+    'when the server answers again, run `tritune restore` with the output directory',
   );
 }

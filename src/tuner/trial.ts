@@ -155,8 +155,8 @@ const changeSince = (run: Run): Promise<string | null> => outlasting(run, () => 
 function changedByOthers(change: string): TrituneError {
   return new TrituneError(
     'CONFIG_MISMATCH',
-    `the model was changed while it was measured, and again when it was measured anew: ${change}`,
-    'see who else loads and unloads models on this server',
+    `somebody changed the model during two measurements: ${change}`,
+    'find out who else loads models on this server',
   );
 }
 
@@ -167,8 +167,8 @@ function checkAlone({ foreignRequests, foreignByModel, requests }: Measurement):
   const where = models.length > 0 ? ` to ${models.join(' and ')}` : '';
   throw new TrituneError(
     'FOREIGN_TRAFFIC',
-    `the server counted ${foreignRequests} requests of others${where} beside the ${requests} that were measured`,
-    'stop that traffic and continue with --resume, or take its share in the figures with --allow-foreign-traffic',
+    `other clients sent ${foreignRequests} requests${where} during a measurement of ${requests}`,
+    'stop that traffic and continue with --resume, or accept it with --allow-foreign-traffic',
   );
 }
 
@@ -265,7 +265,7 @@ const faultOf = (measurements: readonly Measurement[]): TrialFailure | null =>
 function servedNothing(measurements: readonly Measurement[]): TrialFailure | null {
   if (measurements.some((measurement) => measurement.throughput.value > 0)) return null;
   const words = measurements.flatMap((measurement) => measurement.failures.map((failure) => failure.firstMessage));
-  return { kind: 'requests-failed', reason: words[0] ?? 'no request was answered' };
+  return { kind: 'requests-failed', reason: words[0] ?? 'no request got a reply' };
 }
 
 function alwaysTooManyErrors(measurements: readonly Measurement[]): TrialFailure | null {
@@ -283,7 +283,7 @@ function alwaysClientBound(measurements: readonly Measurement[]): TrialFailure |
 function baselineFails({ reason }: TrialFailure): TrituneError {
   return new TrituneError(
     'SERVER_FAILED',
-    `the model does not serve with its original config: ${reason}`,
-    'check the input data and shapes that are sent, and that the model works',
+    `the model cannot be measured with its original config: ${reason}`,
+    'check --input-data and --shape, and that the model works',
   );
 }

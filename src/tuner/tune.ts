@@ -129,7 +129,7 @@ function notVerified(detail: string): TrituneError {
   return new TrituneError(
     'RESTORE_FAILED',
     `the model's config is not the original one: ${detail}`,
-    'run `tritune restore` on the output directory',
+    'run `tritune restore` with the output directory',
   );
 }
 

@@ -1,7 +1,7 @@
 import type { HeartbeatDetails } from '../fleet/activities/server.ts';
 import type { FleetProgress } from '../fleet/workflow/seams.ts';
-import { narrowPaper, widePaper } from '../report/charts/svg.ts';
 import type { StudyRecord } from '../study/records/records.ts';
+import { type DrawnChart, DrawnCharts, type PaperName } from './drawn-charts.ts';
 import type { StudyView } from './view/study-view.ts';
 import type { StudyHead } from './view/watched.ts';
 import { WatchedStudy } from './view/watched-study.ts';
@@ -29,12 +29,14 @@ export class Board {
   readonly #nowMs: () => number;
   readonly #canSteer: boolean;
   readonly #studies = new Map<string, WatchedStudy>();
+  readonly #charts: DrawnCharts;
   readonly #listeners = new Set<(part: string) => void>();
   #heads: readonly StudyHead[] = [];
   #trouble: string | null = null;
 
   constructor(nowMs: () => number, { canSteer }: Pick<BoardView, 'canSteer'>) {
     this.#nowMs = nowMs;
+    this.#charts = new DrawnCharts(nowMs);
     this.#canSteer = canSteer;
   }
 
@@ -84,7 +86,7 @@ export class Board {
 
   /** Forgets what was read of a study: its journal is another one now. */
   forget(study: string): void {
-    this.#studies.delete(study);
+    this.#drop(study);
     this.#changed(study);
   }
 
@@ -116,9 +118,10 @@ export class Board {
     return data ? { event: 'study', data } : null;
   }
 
-  /** The front of a study as the text of an SVG; null where nothing was measured. */
-  chart(study: string, paper: 'wide' | 'narrow'): string | null {
-    return this.#studies.get(study)?.front?.(paper === 'wide' ? widePaper : narrowPaper) ?? null;
+  /** The front of a study; null where nothing was measured. */
+  chart(name: string, paper: PaperName): DrawnChart | null {
+    const study = this.#studies.get(name);
+    return study ? this.#charts.of(name, study, paper) : null;
   }
 
   #of(name: string): WatchedStudy | undefined {
@@ -128,6 +131,11 @@ export class Board {
     const study = new WatchedStudy(head);
     this.#studies.set(name, study);
     return study;
+  }
+
+  #drop(name: string): void {
+    this.#studies.delete(name);
+    this.#charts.forget(name);
   }
 
   #changed(part: string): void {

@@ -23,7 +23,7 @@ export async function readWorkload(path: string): Promise<Workload> {
     throw new TrituneError(
       'INPUT_INVALID',
       `cannot read ${path}: ${messageOf(error)}`,
-      'give a workload as YAML or JSON',
+      'give a YAML or JSON file (docs/workloads.md)',
     );
   });
   return parseWorkload(text, path);
@@ -38,8 +38,8 @@ export async function parseWorkload(text: string, path: string): Promise<Workloa
   const read: Phase[] = [];
   for (const [index, phase] of phases.entries()) read.push(await phaseOf(phase, index, { classes, folder, place }));
   if (!read.some((phase) => naturalCount(phase) > 0)) {
-    const hint = 'let one of the rates be above 0, or the slice of a trace hold requests';
-    throw workloadFault(place, ['phases'], 'no request ever comes', hint);
+    const hint = 'give a rate above 0, or a slice of the trace that has requests';
+    throw workloadFault(place, ['phases'], 'it has no requests', hint);
   }
   return {
     name: file.name ?? basename(path, extname(path)),
@@ -58,7 +58,7 @@ function yamlOf(text: string, path: string): YamlText {
       { label: path, position: () => error.position },
       [],
       error.reason,
-      'give a workload as YAML or JSON',
+      'give a YAML or JSON file (docs/workloads.md)',
     );
   }
 }

@@ -26,8 +26,8 @@ export function robustRuleOf(text: string): RobustRule {
   if (share > 0) return { kind: 'quantile', share };
   throw new TrituneError(
     'USAGE',
-    `'${text}' is no rule for several workloads`,
-    'give worst, mean, or quantile:SHARE with a share above 0 and at most 1, such as quantile:0.9',
+    `'${text}' is not a rule for several workloads`,
+    'use worst, mean, or quantile:SHARE with a share above 0 and at most 1, such as quantile:0.9',
   );
 }
 

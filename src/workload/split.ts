@@ -30,7 +30,7 @@ export function splitWorkload(workload: Workload, rule: SplitRule): SplitWorkloa
     throw new TrituneError(
       'INPUT_INVALID',
       `the workload ${workload.name} has no trace to split`,
-      'judge it by another seed: what arrives at a rate is drawn anew',
+      'give a workload with a trace; generated arrivals differ with --seed anyway',
     );
   }
   const parts = workload.phases.map((phase, index) => {
@@ -57,8 +57,8 @@ function splitPhase(
   if (blocks > MOST_BLOCKS || held.size === 0 || held.size >= blocks) {
     throw new TrituneError(
       'INPUT_INVALID',
-      `${blocks} blocks of a trace of ${durationS} s cannot be split with ${holdoutShare} of them held out`,
-      'give another length of blocks, so that each part gets some',
+      `a trace of ${durationS} s in ${blocks} blocks cannot be split with a share of ${holdoutShare} held out`,
+      'give a shorter --block',
     );
   }
   const ownS = durationS / blocks;

@@ -316,7 +316,7 @@ describe('restoring', () => {
     served.isInRepository = false;
     await expect(control.restore()).rejects.toMatchObject({
       ...{ code: 'RESTORE_FAILED', message: expect.stringContaining("no model 'm'") },
-      hint: expect.stringContaining('into its repository again'),
+      hint: expect.stringContaining('back into its repository'),
     });
     expect(served.loaded).toMatchObject(configOf(2, 8));
     expect(served.calls).not.toContain('unload');

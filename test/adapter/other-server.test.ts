@@ -101,7 +101,7 @@ describe('a server that is no Triton', () => {
       const { code, stderr } = await callCli(args);
       expect({ code, stderr }).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/UNSUPPORTED: the study is of another kind of server: its adapter is 'knobs'/),
+        stderr: expect.stringMatching(/UNSUPPORTED: the study used the adapter 'knobs'/),
       });
     }
   });

@@ -133,12 +133,12 @@ describe('a study by an adapter', { timeout: 120_000 }, () => {
     });
     await expect(tune({ resume: output })).rejects.toMatchObject({
       code: 'UNSUPPORTED',
-      message: expect.stringMatching(/its adapter is 'memory'/),
+      message: expect.stringMatching(/the study used the adapter 'memory'/),
     });
     await expect(tune({ resume: output, adapter })).resolves.toMatchObject({ feasible: true });
     expect(await callCli(['restore', '--force', output])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/UNSUPPORTED: .*its adapter is 'memory'/),
+      stderr: expect.stringMatching(/UNSUPPORTED: .*the study used the adapter 'memory'/),
     });
   });
 });

@@ -226,7 +226,7 @@ it.each<[string, readonly Tried[], Partial<StudyStarted>, RegExp]>([
     'the model runs on two GPUs',
     [usual],
     { original: originalOf({ ...server.original, instance_group: [{ kind: 'KIND_GPU', gpus: [0, 1] }] }) },
-    /GPU beside the first/,
+    /another GPU than the first/,
   ],
 ])('is refused with its reason when %s', (_, tried, started, reason) => {
   expect(() => twinOf(study(tried, started))).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));

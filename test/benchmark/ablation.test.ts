@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type AblationRow, ablationSummaries, pairedDifference, playAblation } from '../../src/benchmark/ablation.ts';
 import { recordedGrids } from '../../src/benchmark/problems.ts';
 import type { Mechanism } from '../../src/study/search/queueing/mechanisms.ts';
+import { isNightly } from '../support/fuzz.ts';
 
 function rowOf(
   without: Mechanism | null,
@@ -60,20 +61,24 @@ describe('what a mechanism is worth', () => {
     expect(without).toMatchObject({ study: null, worth: { study: null } });
   });
 
-  it('is found by playing the same problems with and without it', async () => {
-    const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
-    if (!grid) throw new Error('no grid');
-    const rows = await playAblation(grid, [['correction', 'false-feasible']], { seed: 3, stalls: null });
-    expect(rows.map(({ without, tightness }) => [without, tightness])).toEqual(
-      ['tight', 'middle', 'loose'].flatMap((tightness) => [
-        [null, tightness],
-        ['correction+false-feasible', tightness],
-      ]),
-    );
-    expect(rows.every(({ askMs, untilNear }) => askMs > 0 && untilNear >= 1 && untilNear <= 13)).toBe(true);
-    // What was found with them out is not what was found with them.
-    const sharesOf = (without: string | null): unknown =>
-      rows.filter((row) => row.without === without).map((row) => row.after);
-    expect(sharesOf('correction+false-feasible')).not.toEqual(sharesOf(null));
-  }, 180_000);
+  it.runIf(isNightly)(
+    'is found by playing the same problems with and without it',
+    async () => {
+      const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
+      if (!grid) throw new Error('no grid');
+      const rows = await playAblation(grid, [['correction', 'false-feasible']], { seed: 3, stalls: null });
+      expect(rows.map(({ without, tightness }) => [without, tightness])).toEqual(
+        ['tight', 'middle', 'loose'].flatMap((tightness) => [
+          [null, tightness],
+          ['correction+false-feasible', tightness],
+        ]),
+      );
+      expect(rows.every(({ askMs, untilNear }) => askMs > 0 && untilNear >= 1 && untilNear <= 13)).toBe(true);
+      // What was found with them out is not what was found with them.
+      const sharesOf = (without: string | null): unknown =>
+        rows.filter((row) => row.without === without).map((row) => row.after);
+      expect(sharesOf('correction+false-feasible')).not.toEqual(sharesOf(null));
+    },
+    180_000,
+  );
 });

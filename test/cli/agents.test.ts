@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, type RunningCli, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
@@ -103,7 +104,9 @@ describe('load from three agents', { timeout: 180_000 }, () => {
     const [lost = ''] = agents.slice(-1);
     await killAgent(lost);
     const { code, stdout, stderr } = await profile.ended;
-    expect(stderr).toMatch(new RegExp(`^tritune: AGENT_FAILED: agent ${lost}: it was lost: .*measure again`, 'm'));
+    expect(stderr).toMatch(
+      new RegExp(`^tritune: AGENT_FAILED: agent ${lost}: the connection was lost: .*repeat the measurement`, 'm'),
+    );
     expect(code).toBe(4);
     expect(stdout).not.toMatch(/Throughput|infer\/s/);
     // The others are free again, and the next level has all three.
@@ -153,7 +156,7 @@ describe('load from three agents', { timeout: 180_000 }, () => {
 
 describe('the options about agents', { timeout: 180_000 }, () => {
   const refusal = async (...args: string[]): Promise<string> => {
-    const { code, stderr } = await runCli(args);
+    const { code, stderr } = await callCli(args);
     expect(code).toBe(2);
     return stderr;
   };
@@ -167,16 +170,16 @@ describe('the options about agents', { timeout: 180_000 }, () => {
     const short = join(directory, 'short');
     await writeFile(short, 'guess-me');
     const told = await refusal('fleet', 'agent', '--allow-target', '*', '--token-file', short);
-    expect(told).toMatch(/less than 16 characters.*openssl rand/);
+    expect(told).toMatch(/shorter than 16 characters.*openssl rand/);
     expect(told).not.toContain('guess-me');
   });
 
   it('refuse what agents cannot do', async () => {
     const here = [...profile.slice(0, -2), ...withAgents()];
-    expect(await refusal(...here, '--shared-memory', 'system')).toMatch(/share no memory/);
+    expect(await refusal(...here, '--shared-memory', 'system')).toMatch(/cannot be used with --agents/);
     const kept = join(directory, 'export.json');
-    expect(await refusal(...here, '--profile-export-file', kept)).toMatch(/one thread of this machine only/);
+    expect(await refusal(...here, '--profile-export-file', kept)).toMatch(/one thread on this machine only/);
     const far = [...profile, '--agent-token-file', tokenFile, '--agent-plaintext'];
-    expect(await refusal(...far)).toMatch(/is another server for each agent/);
+    expect(await refusal(...far)).toMatch(/means another machine on each agent/);
   });
 });

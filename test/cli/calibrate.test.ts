@@ -63,13 +63,13 @@ describe('calibrate', { timeout: 180_000 }, () => {
     [
       'a table that is none',
       [fixture('tft.pbtxt'), '-c', fixture('tft.pbtxt')],
-      /INPUT_INVALID.*no rows of a closed loop/,
+      /INPUT_INVALID.*no rows with a concurrency/,
     ],
     ['no file', ['/nowhere.csv', '-c', fixture('tft.pbtxt')], /INPUT_INVALID.*cannot read \/nowhere\.csv/],
     [
       'a set-up that is not there',
       [fixture('yolov7-rtx4090.csv'), '-c', fixture('yolov7.pbtxt'), '--select', 'gpu=h200'],
-      /INPUT_INVALID.*no set-up with gpu=h200/,
+      /INPUT_INVALID.*no rows with gpu=h200/,
     ],
   ])('refuses %s', async (_, args, words) => {
     const { code, stderr } = await callCli(['calibrate', ...args]);

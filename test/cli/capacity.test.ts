@@ -41,11 +41,11 @@ describe('tritune capacity', () => {
 
   it('refuses what cannot be asked', async () => {
     const faultOf = async (...args: string[]) => (await callCli(['capacity', '-m', 'm', ...args])).stderr;
-    expect(await faultOf()).toContain('within which budget?');
-    expect(await faultOf('-l', '5', '--goodput', 'e2e<=5ms')).toContain('exclude each other');
+    expect(await faultOf()).toContain('the latency budget is missing');
+    expect(await faultOf('-l', '5', '--goodput', 'e2e<=5ms')).toContain('cannot be used together');
     expect(await faultOf('-l', '5', '--recover-within', '5s')).toContain('add --burst');
-    expect(await faultOf('-l', '5', '--burst', '2')).toContain("'2' is no burst");
-    expect(await faultOf('-l', '5', '--chance', '20%')).toContain('no share here');
+    expect(await faultOf('-l', '5', '--burst', '2')).toContain("'2' is not a burst");
+    expect(await faultOf('-l', '5', '--chance', '20%')).toContain('is not a percentage from 50');
     expect(await faultOf('-l', '5', '--endpoint', 'auto', '--shape', 'x:1')).toContain('language model');
   });
 });

@@ -145,12 +145,14 @@ describe('config', { timeout: 180_000 }, () => {
     expect(await made('--model-path', join(model, '1'))).toMatchObject(first);
     expect(await made('--model-path', model, '--model-version', '1')).toMatchObject(first);
     expect(await made('--model-path', model)).toMatch(/INPUT_INVALID: .*several files: fp16.plan, fp32.plan/);
-    expect(await made('--model-path', model, '--model-version', '2')).toMatch(/no folder of a version 2/);
+    expect(await made('--model-path', model, '--model-version', '2')).toMatch(/no directory of a version 2/);
     expect(await made('--model-path', join(model, '9'))).toMatch(/INPUT_INVALID: cannot read/);
     expect(await made('--model-version', 'latest:2')).toMatchObject({
       version_policy: { latest: { num_versions: 2 } },
     });
-    expect(await made('--tensorrt-max-workspace-size', '1GiB')).toMatch(/USAGE: there is no TensorRT accelerator/);
+    expect(await made('--tensorrt-max-workspace-size', '1GiB')).toMatch(
+      /USAGE: the config has no TensorRT accelerator/,
+    );
     expect(await made('--backend-accelerator', 'trt', '--tensorrt-max-workspace-size', '1GiB')).toMatchObject({
       optimization: {
         execution_accelerators: {
@@ -161,8 +163,8 @@ describe('config', { timeout: 180_000 }, () => {
   });
 
   it.each([
-    [['config'], /a config of what/],
-    [['config', '--from', 'f', '--backend', 'b'], /either from a file or from nothing/],
+    [['config'], /no config to start from/],
+    [['config', '--from', 'f', '--backend', 'b'], /--from cannot be used/],
     [['config', '-m', 'm', '--inputs', 'I:FP32:1'], /a new config only/],
   ])('refuses %j', async (args, text) => {
     const outcome = await callCli(args);

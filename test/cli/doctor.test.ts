@@ -36,7 +36,7 @@ describe('doctor', () => {
       line(
         '(ok|note)',
         'm',
-        'p99 at one request in flight: .* ms.*; the machine alone breaks a budget below .* ms, and decides a third',
+        'p99 at one request in flight: .* ms.*; noise alone breaks a budget below .* ms, and uses a third',
       ),
     ])
       expect(stdout).toEqual(wanted);
@@ -57,7 +57,7 @@ describe('doctor', () => {
     expect((await callCli(at)).stdout).not.toContain('in flight');
     expect((await callCli([...at, '-m', 'seq'])).stdout).not.toContain('in flight');
     const { code, stdout } = await callCli([...at, '-m', 'stream']);
-    expect(stdout).toEqual(line('note', 'stream', 'nothing was sent to see its latency at rest: .*decoupled'));
+    expect(stdout).toEqual(line('note', 'stream', 'latency at rest not measured: .*decoupled'));
     expect(code).toBe(0);
     expect(await statistics()).toEqual(before);
   });
@@ -75,7 +75,7 @@ describe('doctor', () => {
     });
     const { code, stdout } = await callCli([...about, '-m', 'x']);
     expect(code).toBe(4);
-    expect(stdout).toEqual(line('bad', 'x', 'it has m'));
+    expect(stdout).toEqual(line('bad', 'x', 'its models are m'));
     expect(stdout).toEqual(line('note', 'metrics', '--metrics-url'));
   });
 
@@ -84,7 +84,7 @@ describe('doctor', () => {
     await othersSend('grpc', emulator.grpcUrl, 'm', 5);
     const { code, stdout } = await callCli(['doctor', '-m', 'm', '-u', emulator.grpcUrl]);
     expect(code).toBe(4);
-    expect(stdout).toEqual(line('bad', 'm', 'others send it about \\d+ requests a second'));
+    expect(stdout).toEqual(line('bad', 'm', 'other clients send about \\d+ requests/s'));
     // What they do is no noise of the machine's.
     expect(stdout).not.toContain('in flight');
   });

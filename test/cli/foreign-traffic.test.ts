@@ -19,9 +19,7 @@ it('ends a run whose model others use: code, exit code 4, the model put back, wh
   const outcome = await run.ended;
   expect(outcome).toMatchObject({
     code: 4,
-    stderr: expect.stringMatching(
-      /^tritune: FOREIGN_TRAFFIC: the server counted \d+ requests of others.*--allow-foreign/m,
-    ),
+    stderr: expect.stringMatching(/^tritune: FOREIGN_TRAFFIC: other clients sent \d+ requests.*--allow-foreign/m),
   });
   expect(await client.modelConfig('m')).toEqual(original);
   expect((await recordsOf(output)).findLast(({ type }) => type === 'model-restored')).toMatchObject({ verified: true });

@@ -39,9 +39,9 @@ describe('headers from elsewhere', () => {
   });
 
   it.each([
-    ['not of the form', 'x: secret\r\nno colon but secret'],
-    ['not of the form', 'x: sécret'],
-    ['not free', 'content-length: secret'],
+    ['is not NAME:', 'x: secret\r\nno colon but secret'],
+    ['is not NAME:', 'x: sécret'],
+    ['set by tritune', 'content-length: secret'],
   ])('are refused without a word of their value: %s', async (words, text) => {
     const path = await fileOf(text);
     const fault = faultOf({ headerFile: [path] });
@@ -52,7 +52,7 @@ describe('headers from elsewhere', () => {
   it.each(['', ' \n', 'two secrets', 'sécret', 'a\nsecret'])('take no token that is none: %j', async (text) => {
     const path = await fileOf(text);
     const fault = faultOf({ tokenFile: path });
-    expect(fault).toMatchObject({ code: 'USAGE', message: expect.stringContaining('no token') });
+    expect(fault).toMatchObject({ code: 'USAGE', message: expect.stringContaining('does not contain a token') });
     expect(`${fault.message} ${fault.stack}`.replaceAll(path, '')).not.toMatch(/s[eé]cret/);
   });
 
@@ -63,7 +63,7 @@ describe('headers from elsewhere', () => {
     });
     expect(faultOf({ tokenFile: '/not/there' })).toMatchObject({ code: 'INPUT_INVALID' });
     expect(faultOf({ tokenEnv: 'A', tokenFile: 'b' })).toMatchObject({
-      message: expect.stringMatching(/one bearer token/),
+      message: expect.stringMatching(/--token-env and --token-file/),
     });
     expect(faultOf({ headerEnv: ['x-a'] })).toMatchObject({ message: expect.stringMatching(/NAME:VARIABLE/) });
   });

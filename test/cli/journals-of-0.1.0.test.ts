@@ -113,7 +113,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
       await client.load('a', { ...original, max_batch_size: 7 });
       expect(await callCli(['restore', directory, '-u', url])).toMatchObject({
         code: 4,
-        stderr: expect.stringContaining('somebody has changed it since'),
+        stderr: expect.stringContaining('somebody has changed the config of'),
       });
     } finally {
       await client.close();

@@ -73,7 +73,7 @@ describe('variants that are other models of the server', { timeout: 180_000 }, (
     await client.load('fast', { ...tried, max_batch_size: 3 });
     expect(await runHere(['restore', output])).toMatchObject({
       code: 4,
-      stderr: expect.stringMatching(/RESTORE_FAILED: 'fast' has a config that this run did not set/),
+      stderr: expect.stringMatching(/RESTORE_FAILED: somebody has changed the config of 'fast'/),
     });
     await client.load('fast', tried);
     expect(await runHere(['restore', output])).toMatchObject({
@@ -140,7 +140,7 @@ describe('variants that are other models of the server', { timeout: 180_000 }, (
     });
     const { code, stderr } = await runHere(args);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/UNSUPPORTED: model 'other' is no variant of 'slow': its input 'IN' is INT32, not FP32/);
+    expect(stderr).toMatch(/UNSUPPORTED: model 'other' is not a variant of 'slow': its input 'IN' is INT32, not FP32/);
     expect(await recordsOf(output)).toEqual([]);
     expect(await isAsBefore()).toBe(true);
   });

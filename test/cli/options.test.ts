@@ -42,7 +42,7 @@ describe('a fault of the command line', () => {
       ['tune', '--restore', 'best'],
       /^option '--restore <how>' argument 'best' is invalid\. Allowed choices are .*[^.] \(--help/,
     ],
-    [['config', '--instances', 'x'], /argument 'x' is invalid\. 'x' says no instances \(write gpu=2/],
+    [['config', '--instances', 'x'], /argument 'x' is invalid\. 'x' is not a number of instances \(write gpu=2/],
   ])('is told as every other error is: %j', async (args, words) => {
     const { code, stderr } = await callCli(args);
     expect(code).toBe(2);

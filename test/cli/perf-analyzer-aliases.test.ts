@@ -47,16 +47,16 @@ describe("perf_analyzer's other spellings", () => {
   });
 
   it.each([
-    [['-t', '2', '--concurrency-range', '4'], /go with no --concurrency-range/],
-    [['-z', '--input-data', 'random'], /go with no --input-data/],
-    [['--input-tensor-format', 'json', '--output-tensor-format', 'binary'], /one format/],
-    [['--concurrency-range', '1:2:3:4'], /no range of load levels/],
+    [['-t', '2', '--concurrency-range', '4'], /cannot be used with --concurrency-range/],
+    [['-z', '--input-data', 'random'], /and --input-data cannot be used/],
+    [['--input-tensor-format', 'json', '--output-tensor-format', 'binary'], /the same format/],
+    [['--concurrency-range', '1:2:3:4'], /not a range of load levels/],
     [['--concurrency-range', '8:2'], /ends before it begins/],
-    [['--concurrency-range', '1.5'], /no whole number/],
-    [['--request-rate-range', '-1'], /no positive number/],
-    [['--ramp', '0:0:5'], /no ramp/],
-    [['--burst', '0:5'], /no burst/],
-    [['--percentile', '0.5'], /no percentile/],
+    [['--concurrency-range', '1.5'], /not a whole number/],
+    [['--request-rate-range', '-1'], /not a positive number/],
+    [['--ramp', '0:0:5'], /not a ramp/],
+    [['--burst', '0:5'], /not a burst/],
+    [['--percentile', '0.5'], /not a percentile/],
     [['-i', 'quic'], /no protocol/],
   ])('refuses %j', (args, words) => {
     expect(() => parsed(...args)).toThrow(words);
@@ -64,6 +64,6 @@ describe("perf_analyzer's other spellings", () => {
 
   it.each(refusedFlags.map(({ flags }) => flags))('says why it has no %s', (flags) => {
     const [name, value] = flags.split(' ') as [string, string | undefined];
-    expect(() => parsed(name, ...(value === undefined ? [] : ['1']))).toThrow(/is not offered: /);
+    expect(() => parsed(name, ...(value === undefined ? [] : ['1']))).toThrow(/is not supported: /);
   });
 });

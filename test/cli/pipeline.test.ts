@@ -127,7 +127,7 @@ describe('a pipeline', { timeout: 180_000 }, () => {
       space: { members: { caller: { name: 'python' }, m: { parameters: { instances: {} } } } },
     });
     const dry = await runHere(['tune', ...given, ...asked, '--dry-run']);
-    expect(dry.stdout).toMatch(/on model 'caller'[\s\S]*2 legal assignments on model 'm'/);
+    expect(dry.stdout).toMatch(/for model 'caller'[\s\S]*2 valid candidates for model 'm'/);
     expect(await isAsBefore()).toBe(true);
     const wrong = await runHere([
       'tune',
@@ -139,7 +139,7 @@ describe('a pipeline', { timeout: 180_000 }, () => {
       '--bls-composing',
       'chain=m',
     ]);
-    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringMatching(/'chain' is no model of this study/) });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringMatching(/'chain' is not in this study/) });
   });
 
   it('keeps models as large as an ensemble of somebody else needs them', async () => {

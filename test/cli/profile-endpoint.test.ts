@@ -99,7 +99,7 @@ describe('an endpoint', () => {
       },
       server: { name: 'triton', version: '2.51.0' },
     });
-    await expect(find(address, 'auto')).rejects.toMatchObject({ code: 'USAGE', hint: 'give it with -m' });
+    await expect(find(address, 'auto')).rejects.toMatchObject({ code: 'USAGE', hint: 'add -m MODEL' });
   });
 
   it('is told apart from what is none', async () => {
@@ -179,14 +179,14 @@ describe('profile --endpoint', () => {
       reply: () => ({ pieces: [{ afterMs: 0, text: 'a' }], ending: calls++ === 0 ? 'done' : 'cut' }),
     });
     const failed = await callCli(['profile', '--endpoint', 'auto', '-u', broken.url, '--request-count', '5']);
-    expect(failed).toMatchObject({ code: 4, stderr: expect.stringMatching(/no whole reply.*cut-off/) });
+    expect(failed).toMatchObject({ code: 4, stderr: expect.stringMatching(/no complete reply.*cut-off/) });
   });
 
   it.each([
-    [['--endpoint', 'openai', '--shape', 'x:1'], '--shape has no meaning for a language model'],
-    [['-m', 'm', '--goodput', 'ttft:5'], '--goodput limits ttft, and the model is asked with tensors'],
+    [['--endpoint', 'openai', '--shape', 'x:1'], '--shape does not apply to a language model'],
+    [['-m', 'm', '--goodput', 'ttft:5'], '--goodput limits ttft, which tensor requests do not have'],
     [['--endpoint', 'huggingface', '-u', 'localhost:1'], "there is no endpoint 'huggingface'"],
-    [['--endpoint', 'openai'], 'a language model needs an address'],
+    [['--endpoint', 'openai'], 'the address of the language model is missing'],
   ])('refuses %s', async (args, message) => {
     expect(await callCli(['profile', ...args])).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });

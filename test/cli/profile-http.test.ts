@@ -241,7 +241,7 @@ describe('a run of plain HTTP', () => {
     expect((await run({ url, collectMetrics: true, metricsUrl: `${page}/metrics` })).told).toEqual([]);
     const empty = await serve((_, response) => response.end(''));
     const { told } = await run({ url, collectMetrics: true, metricsUrl: `${empty}/metrics` });
-    expect(told.join()).toContain('no metrics');
+    expect(told.join()).toContain('no GPU or CPU metrics');
     const far = await failureOf(run({ url: 'http://192.0.2.1/', collectMetrics: true }));
     expect(far).toMatchObject({ code: 'USAGE' });
   });
@@ -281,11 +281,11 @@ describe('a run of plain HTTP', () => {
   });
 
   it.each([
-    [['--service-kind', 'http', '-u', 'http://a', '-m', 'mlp'], '--model has no meaning for plain HTTP'],
-    [['--service-kind', 'http', '-u', 'http://a', '-b', '1'], '--batch has no meaning'],
-    [['--service-kind', 'http', '-u', 'http://a', '--streaming'], '--streaming has no meaning'],
-    [['--service-kind', 'http', '-u', 'http://a', '--trace-level', 'MAX'], '--trace-level has no meaning'],
-    [['-m', 'mlp', '--body', 'x'], '--body is about plain HTTP'],
+    [['--service-kind', 'http', '-u', 'http://a', '-m', 'mlp'], '--model does not apply to plain HTTP'],
+    [['--service-kind', 'http', '-u', 'http://a', '-b', '1'], '--batch does not apply'],
+    [['--service-kind', 'http', '-u', 'http://a', '--streaming'], '--streaming does not apply'],
+    [['--service-kind', 'http', '-u', 'http://a', '--trace-level', 'MAX'], '--trace-level does not apply'],
+    [['-m', 'mlp', '--body', 'x'], '--body is for plain HTTP'],
   ])('ignores nothing in silence: %j', async (args, words) => {
     const { stderr } = await callCli(['profile', ...args]);
     expect(stderr).toContain(`USAGE: ${words}`);

@@ -140,10 +140,10 @@ describe('profile --workload', PATIENT, () => {
   });
 
   it.each([
-    [['--concurrency-range', '2'], '--concurrency-range has no meaning beside --workload'],
+    [['--concurrency-range', '2'], '--concurrency-range cannot be used with --workload'],
     [['--request-count', '50'], 'a workload is measured over whole passes'],
     [['--stability', 'perf-analyzer'], 'a workload is measured over whole passes'],
-    [['--goodput', 'ttft<=5ms'], '--goodput limits ttft, and the model is asked with tensors'],
+    [['--goodput', 'ttft<=5ms'], '--goodput limits ttft, which tensor requests do not have'],
   ])('refuses %s beside it', async (args, message) => {
     const { code, stderr } = await profile(twoClasses, ['-m', 'm', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -156,7 +156,7 @@ describe('profile --workload', PATIENT, () => {
     ]) {
       expect(await callCli(['profile', '-m', 'm', ...args])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('is about a workload'),
+        stderr: expect.stringContaining('needs a workload'),
       });
     }
     expect((await profile(twoClasses, [])).stderr).toContain("class 'small' names no model");

@@ -140,13 +140,13 @@ describe('tritune profile', () => {
   });
 
   it.each([
-    [['--concurrency-range', '1:2', '--request-rate-range', '5'], /exclude each other/],
+    [['--concurrency-range', '1:2', '--request-rate-range', '5'], /cannot be used together/],
     [['--concurrency-range', '1:0'], /--latency-threshold/],
     [['--binary-search', '--concurrency-range', '1:8'], /--binary-search needs/],
     [['--concurrency-range', '1:8', '--request-count', '10'], /single load level/],
-    [['--enable-mpi'], /not offered/],
+    [['--enable-mpi'], /not supported/],
     [['--service-kind', 'torchserve'], /no service kind/],
-    [['--service-kind', 'openai', '-i', 'grpc'], /goes over HTTP/],
+    [['--service-kind', 'openai', '-i', 'grpc'], /uses HTTP/],
     [['--shared-memory', 'cuda'], /CUDA/],
     [['-x', '9'], /not served in version 9/],
   ])('refuses %j', async (args, words) => {

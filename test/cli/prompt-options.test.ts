@@ -103,8 +103,8 @@ describe('the spellings of other tools', () => {
   });
 
   it('that are not offered say why', () => {
-    expect(() => parse('--public-dataset sharegpt')).toThrow('--public-dataset is not offered: nothing is fetched');
-    expect(() => parse('--isl many')).toThrow("--isl is no number: 'many'");
+    expect(() => parse('--public-dataset sharegpt')).toThrow('--public-dataset is not supported: nothing is fetched');
+    expect(() => parse('--isl many')).toThrow("--isl is not a number: 'many'");
   });
 });
 
@@ -145,11 +145,14 @@ describe('prompts of options', () => {
   });
 
   it.each([
-    [{ traceSlice: { fromS: 0, toS: 1 } }, '--trace-slice is about a trace'],
-    [{ prefixPrompts: 2 }, '--prefix-prompts does not say how long'],
+    [{ traceSlice: { fromS: 0, toS: 1 } }, '--trace-slice needs a trace'],
+    [{ prefixPrompts: 2 }, '--prefix-prompts needs a prefix length'],
     [{ sessions: true }, 'need a number of turns'],
-    [{ promptFile: 'x', inputTokens: { kind: 'constant', value: 1 } }, '--input-tokens is about made-up prompts'],
-    [{ promptFile: 'x', thinkTimeMs: { kind: 'constant', value: 1 } }, '--think-time-ms is about conversations'],
+    [
+      { promptFile: 'x', inputTokens: { kind: 'constant', value: 1 } },
+      '--input-tokens cannot be used with --prompt-file',
+    ],
+    [{ promptFile: 'x', thinkTimeMs: { kind: 'constant', value: 1 } }, '--think-time-ms needs conversations'],
   ] as const)('refuse what contradicts itself: %j', async (spec, message) => {
     await expect(promptsOf(spec, setting)).rejects.toThrow(message);
   });

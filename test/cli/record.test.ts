@@ -111,7 +111,7 @@ describe('record', () => {
     expect(outcome.code).toBe(130);
     expect(outcome.stderr).toContain(`--resume ${journal}`);
     expect(await modelConfig(grpcUrl)).toEqual(before);
-    await expect(read()).rejects.toThrow(/lacks points/);
+    await expect(read()).rejects.toThrow(/is incomplete/);
     const first = await measuredPoints(journal);
     expect(first.length).toBeLessThan(10);
 
@@ -152,9 +152,9 @@ describe('record', () => {
     const journal = join(output, 'journal.jsonl');
     await writeFile(journal, `${JSON.stringify(studyStarted(goalOf(null)))}\n`);
     const outcome = await callCli(['record', '--resume', output]);
-    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*no recording/) });
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*not a recording/) });
     await writeFile(journal, '{}');
     const contest = await callCli(['bench-search', '--grid', journal]);
-    expect(contest).toMatchObject({ code: 2, stderr: expect.stringMatching(/INPUT_INVALID: .*no recorded grid/) });
+    expect(contest).toMatchObject({ code: 2, stderr: expect.stringMatching(/INPUT_INVALID: .*not a recorded grid/) });
   });
 });

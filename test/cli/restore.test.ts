@@ -48,7 +48,7 @@ describe('restore', { timeout: 180_000 }, () => {
     await client.load('m', theirs);
     expect(await runCli(['restore'], { cwd })).toMatchObject({
       code: 4,
-      stderr: expect.stringMatching(/^tritune: RESTORE_FAILED: .*somebody has changed it.*--force/),
+      stderr: expect.stringMatching(/^tritune: RESTORE_FAILED: .*somebody has changed the config.*--force/),
     });
     expect((await client.modelConfig('m')).max_batch_size).toBe(7);
     expect((await runCli(['restore', '--force'], { cwd })).code).toBe(0);
@@ -64,6 +64,6 @@ describe('restore', { timeout: 180_000 }, () => {
     await untilRecorded(output, run, (record) => record.type === 'study-started');
     run.child.kill('SIGKILL');
     await run.ended;
-    expect((await callCli(['restore', output])).stdout).toContain('nothing to do: its server was started for the run');
+    expect((await callCli(['restore', output])).stdout).toContain('nothing to do: the server was started for the run');
   });
 });

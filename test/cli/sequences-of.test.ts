@@ -10,7 +10,7 @@ describe('sequencesOf', () => {
   it('makes no sequences for models without sequence batching, and says so when they are asked for', () => {
     expect(sequencesOf(options, { max_batch_size: 8 }, levels)).toBeUndefined();
     for (const more of [{ sequenceLength: 5 }, { sequenceLengthVariation: 0 }, { sequenceIds: { low: 1, high: 9 } }]) {
-      expect(() => sequencesOf({ ...options, ...more }, {}, levels)).toThrow(usage(/no sequence batching/));
+      expect(() => sequencesOf({ ...options, ...more }, {}, levels)).toThrow(usage(/does not use sequence batching/));
     }
   });
 
@@ -29,9 +29,9 @@ describe('sequencesOf', () => {
   });
 
   it('refuses batches, and fewer ids than requests in flight', () => {
-    expect(() => sequencesOf({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/no batch of more than 1/));
+    expect(() => sequencesOf({ ...options, batch: 2 }, stateful, levels)).toThrow(usage(/a batch larger than 1/));
     const few = { ...options, sequenceIds: { low: 1, high: 7 } };
-    expect(() => sequencesOf(few, stateful, levels)).toThrow(usage(/7 sequence ids do not do for 8/));
+    expect(() => sequencesOf(few, stateful, levels)).toThrow(usage(/7 sequence ids are too few for 8/));
     expect(sequencesOf(few, stateful, { mode: 'request-rate', low: 1, high: 100 })).toMatchObject({
       ids: few.sequenceIds,
     });

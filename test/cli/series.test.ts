@@ -106,7 +106,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const before = await recordsOf(join(directory, 'b'));
     const again = await callCli(['tune', '--resume', directory, '--ui', 'lines']);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringMatching(/^model 1 of 2: flaky\n/) });
-    expect(again.stdout).toMatch(/\nthe 2 models:\nflaky {2}.*infer\/s at concurrency 1, p99 .*\nb {6}/);
+    expect(again.stdout).toMatch(/\nresults of the 2 models:\nflaky {2}.*infer\/s at concurrency 1, p99 .*\nb {6}/);
     expect(await recordsOf(join(directory, 'b'))).toEqual(before);
     expect((await startOf(join(directory, 'flaky')))?.goal.budget).toMatchObject({ latencyMs: 500 });
     expect(await endings(directory)).toEqual([
@@ -133,7 +133,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const cwd = await freshDirectory();
     await client.unload('b');
     const planned = await runCli(['tune', '-m', 'a,b', '-u', emulator.grpcUrl, '--dry-run'], { cwd });
-    expect(planned.stdout).toMatch(/model 1 of 2: a[\s\S]*model 2 of 2: b[\s\S]*expected in all: /);
+    expect(planned.stdout).toMatch(/model 1 of 2: a[\s\S]*model 2 of 2: b[\s\S]*expected in total: /);
     expect(await readdir(cwd)).toEqual([]);
     expect(await ready()).toEqual(['a']);
 
@@ -154,7 +154,7 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     expect(series).toContain('x-key');
     expect(series).not.toContain('hush');
     const changed = await callCli(['tune', '--resume', output, '--seed', '2']);
-    expect(changed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*keeps its seed/) });
+    expect(changed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*cannot change its seed/) });
     const bare = await callCli(['tune', '--resume', output]);
     expect(bare).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*x-key/) });
 

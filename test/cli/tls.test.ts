@@ -101,7 +101,7 @@ describe('tune over TLS', () => {
     expect(plain).toMatchObject({ code: 4, stderr: expect.stringMatching(/speaks TLS, and we do not.*--tls/) });
     const halves = ['--tls-ca', files.ca, '--tls-cert', files.cert];
     const half = await callCli(tune('-u', grpc.url, ...halves, '-o', await freshDirectory()));
-    expect(half).toMatchObject({ code: 2, stderr: expect.stringMatching(/go together/) });
+    expect(half).toMatchObject({ code: 2, stderr: expect.stringMatching(/needs its key/) });
     const missing = await callCli(tune('-u', grpc.url, '--tls-ca', 'no such file', '-o', await freshDirectory()));
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringMatching(/'no such file'/) });
   }, 180_000);

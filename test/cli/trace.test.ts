@@ -12,7 +12,7 @@ describe('trace', { timeout: 180_000 }, () => {
     expect(short).toMatchObject({ code: 0, stderr: '' });
     expect(short.stdout).toContain('grpc chain > sleeper (version 1): 6 requests\n');
     expect(short.stdout).toMatch(/\n {6}queue +29,568 +37,512 /);
-    expect(short.stdout).toContain('has no end');
+    expect(short.stdout).toContain('is incomplete');
     const long = await callCli(['trace', real, '--verbose']);
     expect(long.stdout).toMatch(/\n25 grpc chain [^\n]+\n {2}26 grpc sleeper [^\n]+\n {2}33 grpc sleeper [^\n]+\n/);
     expect(short.stdout).not.toMatch(/\n25 grpc/);
@@ -51,7 +51,7 @@ describe('trace', { timeout: 180_000 }, () => {
 
   it.each([
     ['[]', 'INPUT_INVALID', 'no trace in'],
-    ['[{"id":1,"activity":"TENSOR_QUEUE_INPUT","tensor":{}}]', 'INPUT_INVALID', 'tensors and no times'],
+    ['[{"id":1,"activity":"TENSOR_QUEUE_INPUT","tensor":{}}]', 'INPUT_INVALID', 'tensors but no times'],
     ['{"resourceSpans":[]}', 'UNSUPPORTED', 'OpenTelemetry'],
   ])('refuses %s in one line', async (text, code, words) => {
     const file = join(await freshDirectory(), 'trace.json');

@@ -59,7 +59,7 @@ describe('tune with data of the user', { timeout: 180_000 }, () => {
     expect(outcome.stdout).not.toContain('secret');
     expect(await callCli(['tune', '--resume', output])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^tritune: USAGE: .*started with authorization and is resumed with no header.*\n$/),
+      stderr: expect.stringMatching(/^tritune: USAGE: .*started with authorization, but resumed with no header.*\n$/),
     });
   });
 

@@ -39,7 +39,7 @@ describe('bad input to tune', () => {
   it('asks for a model when none is named', async () => {
     expect(await runCli(['tune', '-u', emulator.grpcUrl])).toMatchObject({
       code: 2,
-      stderr: oneLine('USAGE', /which model/),
+      stderr: oneLine('USAGE', /the model is missing/),
     });
   });
 
@@ -97,7 +97,7 @@ describe('bad input to tune', () => {
 
   it('takes requests in flight or per second, not both', async () => {
     const outcome = await callCli(tuneAt(emulator.grpcUrl, '--request-rate', '10:20', '-o', await freshDirectory()));
-    expect(outcome).toMatchObject({ code: 2, stderr: oneLine('USAGE', /--concurrency or --request-rate/) });
+    expect(outcome).toMatchObject({ code: 2, stderr: oneLine('USAGE', /--concurrency and --request-rate/) });
   });
 
   it('keeps the settings of a study that is resumed, and needs a journal for it', async () => {
@@ -173,15 +173,15 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
   it('changes nothing in a dry run', async () => {
     const cwd = await freshDirectory();
     const outcome = await runCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, '--dry-run'], { cwd });
-    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/legal assignments[\s\S]*expected: /) });
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringMatching(/valid candidates[\s\S]*expected: /) });
     expect(await readdir(cwd)).toEqual([]);
   });
 
   it('says in a dry run what a load takes, where the metrics of the server tell of the last one', async () => {
     const at = (metricsUrl: string) =>
       callCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, '--metrics-url', metricsUrl, '--dry-run']);
-    expect((await at(emulator.metricsUrl)).stdout).toMatch(/expected: .*a load takes 20 ms/);
-    expect((await at('http://127.0.0.1:1/metrics')).stdout).toMatch(/expected: .*loads are taken for 300 ms each/);
+    expect((await at(emulator.metricsUrl)).stdout).toMatch(/expected: .*a load of the model takes 20 ms/);
+    expect((await at('http://127.0.0.1:1/metrics')).stdout).toMatch(/expected: .*assuming 300 ms for each load/);
   });
 
   it('goes on with a killed run without repeating a finished trial', async () => {

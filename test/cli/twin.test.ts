@@ -63,8 +63,8 @@ it('serves the original config under the name of the model, and is kept as a pro
 
 it.each([
   [['--from', join(files, 'nowhere')], 2, /JOURNAL_INVALID/],
-  [['--from', run, '--profile', 'demo'], 2, /USAGE: .*either a profile or a twin/],
-  [['--write-profile', join(files, 'none.yaml')], 2, /USAGE: .*no twin to write/],
+  [['--from', run, '--profile', 'demo'], 2, /USAGE: --profile and --from/],
+  [['--write-profile', join(files, 'none.yaml')], 2, /USAGE: --write-profile needs a run/],
 ])('emulate %j ends with %i', async (options, code, words) => {
   const outcome = await callCli(['emulate', ...options]);
   expect(outcome).toMatchObject({ code, stderr: expect.stringMatching(words) });
@@ -76,7 +76,7 @@ it('is refused with its reason when the run measured nothing', async () => {
   await writeFile(join(empty, 'journal.jsonl'), `${JSON.stringify(started)}\n`);
   expect(await callCli(['emulate', '--from', empty])).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/UNSUPPORTED: no twin can be made of this study: it has no measurements/),
+    stderr: expect.stringMatching(/UNSUPPORTED: this study cannot be emulated: it has no measurements/),
   });
   const outcome = await tune(join(files, 'other'), '--launch', `twin:${empty}`);
   expect(outcome).toMatchObject({ code: 4, stderr: expect.stringMatching(/LAUNCH_FAILED.*it has no measurements/) });

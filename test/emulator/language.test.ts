@@ -115,7 +115,7 @@ describe('an OpenAI server of the emulator', () => {
   });
 
   it.each([
-    ['no JSON', '/v1/completions', '{', 400, 'no JSON'],
+    ['no JSON', '/v1/completions', '{', 400, 'not JSON'],
     ['no prompt', '/v1/completions', {}, 400, 'prompt'],
     ['no messages', '/v1/chat/completions', { messages: [] }, 400, 'messages'],
     [

@@ -268,7 +268,7 @@ describe('a profile is refused', () => {
     [
       'when a BLS model calls nobody that there is',
       () => profileOf([model('a', 1, { bls: { stages: [[{ model: 'b' }]] } })]),
-      /models\.0\.bls: 'b' is no other model/,
+      /models\.0\.bls: 'b' is not another model/,
     ],
     [
       'when requests would go round',

@@ -46,8 +46,8 @@ describe('a bad profile', () => {
   });
 
   it.each([
-    ['an unknown model', { model_name: 'nothing' }, /ensembles\.0\.config: 'nothing' is no other model/],
-    ['itself', { model_name: 'chain' }, /'chain' is no other model/],
+    ['an unknown model', { model_name: 'nothing' }, /ensembles\.0\.config: 'nothing' is not another model/],
+    ['itself', { model_name: 'chain' }, /'chain' is not another model/],
     ['a tensor that nothing gives', { input_map: { IN: 'nowhere' } }, /ensembles\.0\.config: /],
   ])('is refused when an ensemble names %s', (_, change, words) => {
     const profile = everyKindProfile();

@@ -133,12 +133,12 @@ describe('--protect', { timeout: 180_000 }, () => {
     };
     expect(await tune('m', 'seq,m')).toMatchObject(refused("'m' is protected"));
     expect(await tune('stream,seq', 'm', 'seq')).toMatchObject(refused("'seq' is protected"));
-    expect(await tune('m', 'chain')).toMatchObject(refused("'chain' is protected, and 'm' is a part of it"));
+    expect(await tune('m', 'chain')).toMatchObject(refused("'chain' is protected, and 'm' is part of it"));
     expect(await tune('stream,second', 'chain')).toMatchObject(
-      refused("model 'second': 'chain' is protected, and 'second' is a part of it"),
+      refused("model 'second': 'chain' is protected, and 'second' is part of it"),
     );
     expect(await tune('chain', 'second')).toMatchObject(
-      refused("'second' is protected, and is loaded with 'chain', an ensemble"),
+      refused("'second' is protected, and loading the ensemble 'chain' loads it too"),
     );
     expect(await tune('m', 'sec')).toMatchObject({
       code: 2,

@@ -20,7 +20,7 @@ describe('a signal', { timeout: 180_000 }, () => {
       const { code, stdout, stderr } = await endsWithin(ENDS_WITHIN_MS, run, run.ended);
       expect([code, stderr]).toEqual([
         130,
-        `tritune: ${signal}: stopping and restoring the model; once more to stop at once\n`,
+        `tritune: ${signal}: stopping, and putting the model back; interrupt again to stop at once\n`,
       ]);
       expect(lastLineOf(stdout)).toBe("model      'm' has its original config again");
       expect(await stage.isOriginal('m')).toBe(true);
@@ -47,7 +47,9 @@ describe('a signal', { timeout: 180_000 }, () => {
     run.child.kill('SIGINT');
     const { code, stderr } = await endsWithin(ENDS_WITHIN_MS, run, run.ended);
     expect(code).toBe(130);
-    expect(lastLineOf(stderr)).toBe(`tritune: SIGINT again: the model may not be as it was: tritune restore ${output}`);
+    expect(lastLineOf(stderr)).toBe(
+      `tritune: SIGINT again: the model may be left changed; put it back with tritune restore ${output}`,
+    );
     expect(await stage.isOriginal('m')).toBe(false);
     faults.delayLoadMs = () => 0;
     // A load that has begun cannot be called back, so this one is after it.
@@ -59,7 +61,7 @@ describe('a signal', { timeout: 180_000 }, () => {
     await stage.client.load('m', { ...(await stage.client.modelConfig('m')), max_batch_size: 7 });
     expect(await runHere(['tune', '--resume', output])).toMatchObject({
       code: 4,
-      stderr: expect.stringMatching(/^tritune: RESTORE_FAILED: .*somebody has changed it since.*restore --force/),
+      stderr: expect.stringMatching(/^tritune: RESTORE_FAILED: .*somebody has changed the config.*restore --force/),
     });
     expect((await stage.client.modelConfig('m')).max_batch_size).toBe(7);
     expect((await runHere(['restore', '--force', output])).code).toBe(0);

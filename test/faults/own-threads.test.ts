@@ -60,7 +60,7 @@ describe('something of ours that dies', { timeout: 180_000 }, () => {
     expect(code).toBe(1);
     expect(stderr).toBe(
       [
-        'tritune: INTERNAL: a defect: stopping and restoring the model\n',
+        'tritune: INTERNAL: a defect: stopping, and putting the model back\n',
         'tritune: INTERNAL: a defect (this is a defect of tritune: please report it)\n',
       ].join(''),
     );

@@ -69,7 +69,7 @@ const spoilt = {
 } as const;
 
 /** A stall ends a measurement early, with what there is; on a busy machine it may fall into the warm-up. */
-const STALLED = /^(measured|client-bound: .*|requests-failed: no request was answered)$/;
+const STALLED = /^(measured|client-bound: .*|requests-failed: no request got a reply)$/;
 
 /** Of a load of a model that is not in the repository any more. */
 const NOT_FOUND = /^requests-failed: .*has no model 'm'/;
@@ -131,7 +131,8 @@ export const rows: readonly Row[] = [
     exitCode: 0,
     fates: {
       'slow, loaded over once': 'measured',
-      'slow, loaded over': /^config-mismatch: the model was changed while it was measured.*string_value is "usual"/,
+      'slow, loaded over':
+        /^config-mismatch: somebody changed the model during two measurements.*string_value is "usual"/,
       'slow, unloaded once': 'measured',
     },
   },

@@ -45,6 +45,6 @@ describe('the payload codec', () => {
   });
 
   it('wants a key of 32 bytes', () => {
-    expect(() => fleetCodec(Buffer.alloc(16))).toThrow('16 bytes, not 32');
+    expect(() => fleetCodec(Buffer.alloc(16))).toThrow('16 bytes instead of 32');
   });
 });

@@ -16,7 +16,7 @@ const late: AgentFigures = {
 it('tells of each agent its clock, its sends and its verdict', () => {
   expect(agentLines([agent, late])).toEqual([
     'agent 10.0.0.5:7411: 2 threads, clock -3.25 ms ± 0.27 ms, drift +0.05 ms ± 0.6 ms; not the limit',
-    'agent 10.0.0.6:7411: 1 thread, clock +12 ms ± 0.4 ms, drift -0.08 ms ± 0.6 ms, 1,200 sends, 700 late, 3 not sent; IT WAS THE LIMIT: half of its sends were 4 ms late [2J',
+    'agent 10.0.0.6:7411: 1 thread, clock +12 ms ± 0.4 ms, drift -0.08 ms ± 0.6 ms, 1,200 sends, 700 late, 3 not sent; THIS AGENT WAS THE LIMIT: half of its sends were 4 ms late [2J',
   ]);
 });
 

@@ -18,7 +18,7 @@ it('says which measurements were client-bound, why, and at the end how many', as
   const lines: string[] = [];
   const onEvent = createLines((line) => lines.push(line));
   for (const event of events) onEvent(event);
-  const noted = lines.filter((line) => line.includes(`client-bound: ${reason}`));
+  const noted = lines.filter((line) => line.includes(`the load generator was the limit (${reason})`));
   expect(noted.length).toBeGreaterThan(0);
   const closing = closingLines(summarize(foldStudy(records), 'journal.jsonl'), {});
   expect(closing).toContainEqual(

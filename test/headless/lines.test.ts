@@ -46,22 +46,22 @@ describe('the lines of a run', () => {
       onEvent({ type: 'starved', trial: 1, level, reason: 'the machine is overloaded' });
     }
     expect(lines).toEqual([
-      'EMULATOR (demo): these figures are of an emulated server, not of a real one',
+      'EMULATED SERVER (demo): these are not the figures of a real server',
       'model m on tritune-emulator 2.51.0 at localhost:8001 (grpc)',
       'goal: best throughput, p99 ≤ 8 ms; sampler grid, seed 1',
       'trial 0: the original config',
       '    concurrency 4: 100 infer/s ±2.0 %, p99 5 ms, within budget',
       'trial 1: instances=2',
-      '    concurrency 8: once more, as the load generator was the limit: the machine is overloaded',
+      '    concurrency 8: measuring again, because the load generator was the limit: the machine is overloaded',
       '    concurrency 8: 250 infer/s ±2.0 %, p99 9 ms, over budget, not stable',
       '    concurrency 6: 240 infer/s ±2.0 %, p99 7 ms, within budget',
-      'the model thinks that trial 1 met the goal by luck',
-      'the model thinks that no trial met the goal by luck',
+      'the performance model doubts that trial 1 really meets the goal',
+      'the performance model no longer doubts any trial that met the goal',
       'trial 2: instances=3',
       '    failed: out-of-memory: no memory [2J',
       '    round 2 does not count: the original config was 2.4 times slower than before',
       "restored: 'm' has its original config again",
-      'stopped after 12 s: the limit of 2 trials',
+      'search ended after 12 s: the limit of 2 trials',
     ]);
   });
 });
@@ -82,15 +82,15 @@ describe('the lines about the noise at rest', () => {
 
   it('are quiet, a note, or a warning with what helps', () => {
     expect(linesOf(5, 8)).toEqual([
-      '    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window), budget 8 ms: the machine decides 25 % of it',
+      '    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window), budget 8 ms: noise takes 25 % of it',
     ]);
     expect(linesOf(5, null)).toEqual(['    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window)']);
     expect(linesOf(6, 8)).toEqual([
-      'note: p99 at one request in flight: 5 ms (4.5 to 6 by window), budget 8 ms: the machine decides 50 % of it',
+      'note: p99 at one request in flight: 5 ms (4.5 to 6 by window), budget 8 ms: noise takes 50 % of it',
     ]);
     expect(linesOf(9, 8)).toEqual([
-      'warning: p99 at one request in flight: 5 ms (4.5 to 9 by window), budget 8 ms: in a bad window the machine alone breaks it',
-      expect.stringMatching(/^ {4}what helps: a quieter machine, a looser budget/),
+      'warning: p99 at one request in flight: 5 ms (4.5 to 9 by window), budget 8 ms: in a bad window, noise alone breaks it',
+      expect.stringMatching(/^ {4}try a quieter machine, a larger --latency-budget/),
     ]);
   });
 
@@ -99,10 +99,10 @@ describe('the lines about the noise at rest', () => {
       const [start, begun, , finished] = records;
       const measurement = measured(1, 250, 4, { windowPercentilesMs: { low: 4, high: highMs } });
       const one = [start, begun, { type: 'trial-measured', at, trial: 0, measurement }, finished] as StudyRecord[];
-      return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|what helps/.test(line));
+      return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|try a quieter/.test(line));
     };
     expect(closing(4.1)).toEqual([]);
-    expect(closing(6)).toEqual([expect.stringMatching(/^noise {6}p99 at one .* the machine decides 50 % of it$/)]);
+    expect(closing(6)).toEqual([expect.stringMatching(/^noise {6}p99 at one .* noise takes 50 % of it$/)]);
     expect(closing(9)).toHaveLength(2);
   });
 });

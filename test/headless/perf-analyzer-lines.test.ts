@@ -250,7 +250,7 @@ describe('how far the figures can be trusted', () => {
       '    Throughput: 200 infer/s, 95 % interval 196 to 204',
       '    p99 latency: 8 ms, 95 % interval 7.84 ms to 8.16 ms',
       '    Measured: 1.5 s in 3 windows, stable',
-      '    Client: 20 usec of CPU a request; not the limit',
+      '    Client: 20 usec of CPU per request; not the limit',
       '    Failed: 0.2 % of the requests',
       '      2 × timeout: no reply in time',
       '',

@@ -19,12 +19,12 @@ it('says in a line what came of each model of a series', () => {
   ];
   expect(seriesLines({ schemaVersion: 1, models, ranking: rankModels(models) }, 'runs/x')).toEqual([
     '',
-    'the 4 models:',
+    'results of the 4 models:',
     'a     1,235 infer/s at concurrency 8, p99 6.25 ms; gain 2.00×',
-    'bb    1,235 infer/s at concurrency 8, p99 6.25 ms; the original config; over its limits',
+    'bb    1,235 infer/s at concurrency 8, p99 6.25 ms; the original config; misses its limits',
     'c     SERVER_FAILED: is gone',
     '[2Jd  nothing could be measured',
-    'all in runs/x',
+    'files: runs/x',
   ]);
 });
 
@@ -49,7 +49,7 @@ it('ranks the models by what they serve, with a rank for those that cannot be to
   const lines = seriesLines({ schemaVersion: 1, models, ranking }, 'runs/x');
   expect(lines.slice(7, -1)).toEqual([
     '',
-    'by what they serve within their limits (= cannot be told apart):',
+    'ranked by throughput within their limits (= means no clear difference):',
     '1=  net_fp16  1,990 infer/s (95 %: 1,950 to 2,030)',
     expect.stringMatching(
       /^1= {2}net_trt {3}1,950 infer\/s \(95 %: 1,910 to 1,990\), 98 % \(95 %: 9\d % to 10\d %\) of the first$/,

@@ -87,7 +87,7 @@ describe('the library', { timeout: 180_000 }, () => {
     ['an option that there is none of', { ...quick, latencybudget: 3 }, 'USAGE', /no option 'latencybudget'/],
     ['an option of the terminal', { ...quick, ui: 'tui' }, 'USAGE', /no option 'ui'/],
     ['a choice that there is none of', { ...quick, sampler: 'best' }, 'USAGE', /no sampler 'best'/],
-    ['no model', { url: emulator.grpcUrl }, 'USAGE', /which model/],
+    ['no model', { url: emulator.grpcUrl }, 'USAGE', /the model is missing/],
     ['an unknown model', { ...quick, model: 'n' }, 'MODEL_UNKNOWN', /'n'/],
   ])('refuses %s', async (_, options, code, message) => {
     const given = { ...options, output: await freshDirectory() } as TuneOptions;

@@ -17,7 +17,7 @@ describe('files of times', () => {
   });
 
   it('say which line is wrong', async () => {
-    await expect(readIntervals(await file('1\nsoon\n'))).rejects.toThrow(/line 2 is no number of microseconds/);
+    await expect(readIntervals(await file('1\nsoon\n'))).rejects.toThrow(/line 2 is not a number of microseconds/);
     await expect(readArrivals(await file('1\n-1\n'))).rejects.toThrow(/line 2/);
     await expect(readArrivals('/nowhere/at/all')).rejects.toThrow(/cannot be read/);
   });

@@ -41,7 +41,7 @@ describe('a directory', () => {
     ['a file of no tensor', { A: '1234', TEXT: 'x', other: '' }, /other: the model has no such tensor/],
     ['a missing file', { A: '1234' }, /there is no file 'TEXT'/],
     ['too few bytes', { A: '12', TEXT: 'x' }, /A: 1 values where INT16 \[2\] takes 2/],
-    ['half a value', { A: '123', TEXT: 'x' }, /A: 3 bytes are no whole number of INT16/],
+    ['half a value', { A: '123', TEXT: 'x' }, /A: 3 bytes are not a whole number of INT16/],
   ])('is refused with %s', async (_, files, message) => {
     await expect(requestsOf([await filesForTest(files)])).rejects.toThrow(
       expect.objectContaining({ code: 'INPUT_INVALID', message: expect.stringMatching(message) }),
@@ -51,7 +51,7 @@ describe('a directory', () => {
   it('is refused with a directory in place of a file', async () => {
     const directory = await filesForTest({ TEXT: 'x' });
     await mkdir(join(directory, 'A'));
-    await expect(requestsOf([directory])).rejects.toThrow(/A: it is no file/);
+    await expect(requestsOf([directory])).rejects.toThrow(/A: it is not a file/);
   });
 });
 
@@ -77,7 +77,7 @@ describe('paths', () => {
 
   it('are refused: bytes that are no text, and a link to a device', async () => {
     const directory = await filesForTest({ raw: Uint8Array.of(0xff, 0xfe, 0x00) });
-    await expect(requestsOf([join(directory, 'raw')])).rejects.toThrow(/no text in UTF-8/);
+    await expect(requestsOf([join(directory, 'raw')])).rejects.toThrow(/not UTF-8 text/);
     await symlink('/dev/zero', join(directory, 'link'));
     await expect(requestsOf([join(directory, 'link')])).rejects.toThrow(/neither a file nor a directory/);
   });
@@ -128,7 +128,9 @@ describe('a batch', () => {
   });
 
   it('is refused when the model does not take it', async () => {
-    await expect(requestsOfJson(steps, { data: [step(1)] }, { batch: 5 })).rejects.toThrow(/max_batch_size is 4/);
+    await expect(requestsOfJson(steps, { data: [step(1)] }, { batch: 5 })).rejects.toThrow(
+      /max_batch_size of 'm', which is 4/,
+    );
     await expect(requestsOfJson(steps, { data: [step(1)] }, { shapes: { X: [1] } })).rejects.toThrow(/no input 'X'/);
   });
 });

@@ -132,16 +132,16 @@ const good = { A: [1, 2] };
 
 describe('a fault in a data file', () => {
   it.each([
-    ['no JSON', '{"data": [', /data\.json: no JSON: /],
-    ['nothing', '', /data\.json: no JSON/],
-    ['another root', '[1]', /data\.json: its JSON is no object/],
+    ['no JSON', '{"data": [', /data\.json: it is not JSON: /],
+    ['nothing', '', /data\.json: it is not JSON/],
+    ['another root', '[1]', /data\.json: its JSON is not an object/],
     ['nested too deep', `{"data": ${'['.repeat(1e5)}`, /nested deeper than 64/],
-    ['no data', {}, /"data" is no list/],
-    ['empty data', { data: [] }, /"data" is no list/],
+    ['no data', {}, /"data" is not a list/],
+    ['empty data', { data: [] }, /"data" is not a list/],
     ['an unknown part', { data: [good], 'validation-data': [] }, /no 'validation-data' in a data file/],
     ['an empty stream', { data: [[good], []] }, /stream 1 of "data" is empty/],
-    ['a step among streams', { data: [[good], good] }, /entry 1 of "data" is a step among streams/],
-    ['a step that is none', { data: [good, 7] }, /stream 0, step 1: it is no object/],
+    ['a step among streams', { data: [[good], good] }, /entry 1 of "data" is a step, but other entries are streams/],
+    ['a step that is none', { data: [good, 7] }, /stream 0, step 1: it is not an object/],
     [
       'an unknown input',
       { data: [[good], [good, { ...good, C: [] }]] },
@@ -151,16 +151,16 @@ describe('a fault in a data file', () => {
     ['too few values', { data: [{ A: [1] }] }, /step 0, input 'A': 1 values where FP32 \[2\] takes 2/],
     ['a wrong value', { data: [{ A: [1, 'x'] }] }, /input 'A': value 1 is "x".*/],
     ['a number too large', { data: [{ A: [1, 1e39] }] }, /value 1 is 1e\+39/],
-    ['null', { data: [{ A: null }] }, /null is no tensor/],
-    ['a number for a tensor', { data: [{ A: 5 }] }, /5 is no tensor/],
-    ['an unknown part of a tensor', { data: [{ A: { b64: '', more: 1 } }] }, /there is no "more" in a tensor/],
-    ['one beside the content', { data: [{ A: { content: [1, 2], shap: [2] } }] }, /there is no "shap" in a tensor/],
-    ['bad base64', { data: [{ A: { b64: 'AAA' } }] }, /its b64 is no base64/],
-    ['base64 of half a value', { data: [{ A: { b64: 'AAAAAAA=' } }] }, /5 bytes are no whole number of FP32/],
+    ['null', { data: [{ A: null }] }, /null is not a tensor/],
+    ['a number for a tensor', { data: [{ A: 5 }] }, /5 is not a tensor/],
+    ['an unknown part of a tensor', { data: [{ A: { b64: '', more: 1 } }] }, /a tensor has no field "more"/],
+    ['one beside the content', { data: [{ A: { content: [1, 2], shap: [2] } }] }, /a tensor has no field "shap"/],
+    ['bad base64', { data: [{ A: { b64: 'AAA' } }] }, /its b64 is not base64/],
+    ['base64 of half a value', { data: [{ A: { b64: 'AAAAAAA=' } }] }, /5 bytes are not a whole number of FP32/],
     ['a shape that does not fit', { data: [{ A: { content: [1, 2], shape: [1, 2] } }] }, /shape \[1, 2\] does not fit/],
-    ['a shape of words', { data: [{ A: { content: [1, 2], shape: ['2'] } }] }, /its shape is no list/],
+    ['a shape of words', { data: [{ A: { content: [1, 2], shape: ['2'] } }] }, /its shape is not a list/],
     ['a negative shape', { data: [{ ...good, B: { content: [1], shape: [-1, -1] } }] }, /\[-1, -1\] does not fit/],
-    ['an open shape', { data: [{ ...good, B: [1, 2] }] }, /2 values do not tell which shape of \[-1, -1\]/],
+    ['an open shape', { data: [{ ...good, B: [1, 2] }] }, /the shape of 2 values for \[-1, -1\] is ambiguous/],
     ['more validation', { data: [good], validation_data: [{}, {}] }, /streams of 2 steps where "data" has 1/],
     ['an unknown output', { data: [good], validation_data: [{ A: [1, 2] }] }, /the model has no output 'A'/],
     ['a wrong output', { data: [good], validation_data: [{ OUT: [1, 2] }] }, /output 'OUT': 2 values where FP32 \[1\]/],
@@ -187,7 +187,7 @@ describe('a fault in a data file', () => {
   it('is told of BYTES in base64 without lengths', async () => {
     const b64 = Buffer.from('plain text').toString('base64');
     await expect(requestsOfJson(one('BYTES', [1]), { data: [{ A: { b64 } }] })).rejects.toThrow(
-      /no whole number of BYTES/,
+      /not a whole number of BYTES/,
     );
   });
 

@@ -128,7 +128,7 @@ describe('prepareInputs', () => {
     const all = new Set([-3, -2, -1, 0, 1, 2, 3, 4]);
     expect(found('INT8', 1, (view, at) => view.getInt8(at))).toEqual(all);
     expect(found('INT64', 8, (view, at) => view.getBigInt64(at, true))).toEqual(all);
-    expect(() => raw('UINT8', { integers })).toThrow(/UINT8 does not hold integers from -3 to 4/);
+    expect(() => raw('UINT8', { integers })).toThrow(/UINT8 cannot hold integers from -3 to 4/);
     expect(Buffer.from(raw('BYTES', { text: 'é' }).subarray(0, 12)).toString('latin1')).toBe(
       '\x02\0\0\0Ã©\x02\0\0\0Ã©',
     );

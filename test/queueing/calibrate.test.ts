@@ -12,6 +12,7 @@ import { levelsToFit, predictHeldOut } from '../../src/queueing/calibration/held
 import { calibratedLaw, predictRow, type Unknowns, windowNsOf } from '../../src/queueing/calibration/model.ts';
 import { aloneRows, type CalibrationRow } from '../../src/queueing/calibration/row.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { isNightly } from '../support/fuzz.ts';
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/queueing/${name}`, import.meta.url));
 const policy: BatcherPolicy = {
@@ -135,19 +136,23 @@ describe('published results', () => {
   const table = gunzipSync(fixture('tft-results.csv.gz')).toString();
   const published = { ...policy, maxBatchSize: 1024, preferredBatchSizes: [512, 1024], maxQueueDelayNs: 1000 };
 
-  it('are predicted to 10 % from their offline rows and three online ones, for 10 of 12 servers', {
+  // A fit takes a second of a core: by day for every fourth server.
+  const [step, enough] = isNightly ? [1, 10] : [4, 2];
+
+  it('are predicted to 10 % from their offline rows and three online ones, for most servers', {
     timeout: 180_000,
   }, () => {
     const setUps = readResultTable(table, 'tft-results.csv', 1);
     expect(setUps).toHaveLength(12);
-    const misses = setUps.map(({ rows }) => {
+    const some = setUps.filter((_, index) => index % step === 0);
+    const misses = some.map(({ rows }) => {
       expect(levelsToFit(rows)).toEqual([8, 64, 256]);
       const { medianMiss, rows: told } = predictHeldOut(rows, published, levelsToFit(rows));
       expect(told.filter(({ isUsed }) => !isUsed)).toHaveLength(29);
       return medianMiss ?? { throughput: Number.NaN, p50: Number.NaN };
     });
     const within = misses.filter(({ throughput, p50 }) => throughput <= 0.1 && p50 <= 0.1);
-    expect(within.length).toBeGreaterThanOrEqual(10);
+    expect(within.length).toBeGreaterThanOrEqual(enough);
     expect(mean(misses.map(({ throughput }) => throughput))).toBeLessThan(0.08);
     expect(mean(misses.map(({ p50 }) => p50))).toBeLessThan(0.08);
   });

@@ -133,7 +133,7 @@ it('stops in order when the model is deleted from the repository, which serves o
   expect(outcome).toMatchObject({
     code: 4,
     stderr: expect.stringMatching(
-      /^tritune: RESTORE_FAILED: .*has no model 'sleeper'.*into its repository again[^\n]*\n$/,
+      /^tritune: RESTORE_FAILED: .*has no model 'sleeper'.*back into its repository[^\n]*\n$/,
     ),
   });
   expect(outcome.stdout.trim().split('\n').at(-1)).toMatch(/^model +NOT as it was: .*has no model 'sleeper'/);

@@ -259,10 +259,10 @@ describe('what the gate reads', () => {
   });
 
   it.each([
-    ['nonsense', /no JSON/],
+    ['nonsense', /not JSON/],
     ['[]', /not as expected/],
     ['{"schemaVersion": 2}', /schemaVersion/],
-    ['{"schemaVersion": 1, "models": []}', /of several models/],
+    ['{"schemaVersion": 1, "models": []}', /several models/],
     [JSON.stringify({ ...summary, best: { ...best, throughput: { value: 1 } } }), /best\.throughput\.low/],
     ['{"schemaVersion": 1, "model": "m", "server": {"emulated": null}, "levels": [{}]}', /levels\.0\.level/],
   ])('is refused when it is wrong: %s', (text, words) => {

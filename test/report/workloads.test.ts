@@ -87,7 +87,7 @@ describe('a study over two workloads', () => {
     const onEvent = createLines((line) => lines.push(line));
     for (const record of workloadRecords()) onEvent(record);
     expect(lines.slice(2, 5)).toEqual([
-      'for 2 workloads, by the worst of each figure',
+      '2 workloads, combined by the worst of each figure',
       '    steady: passes of 20 s',
       "    burst: passes of 30 s, 0.5 times the level's rate",
     ]);

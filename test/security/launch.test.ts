@@ -76,7 +76,7 @@ describe('a launched server', () => {
       expect(args.filter((arg) => /mount|volume/.test(arg))).toEqual([mount]);
       await expect(launchDocker({ ...common, image: '--privileged', modelRepository: '/a' })).rejects.toMatchObject({
         code: 'LAUNCH_FAILED',
-        message: expect.stringContaining('no name of an image'),
+        message: expect.stringContaining('not the name of an image'),
       });
     } finally {
       process.env.PATH = path;

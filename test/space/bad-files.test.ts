@@ -18,7 +18,7 @@ const badFiles: readonly (readonly [string, string, string | RegExp])[] = [
   [
     'a misspelt short name',
     'parameters:\n  instances: [1]\n  max_bach_size: [1]\n',
-    "my.yaml:3:3 parameters.max_bach_size: 'max_bach_size' is no short name (did you mean 'max_batch_size'?): give it a path or choices",
+    "my.yaml:3:3 parameters.max_bach_size: 'max_bach_size' is not a short name (did you mean 'max_batch_size'?): give it a path or choices",
   ],
   [
     'a field that ModelConfig does not have',
@@ -128,7 +128,7 @@ const badFiles: readonly (readonly [string, string, string | RegExp])[] = [
     'rules:\n  - message: no\n    require: instances <= limits.cores\n',
     "my.yaml:3:5 rules[0].require: there is no limit 'cores'; name it under limits",
   ],
-  ['a rule that compares nothing', 'rules:\n  - { message: no, require: instances + 1 }\n', /is no relation/],
+  ['a rule that compares nothing', 'rules:\n  - { message: no, require: instances + 1 }\n', /is not a relation/],
   ['a rule without a message', 'rules:\n  - require: instances < 2\n', /^my\.yaml:2:5 rules\[0\]\.message: /],
   [
     'a field that two parameters set',

@@ -149,6 +149,6 @@ rules:
 
   it('says so when nothing is legal', () => {
     const space = spaceOf('parameters: { instances: [1, 2] }\nrules: [{ require: instances > 2, message: no }]');
-    expect(() => sampleAssignment(space, originalOf(cpuModel), seededRandom(1))).toThrow(/has no legal assignment/);
+    expect(() => sampleAssignment(space, originalOf(cpuModel), seededRandom(1))).toThrow(/has no valid candidate/);
   });
 });

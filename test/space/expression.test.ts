@@ -56,7 +56,7 @@ describe('a rule', () => {
     ['a & b', /'&' cannot be read/],
     ['c < 2', /no parameter 'c'/],
     ['config.max_batch < 2', /no field 'max_batch'/],
-    ['a', /no relation/],
+    ['a', /not a relation/],
   ])('%s is refused', (text, reason) => {
     expect(() => parseExpression(text, names)).toThrow(reason);
   });

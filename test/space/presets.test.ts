@@ -152,7 +152,7 @@ describe('the presets', () => {
 
   it('describe themselves', () => {
     const text = describeSpace(loadSpace('onnxruntime'), originalOf(cpuModel));
-    expect(text).toContain('legal assignments');
+    expect(text).toContain('valid candidates');
     expect(text).toContain('tensorrt_precision does not apply: the model runs on the CPU');
     const delay = loadSpace('base').parameters.find(({ name }) => name === 'queue_delay_us');
     expect(delay && describeParameter(delay)).toBe(

@@ -194,7 +194,7 @@ parameters:
     const space = await spaceOf(
       'variants: { a: {}, b: { config: { max_batch_size: 4, instance_group: [{ count: 1, kind: KIND_CPU, gpus: [0] }] } } }\n',
     );
-    expect(() => checkVariants(space, base)).toThrow(/no candidate of variant 'b' is legal: Triton would refuse it/);
+    expect(() => checkVariants(space, base)).toThrow(/variant 'b' has no valid candidate: Triton would refuse it/);
   });
 
   it.each([

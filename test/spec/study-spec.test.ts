@@ -93,12 +93,12 @@ describe('a study spec', () => {
   });
 
   it.each([
-    ['an unknown field', { model: 'm', modle: 1 }, /^it is no study: .*modle/],
+    ['an unknown field', { model: 'm', modle: 1 }, /^it is not a valid study: .*modle/],
     ['an unknown field of a section', { model: 'm', goal: { budget: 8 } }, /goal: .*budget/],
     ['no model', {}, /model/],
     ['a range that ends before it begins', { model: 'm', levels: { concurrency: { low: 4, high: 2 } } }, /levels/],
     ['another version', { model: 'm', specVersion: 2 }, /specVersion/],
-    ['a text', 'm', /it is no study/],
+    ['a text', 'm', /it is not a valid study/],
   ])('refuses %s', (_, value, words) => {
     expect(() => checkStudySpec(value, 'it')).toThrowError(
       expect.objectContaining({ code: 'USAGE', message: expect.stringMatching(words) }),
@@ -144,12 +144,12 @@ describe('--print-spec', () => {
     expect(stdout).toMatch(/maxTrials: 2\n/);
     expect(await callCli(['tune', '--spec', file, '-m', 'a,b'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/says which models are tuned/),
+      stderr: expect.stringMatching(/already names the models/),
     });
     await writeFile(file, 'model: m\nbudget: 8\n');
     expect(await callCli(['tune', '--spec', file])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/USAGE: .*study\.yaml is no study: .*budget/),
+      stderr: expect.stringMatching(/USAGE: .*study\.yaml is not a valid study: .*budget/),
     });
   });
 });

@@ -85,7 +85,8 @@ describe('the changes of several figures', () => {
     const tails = { each: 0.001, together: 0.001 };
     const { each: unbounded } = changesOf(gains, tails);
     expect(unbounded[0]?.low).toBeLessThan(1);
-    const { each } = changesOf(gains, tails, 2);
+    const { each, together } = changesOf(gains, tails, 2);
+    expect(together?.low).toBeGreaterThan(3);
     for (const [index, { low, high, ratio, sureness }] of each.entries()) {
       expect(low, `${index}`).toBeGreaterThan(ratio / 2.3);
       expect(high, `${index}`).toBeLessThan(ratio * 2.3);

@@ -88,7 +88,7 @@ describe('METRIC@MODEL', () => {
     expect(objective('throughput@a b')).toEqual({ metric: 'throughput@a b', weight: 1 });
     for (const wrong of ['latency@<=3', 'nothing@a<=3', 'gpu-memory@a<=3', '@a<=3'])
       expect(() => parse(wrong)).toThrowError(expect.objectContaining({ code: 'USAGE' }));
-    expect(() => parse('gpu-memory@a<=3')).toThrowError('gpu-memory is of the whole server');
+    expect(() => parse('gpu-memory@a<=3')).toThrowError('gpu-memory is a figure of the whole server');
   });
 
   it('has columns of its own', () => {
@@ -134,7 +134,7 @@ describe('a goal over models', () => {
     const piped: Topology = { fronts: [{ model: 'judge', steps: [{ stage: 'a' }] }], stages: ['a'] };
     expect(goalOverModels(goal, piped).constraints.map(({ metric }) => metric)).toEqual(['latency@a', 'latency']);
     expect(() => goalOverModels(goal, topology)).toThrowError(/'judge', but it is not tuned in this study/);
-    expect(() => goalOverModels(goal, undefined)).toThrowError(/one model alone/);
+    expect(() => goalOverModels(goal, undefined)).toThrowError(/only one model/);
     expect(goalOverModels(goalOf(20), undefined).objectives).toEqual([{ metric: 'throughput', weight: 1 }]);
   });
 });

@@ -86,15 +86,16 @@ describe('the noise floor of a measurement', () => {
   it('is told in words, with what to do where the budget may break', () => {
     const words = (budgetMs: number) => describeNoise(floorAt(budgetMs), budgetOf(budgetMs));
     const figures = 'p99 at one request in flight: 6 ms (5 to 10 by window)';
-    expect(noiseSentence(words(40))).toBe(`${figures}, budget 40 ms: the machine decides 17 % of it`);
+    expect(noiseSentence(words(40))).toBe(`${figures}, budget 40 ms: noise takes 17 % of it`);
     expect([words(40), words(16), words(8), words(5), words(3)].map(({ tone }) => tone)).toEqual([
       ...['quiet', 'note', 'warning', 'warning', 'warning'],
     ]);
-    expect(words(16)).toMatchObject({ meaning: 'budget 16 ms: the machine decides 50 % of it', advice: null });
-    expect(words(8).meaning).toBe('budget 8 ms: in a bad window the machine alone breaks it');
-    expect(words(5).meaning).toBe('budget 5 ms: the machine alone breaks it');
-    expect(words(3).meaning).toContain('half of the requests already take 4 ms or more');
-    for (const budgetMs of [8, 5]) expect(words(budgetMs).advice).toMatch(/quieter.*looser budget.*percentile.*longer/);
+    expect(words(16)).toMatchObject({ meaning: 'budget 16 ms: noise takes 50 % of it', advice: null });
+    expect(words(8).meaning).toBe('budget 8 ms: in a bad window, noise alone breaks it');
+    expect(words(5).meaning).toBe('budget 5 ms: noise alone breaks it');
+    expect(words(3).meaning).toContain('even at this load half of the requests take 4 ms or more');
+    for (const budgetMs of [8, 5])
+      expect(words(budgetMs).advice).toMatch(/quieter.*larger --latency-budget.*percentile.*longer/);
     expect(words(3).advice).not.toContain('quieter');
     expect(describeNoise(floorAt(8), null)).toMatchObject({ tone: 'quiet', figures, meaning: null });
     expect(describeNoise({ ...floorAt(8), level: { mode: 'request-rate', value: 1200 } }, null).figures).toMatch(

@@ -360,7 +360,7 @@ describe('the queueing sampler', () => {
     for (let number = 1; ; number++) {
       const answer = sampler.ask({ trials }, unlimited);
       if (answer.kind === 'stop') {
-        expect(answer.reason).toMatch(/expected to gain [\d.]+ % of the best at most, and the last \d+ gained nothing/);
+        expect(answer.reason).toMatch(/expected to gain [\d.]+ % at most, and the last \d+ trials gained nothing/);
         const failure = { kind: 'skipped', reason: 'skipped' } as const;
         const skipped = { ...trialOf(number, configOf(7, 7), { measurements: [] }), failure };
         expect(sampler.ask({ trials: [...trials, skipped] }, unlimited)).toMatchObject({ reason: answer.reason });
@@ -401,25 +401,25 @@ describe('the queueing sampler', () => {
     },
     {
       when: 'nothing comes near the goal',
-      reason: /^none of the candidates left is likely to be better within the goal$/,
+      reason: /^no other candidate is likely to be better within the goal$/,
       original: { measurements: [measured(1, 100, 500)], feasible: false },
       outcome: (_, level) => ({ measurements: [measured(level, 100, 500)], feasible: false }),
     },
     {
       when: 'the original config is far better than anything can be',
-      reason: /^another trial is expected to gain 0\.\d % of the best$/,
+      reason: /^another trial is expected to gain 0\.\d %$/,
       original: { measurements: [measured(20, 1e6, 1)] },
       outcome: (config, level) => ({ measurements: [measuredAt(config, level)] }),
     },
     {
       when: 'only a large gain is worth a trial',
-      reason: /^another trial is expected to gain [\d.]+ % of the best, too little for its time after \d+$/,
+      reason: /^another trial is expected to gain [\d.]+ %, too little for the time it takes after \d+ trials$/,
       asked: { leastGain: 0.5 },
       outcome: (config, level) => ({ measurements: [measuredAt(config, level)] }),
     },
     {
       when: 'no trial is better than another',
-      reason: /^another trial is expected to gain [\d.]+ % of the best at most, and the last \d+ gained nothing$/,
+      reason: /^another trial is expected to gain [\d.]+ % at most, and the last \d+ trials gained nothing$/,
       outcome: (_, level) => ({ measurements: [measured(level, 100, 5)] }),
     },
   ])('says why it stops when $when', ({ reason, asked, original = {}, outcome }) => {

@@ -93,10 +93,10 @@ describe('a study whose machine gets slower', () => {
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));
     for (const event of events) onEvent(event);
-    const own = lines.filter((line) => line.includes('the machine is at'));
+    const own = lines.filter((line) => line.includes('the machine now has'));
     expect(own).toHaveLength(changes.length);
     expect(own[0]).toMatch(
-      /^ {4}the machine is at 0\.\d\d of the speed it had in the first minute; figures are compared at its usual speed, \d\.\d\d$/,
+      /^ {4}the machine now has 0\.\d\d of its speed in the first minute; figures are compared at its usual speed, \d\.\d\d$/,
     );
   });
 

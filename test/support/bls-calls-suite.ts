@@ -25,7 +25,7 @@ export function blsCallsSuite(start: () => Promise<BlsServer>): void {
     const settings = await client.traceSettings();
     const all = await plan(server);
     expect([all.code, all.stdout.split('\n')[0]]).toEqual([0, lineOf(server)]);
-    for (const model of called) expect(all.stdout).toContain(`legal assignments on model '${model}'`);
+    for (const model of called) expect(all.stdout).toContain(`valid candidates for model '${model}'`);
     for (const model of called) await client.unload(model);
     const without = await plan(server);
     expect([without.code, without.stdout.split('\n')[0]]).toEqual([0, lineOf(server)]);
@@ -38,7 +38,7 @@ export function blsCallsSuite(start: () => Promise<BlsServer>): void {
     const server = await start();
     const { front, called } = server;
     const none = await plan(server, '--bls-composing', 'none');
-    expect(none).toMatchObject({ code: 0, stdout: expect.stringContaining(`legal assignments on model '${front}'`) });
-    for (const model of called) expect(none.stdout).not.toContain(`on model '${model}'`);
+    expect(none).toMatchObject({ code: 0, stdout: expect.stringContaining(`valid candidates for model '${front}'`) });
+    for (const model of called) expect(none.stdout).not.toContain(`for model '${model}'`);
   });
 }

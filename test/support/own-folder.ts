@@ -10,5 +10,6 @@ export async function setup(): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-tests-'));
   process.env.TMPDIR = folder;
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
-  return () => rm(folder, { recursive: true, force: true });
+  // A process that is about to end may still write there.
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -183,9 +183,9 @@ backend: "python"
   });
 
   it('refuses names that would break out of their place', () => {
-    expect(() => printConfigText({ 'a: 1 name': 2 })).toThrow(/no name of a field/);
+    expect(() => printConfigText({ 'a: 1 name': 2 })).toThrow(/not a name of a field/);
     expect(() => printConfigText({ input: [{ name: 'x', data_type: 'X } name: "y"', dims: [1] }] })).toThrow(
-      /no name of an enum value/,
+      /not a name of an enum value/,
     );
   });
 });

@@ -122,7 +122,7 @@ describe('a frame', () => {
     expect(text).toMatch(/^best +★ trial 2: /m);
     expect(text).toMatch(/^ +3 \? +330 /m);
     await screen.press('\u001b[B', '\r');
-    expect(await textOf(screen)).toMatch(/─ Trial 3 ─+ meets the goal, probably by luck ─/);
+    expect(await textOf(screen)).toMatch(/─ Trial 3 ─+ meets the goal, but is doubtful ─/);
   });
 
   it('marks the figures of the final, in the table and beside each other', async () => {
@@ -199,7 +199,7 @@ describe('a frame', () => {
     const screen = await shown(midRun(events), 120, 40);
     const large = await textOf(screen);
     screen.terminal.resize({ columns: 50, rows: 10 });
-    await vi.waitFor(async () => expect((await textOf(screen)).split('\n')[0]).toBe('60×16 or more is needed'));
+    await vi.waitFor(async () => expect((await textOf(screen)).split('\n')[0]).toBe('window too small: 60×16 needed'));
     screen.terminal.resize({ columns: 120, rows: 40 });
     await vi.waitFor(async () => expect(await textOf(screen)).toBe(large));
   });
@@ -278,7 +278,7 @@ describe('keys', () => {
     const lines = await screen.terminal.lines();
     expect(lines.slice(22).map((line) => line.trimEnd())).toEqual([
       ' End the run?',
-      ' k keep the best  y quit now  Esc go on',
+      ' k keep the best  y quit now  Esc continue',
     ]);
   });
 
@@ -304,7 +304,7 @@ describe('keys', () => {
       'enqueue {"assignment":{"max_batch_size":4,"instances":3},"levels":{"kind":"search"}}',
     ]);
     await screen.press(RIGHT, DOWN, DOWN, RIGHT);
-    expect((await screen.terminal.lines()).join('\n')).toContain('not legal: all batches together are above 24');
+    expect((await screen.terminal.lines()).join('\n')).toContain('not valid: all batches together are above 24');
     await screen.press('\r');
     expect(screen.asked).toHaveLength(1);
     await screen.press('\u001b', 'p');
@@ -315,19 +315,19 @@ describe('keys', () => {
     const screen = await shown(midRun(events));
     await screen.press('u');
     expect(screen.asked).toEqual([]);
-    expect((await screen.terminal.lines())[22]).toContain('no trial that was asked for is waiting');
+    expect((await screen.terminal.lines())[22]).toContain('no trial that you asked for is waiting');
     const at = '2026-01-01T00:01:00.000Z';
     const wishes = [2, 3].map((instances) => ({ assignment: { instances }, levels: { kind: 'search' } as const }));
     for (const wish of wishes) screen.tui.onEvent({ type: 'trial-requested', at, ...wish });
     await screen.press('t');
-    expect((await screen.terminal.lines())[23]).toContain('u take the last back');
+    expect((await screen.terminal.lines())[23]).toContain('u cancel the last');
     await screen.press('u');
     expect(screen.asked).toEqual([`withdraw ${JSON.stringify(wishes[1])}`]);
-    expect((await screen.terminal.lines())[22]).toContain('taken back: instances=3');
+    expect((await screen.terminal.lines())[22]).toContain('cancelled: instances=3');
     screen.tui.onEvent({ type: 'trial-withdrawn', at, ...(wishes[1] as (typeof wishes)[number]) });
     await screen.press('\u001b');
     const text = await textOf(screen);
-    expect(text).toMatch(/steered +1 trial asked for \(u takes it back\)\n/);
+    expect(text).toMatch(/steered +1 trial asked for \(u cancels it\)\n/);
     expect(text.match(/\+ +asked for/g)).toHaveLength(1);
   });
 

@@ -102,7 +102,7 @@ describe('the guided start', () => {
     expect(rows.length).toBeLessThanOrEqual(24);
     expect(Math.max(...rows.map(widthOf))).toBeLessThanOrEqual(80);
     expect(textOf(plan)).toContain('Enter start');
-    expect(textOf(plan)).toMatch(/… \d+ more, ↓ shows them/);
+    expect(textOf(plan)).toMatch(/… \d+ more, press ↓/);
     const most = mostMoved(plan, { columns: 80, rows: 24 });
     const down = (guide: Guide, by: number) => advance(guide, { type: 'move', by, most });
     expect(textOf(plan)).toContain('parameter 0\n');

@@ -75,10 +75,10 @@ describe('the keys', () => {
     const told = (input: string, abilities: Abilities, view = mid) =>
       commandOf(input, key(named[input]), initialInteraction, abilities, view);
     const not = (reason: RegExp) => ({ name: 'not-now', reason: expect.stringMatching(reason) });
-    expect(told('t', over, end)).toEqual(not(/the run is over/));
+    expect(told('t', over, end)).toEqual(not(/the run has ended/));
     expect(told('q', { phase: 'stopping', canExport: true })).toEqual(not(/is ending/));
-    expect(told('s', live, initialView)).toEqual(not(/not begun/));
-    expect(told('b', live, end)).toEqual(not(/the search is over/));
+    expect(told('s', live, initialView)).toEqual(not(/not started/));
+    expect(told('b', live, end)).toEqual(not(/the search has ended/));
     expect(told('u', live)).toEqual(not(/no trial .* is waiting/));
     expect(told('u', live, asking)).toEqual({ name: 'withdraw' });
     expect(interact(initialInteraction, { name: 'not-now', reason: '' }, mid)).toEqual(initialInteraction);

@@ -28,9 +28,7 @@ describe('the screen of a study whose machine gets slower', () => {
     const before = until.slice(0, -2);
     expect(screenAfter(before, wide).some((line) => line.startsWith('speed '))).toBe(false);
     const line = screenAfter(until, wide).find((each) => each.startsWith('speed '));
-    expect(line).toMatch(
-      /^speed +the machine is at 0\.\d\d of the speed it had in the first minute; figures are compared/,
-    );
+    expect(line).toMatch(/^speed +the machine now has 0\.\d\d of its speed in the first minute; figures are compared/);
   });
 
   it('says at the end how far it went, and how well the best keeps the budget', async () => {

@@ -84,7 +84,7 @@ describe('the search space of several models', () => {
     expect(first).toEqual({ 'encoder/instances': 2 });
     expect(verdictOn(study, first)).toMatchObject({ legal: true });
     expect(verdictOn(study, { 'tokenizer/instances': 2, 'encoder/instances': 2 })).toMatchObject({
-      note: 'trial 1 was the same',
+      note: 'same as trial 1',
     });
   });
 });

@@ -152,7 +152,7 @@ describe('the view of a run', () => {
     const level = { mode: 'concurrency', value: 160 } as const;
     const view = viewAfter([...midRun(events), { type: 'starved', trial: 5, level, reason: 'it was overloaded' }]);
     const lines = progressRows(view, 10, 80).map((spans) => spans.map(({ text }) => text).join(''));
-    expect(lines.join('\n')).toMatch(/trial 5: concurrency 160 once more +others had the CPU/);
+    expect(lines.join('\n')).toMatch(/trial 5: measuring concurrency 160 again +other processes used the CPU/);
   });
 
   it('has the figures of each model while several are measured', () => {

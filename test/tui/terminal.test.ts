@@ -71,7 +71,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     at.press('p');
     await at.until(/‖ paused/);
     at.press('n');
-    await at.until(/─ What is searched ─/);
+    await at.until(/─ Search space ─/);
     await at.until(/› max_batch_size/);
     at.press(`${RIGHT}${RIGHT}\r`);
     await at.until(/max_batch_size is pinned to 4 from the next trial on/);
@@ -84,9 +84,9 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     at.press(`${RIGHT.repeat(12)}\r`);
     await at.until(/it is tried next/);
     at.press(`${LEFT}\r`);
-    await at.until(/it is tried after the one that waits/);
+    await at.until(/it is tried after the one that is waiting/);
     at.press('u');
-    await at.until(/taken back: max_batch_size=512/);
+    await at.until(/cancelled: max_batch_size=512/);
     at.press('\u001b');
     await at.until(/1 trial asked for/);
     at.press('p');
@@ -167,7 +167,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     at.signal(SIGTERM);
     expect(await at.ended).toBe(130);
     expect(at.isAlternate()).toBe(false);
-    expect(at.written()).toMatch(/again: the model may not be as it was|has its original config/);
+    expect(at.written()).toMatch(/again: the model may be left changed|has its original config/);
   });
 
   it('gives the terminal back before it says what went wrong', async () => {

@@ -69,7 +69,7 @@ describe('a full run', () => {
   it('stops at the limit of trials', async () => {
     const { state } = await play({ plan: { maxTrials: 3 } });
     expect(state?.counts.trials).toBe(4);
-    expect(state?.finished?.stopReason).toBe('the limit of 3 trials');
+    expect(state?.finished?.stopReason).toBe('the limit of 3 trials was reached');
   });
 
   it('keeps the time budget within one measurement, final included', async () => {
@@ -231,8 +231,8 @@ describe('failures', () => {
       expect(error).toBeNull();
       const failures = state?.trials.flatMap(({ failure }) => failure ?? []) ?? [];
       expect(failures).toEqual([
-        { kind: 'requests-failed', reason: expect.stringContaining('went away 3 times') },
-        { kind: 'requests-failed', reason: expect.stringContaining('went away 3 times') },
+        { kind: 'requests-failed', reason: expect.stringContaining('became unreachable 3 times') },
+        { kind: 'requests-failed', reason: expect.stringContaining('became unreachable 3 times') },
       ]);
       expect(state?.best?.candidate.assignment).toEqual({ batch: 4, count: 4 });
     }
@@ -430,7 +430,7 @@ describe('a resumed run', () => {
     }
   });
 
-  it('plays on where the time budget ended in the final, and repeats none of its measurements', async () => {
+  it('plays on where the time budget ended during the final, and repeats none of its measurements', async () => {
     const whole = await play({ plan: { maxTrials: 3 } });
     const finals = whole.state?.finals ?? [];
     const [, second] = finals.filter(({ round }, at) => round !== finals[at - 1]?.round);

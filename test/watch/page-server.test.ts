@@ -90,6 +90,7 @@ describe('the page of studies', () => {
     const reply = await chart(hostile);
     expect(reply.headers.get('content-type')).toContain('image/svg+xml');
     expect(await reply.text()).toMatch(/^<svg width="380"/);
+    expect(Number(reply.headers.get('tritune-records'))).toBe(board.known(hostile));
     expect((await chart('another')).status).toBe(404);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { WatchedStudy } from '../../src/watch/view/watched-study.ts';
-import { momentAfter, TAKEN } from '../../src/watch/view/work-moment.ts';
+import { AT_WORK, momentAfter } from '../../src/watch/view/work-moment.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../support/watched-fleet.ts';
 
 function watched(records: readonly StudyRecord[], nowMs = 0): WatchedStudy {
@@ -35,13 +35,16 @@ describe('what the page shows of a study', () => {
     // What a server did is forgotten with the work.
     study.setProgress(fleetProgress([], { idle: ['s1'] }));
     study.setProgress(fleetProgress([work]));
-    expect(study.view(0).servers.find(({ server }) => server === 's1')).toMatchObject({ state: 'taken', windows: [] });
+    expect(study.view(0).servers.find(({ server }) => server === 's1')).toMatchObject({
+      state: 'at work',
+      windows: [],
+    });
   });
 
   it('begins windows anew at another level, and says when the load generator was held up', () => {
     const events = [windowEvent(1, 1, 50), windowEvent(1, 2, 60), windowEvent(1, 1, 90, 16)];
-    expect(events.reduce(momentAfter, TAKEN).windows).toMatchObject([{ window: 1, throughput: 90 }]);
-    const held = momentAfter(events.slice(0, 2).reduce(momentAfter, TAKEN), {
+    expect(events.reduce(momentAfter, AT_WORK).windows).toMatchObject([{ window: 1, throughput: 90 }]);
+    const held = momentAfter(events.slice(0, 2).reduce(momentAfter, AT_WORK), {
       ...{ type: 'progress', trial: 1, level: { mode: 'concurrency', value: 8 } },
       progress: { phase: 'void', voidWindows: 1 },
     });

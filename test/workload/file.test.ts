@@ -61,7 +61,13 @@ describe('a workload file', () => {
   it.each([
     ['cv: 3', 'cv: -3', 7, 'phases.1.arrivals.cv: it is too small', 'write 0 or more'],
     ['cv: 3', 'cw: 3', 7, "phases.1.arrivals: 'cw' is not known here (did you mean 'cv'?)", 'process, perSecond, cv'],
-    ['gamma', 'gama', 7, 'phases.1.arrivals.process: there is no such process', 'gamma, ramp, diurnal or trace'],
+    [
+      'gamma',
+      'gama',
+      7,
+      'phases.1.arrivals.process: there is no such arrival process',
+      'gamma, ramp, diurnal or trace',
+    ],
     ['durationS: 60, ', '', 6, 'phases.0.durationS: it is missing', 'write the seconds'],
     ['perSecond: 200', 'perSecond: x', 6, 'phases.0.arrivals.perSecond: expected number', 'write a number'],
     ['{ photo: 1 }', '{ foto: 1 }', 8, "phases.2.weights.to.foto: there is no class 'foto'", 'thumb, photo'],
@@ -75,7 +81,13 @@ describe('a workload file', () => {
     ],
     ['Version: 1', 'Version: 2', 1, 'workloadVersion: expected 1', 'write 1'],
     ['batch: 4', 'batch: 0', 4, 'classes.photo.requests.batch: it is too small', 'write more than 0'],
-    ['process: poisson, perSecond: 200', 'process: trace', 6, 'phases.0.arrivals: a trace has a file or', 'file: PATH'],
+    [
+      'process: poisson, perSecond: 200',
+      'process: trace',
+      6,
+      'phases.0.arrivals: a trace needs either a file or',
+      'file: PATH',
+    ],
     [
       'process: poisson, perSecond: 200',
       'process: trace, atS: [0], classOf: [x]',
@@ -95,7 +107,7 @@ describe('a workload file', () => {
     const phases = ['process: poisson, perSecond: 0', 'process: ramp, fromPerSecond: 0, toPerSecond: 0'];
     const text = phases.map((phase) => `  - { durationS: 5, arrivals: { ${phase} } }`).join('\n');
     expect(String(await refusal(`workloadVersion: 1\nphases:\n${text}\n`))).toContain(
-      'line 2: phases: no request ever',
+      'line 2: phases: it has no requests',
     );
   });
 
@@ -172,13 +184,13 @@ describe('a trace of a file', () => {
   });
 
   it.each([
-    ['1\nx\n', {}, 'line 2', "'x' is no time"],
+    ['1\nx\n', {}, 'line 2', "'x' is not a time"],
     ['a,b\n1,2\n', {}, 'line 1', 'no column has the name of a time'],
     ['ts,b\n1,2\n', { column: 'tz' }, 'line 1', "no column 'tz' (did you mean 'ts'?)"],
     ['ts,b\n1,2\n5\n', {}, 'line 3', 'it has 1 of 2 columns'],
     ['ts,b\n1,other\n', { classColumn: 'b' }, 'line 2', "class 'other'"],
     ['{"ts": 1}\n{"tx": 1}\n', {}, 'line 2', "no field 'ts'"],
-    ['{"ts": 1}\n{"ts"\n', {}, 'line 2', 'no JSON'],
+    ['{"ts": 1}\n{"ts"\n', {}, 'line 2', 'not JSON'],
     ['', {}, 'line 1', 'no arrival'],
     ['1,2\n', {}, 'line 1', 'neither a number nor the header'],
   ])('%j is refused with its line', async (content, arrivals, line, what) => {

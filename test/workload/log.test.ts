@@ -50,7 +50,7 @@ describe('a log', () => {
       { name: '/predict/:id', weight: 0.25, limits: {} },
     ]);
     expect(workload.notes.join('\n')).toContain('1 health checks');
-    expect(workload.notes.join('\n')).toContain('1 lines are no requests');
+    expect(workload.notes.join('\n')).toContain('1 lines are not requests');
   });
 
   it('may be in files that follow each other, with times of several zones', async () => {
@@ -187,9 +187,9 @@ describe('counters of Prometheus', () => {
 
   it.each([
     ['one reading', range({ a: [1] }), 'fewer than two readings'],
-    ['no request', range({ a: [1, 1, 1] }), 'stand still'],
-    ['a rate', range({ a: [5, 3, 6, 2, 7, 1, 9, 4, 8, 3] }), 'no counter'],
-    ['another counter', range({ a: [1, 2] }, 'nv_gpu_utilization'), 'no counter of requests'],
+    ['no request', range({ a: [1, 1, 1] }), 'do not change'],
+    ['a rate', range({ a: [5, 3, 6, 2, 7, 1, 9, 4, 8, 3] }), 'not a counter'],
+    ['another counter', range({ a: [1, 2] }, 'nv_gpu_utilization'), 'no request counter'],
     ['a broken answer', `${range({ a: [1, 2] })}x`, 'cannot read'],
   ])('with %s are refused', async (_, content, what) => {
     await expect(recorded(content)).rejects.toThrow(what);

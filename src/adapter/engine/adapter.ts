@@ -106,6 +106,6 @@ const identityOf = (name: string): ServerAdapter['identity'] => {
 const noEngine = ({ name }: SearchSpace): TrituneError =>
   new TrituneError(
     'USAGE',
-    `the search space '${name}' is not of a language model's engine`,
-    'give one with --space engines/vllm, engines/sglang, engines/llama-cpp or engines/tensorrt-llm, or a file of your own that extends one',
+    `the search space '${name}' is not for an engine of a language model`,
+    'give --space engines/vllm, engines/sglang, engines/llama-cpp or engines/tensorrt-llm, or a file that extends one of them',
   );

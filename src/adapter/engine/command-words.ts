@@ -20,7 +20,7 @@ export function commandWords(text: string): readonly string[] {
     }
     word = (word ?? '') + (single ?? double?.replace(/\\(.)/gs, '$1') ?? escaped ?? plain ?? '');
   }
-  if (end < text.length) throw new TrituneError('USAGE', `'${text}' has a quote that does not end`, 'end it');
+  if (end < text.length) throw new TrituneError('USAGE', `a quote in '${text}' is not closed`, 'close the quote');
   return word === null ? words : [...words, word];
 }
 

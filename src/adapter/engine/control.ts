@@ -61,7 +61,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
   return {
     serving: () => {
       if (server && !server.hasEnded()) return server;
-      throw new TrituneError('SERVER_UNREACHABLE', 'the server has ended', `see its log in ${logDirectory}`);
+      throw new TrituneError('SERVER_UNREACHABLE', 'the server has exited', `see its log in ${logDirectory}`);
     },
     stop,
     apply: async (candidate, signal): Promise<Applied> => {
@@ -73,7 +73,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
       await start(candidate, signal);
       return { candidate, change: 'full', loadMs: nsToMs(realClock.nowNs() - startNs) };
     },
-    changed: async () => (server && !server.hasEnded() ? null : 'the server has ended'),
+    changed: async () => (server && !server.hasEnded() ? null : 'the server has exited'),
     // It is started where it is needed.
     isReachable: async () => true,
     restore: async (): Promise<Restored> => {
@@ -88,7 +88,9 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
 function asVerdict(error: unknown): never {
   if (!(error instanceof EngineNotUp)) throw error;
   if (error.kind === 'too-slow')
-    throw new TrituneError('SERVER_TIMEOUT', error.words, 'give it longer with --load-timeout', { cause: error });
+    throw new TrituneError('SERVER_TIMEOUT', error.words, 'allow more time, for example --load-timeout 20m', {
+      cause: error,
+    });
   throw new CandidateRefusedError(error.kind, error.words, {
     message: `the server did not come up: ${error.words}`,
     hint: 'try the launch command by hand',

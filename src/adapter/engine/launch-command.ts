@@ -26,7 +26,7 @@ const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'"
 export function readLaunchCommand(text: string): LaunchCommand {
   const given = commandWords(text);
   if (!given.some((word) => word.includes('{port}')))
-    throw new TrituneError('USAGE', 'the launch command does not say where the port goes', `write {port}, ${HINT}`);
+    throw new TrituneError('USAGE', 'the launch command has no place for the port', `write {port}, ${HINT}`);
   const words = given.includes('{flags}') ? given : [...given, '{flags}'];
   const file = words.map((word) => CONFIG.exec(word)?.[1]).find((each) => each !== undefined);
   return {
@@ -60,7 +60,7 @@ const settingValue = (text: string): Json => (/^-?\d+(\.\d+)?$/.test(text) ? Num
 
 function readOptions(file: string): JsonObject {
   const fail = (reason: string, cause?: unknown): never => {
-    throw new TrituneError('USAGE', `${file}: ${reason}`, 'name a YAML or JSON file with options of the engine', {
+    throw new TrituneError('USAGE', `${file}: ${reason}`, 'give a YAML or JSON file with options of the engine', {
       cause,
     });
   };
@@ -96,7 +96,11 @@ export function startOf(
   const namesFile = words.some((word) => CONFIG.test(word));
   if (!namesFile && Object.keys(options).length > 0) {
     const hint = `write {config} after the flag that names it: ${traits.name} … {config}`;
-    throw new TrituneError('USAGE', 'the space sets options of a file, and the launch command names none', hint);
+    throw new TrituneError(
+      'USAGE',
+      'the search space sets options in a file, but the launch command names no file',
+      hint,
+    );
   }
   const placed = words.flatMap((word, index): readonly string[] => {
     if (word === '{flags}') return changed.flatMap(([name, value]) => flagWords(name, value as Json, traits));

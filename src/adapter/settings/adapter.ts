@@ -81,7 +81,7 @@ async function openSettingsServer(
     restore: async (): Promise<Restored> => {
       if (!isTouched) return { how: 'nothing-changed', verified: true, detail: 'its settings are the original ones' };
       await set(original).catch((error: unknown) => {
-        throw new TrituneError('RESTORE_FAILED', messageOf(error), 'look at the settings of the server', {
+        throw new TrituneError('RESTORE_FAILED', messageOf(error), 'check the settings of the server', {
           cause: error,
         });
       });
@@ -129,14 +129,14 @@ function asRefusal(error: unknown): never {
 }
 
 const unreachable = ({ name, url }: SettingsServer, why: string): TrituneError =>
-  new TrituneError('SERVER_UNREACHABLE', `${name} at ${url}: ${why}`, 'see whether it runs, and what it logs');
+  new TrituneError('SERVER_UNREACHABLE', `${name} at ${url}: ${why}`, 'check that it is running, and read its log');
 
 const tooSlow = ({ name }: SettingsServer): TrituneError =>
-  new TrituneError('SERVER_TIMEOUT', `${name} did not take its settings in time`, 'see what it logs');
+  new TrituneError('SERVER_TIMEOUT', `${name} did not apply its settings in time`, 'read its log');
 
 const mismatch = (now: Assignment, sent: Assignment): TrituneError =>
   new TrituneError(
     'CONFIG_MISMATCH',
     `the server has ${JSON.stringify(now)} where ${JSON.stringify(sent)} was set`,
-    'see whether somebody else sets it, or its read() leaves settings out',
+    'check whether somebody else sets it, or whether read() of the adapter omits settings',
   );

@@ -55,4 +55,8 @@ export function profileBySending(send: () => Promise<void>, rule: MeasuringRule)
   };
 }
 
-const noStatistics = new TrituneError('UNSUPPORTED', 'the server has no statistics', 'nothing: none are needed');
+const noStatistics = new TrituneError(
+  'UNSUPPORTED',
+  'the server has no statistics',
+  'ignore this: no statistics are needed',
+);

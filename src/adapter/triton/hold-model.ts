@@ -68,8 +68,8 @@ function takeIfPossible(path: string, model: string, place: string): () => void 
 const heldBy = (model: string, place: string, file: string, holder: string): TrituneError =>
   new TrituneError(
     'MODEL_LOCKED',
-    `another run of tritune${holder && ` (${holder})`} has '${model}' on ${place} in hands`,
-    `wait for it to end; if no such run exists, remove ${file}`,
+    `another run of tritune${holder && ` (${holder})`} is tuning '${model}' on ${place}`,
+    `wait until it ends; if there is no such run, delete ${file}`,
   );
 
 function lockFile(model: string, place: string): string {
@@ -92,4 +92,5 @@ async function placeOf(address: string): Promise<string> {
   return `${isOwn ? 'localhost' : ip}:${address.slice(at + 1)}`;
 }
 
-const tooSlow = (): TrituneError => new TrituneError('SERVER_TIMEOUT', 'no answer about the name', 'use an IP address');
+const tooSlow = (): TrituneError =>
+  new TrituneError('SERVER_TIMEOUT', 'the name lookup gave no answer in time', 'use an IP address');

@@ -33,7 +33,7 @@ function fileIn(settings: TraceSettings): string {
   if (mode !== 'triton') {
     throw new TrituneError(
       'UNSUPPORTED',
-      `the server traces in mode '${mode}', which sends its traces elsewhere and writes no file`,
+      `the server traces in mode '${mode}', which writes no trace file`,
       'start it with --trace-config mode=triton --trace-config triton,file=FILE, or leave out --trace',
     );
   }
@@ -41,7 +41,7 @@ function fileIn(settings: TraceSettings): string {
   if (file !== '') return file;
   throw new TrituneError(
     'UNSUPPORTED',
-    'the server has no file to write traces to, and none can be given to it while it runs',
+    'the server was started without a trace file',
     'start it with --trace-config triton,file=FILE, or leave out --trace',
   );
 }

@@ -23,7 +23,7 @@ export interface AgentSpec extends ListenSpec {
 export async function runAgent(spec: AgentSpec, tell: (line: string) => void): Promise<RunningAgent> {
   const { allowTarget = [] } = spec;
   if (allowTarget.length === 0) {
-    throw usage('an agent sends to servers that it is allowed to', 'name them with --allow-target HOST:PORT');
+    throw usage('the agent has no server that it may send to', 'add --allow-target HOST:PORT');
   }
   return startAgent({
     ...addressOf(spec.listen),

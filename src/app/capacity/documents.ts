@@ -40,6 +40,6 @@ async function writing(path: string, work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'name another place');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another path');
   }
 }

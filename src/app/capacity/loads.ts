@@ -39,7 +39,7 @@ const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
 /** Requests in flight while a verdict is looked for, in budgets of the rate: what waits behind more is far over the budget. */
 const IN_FLIGHT_BUDGETS = 4;
 const LEAST_IN_FLIGHT = 256;
-/** A load that is played to its end is looked at in so many windows, of so many milliseconds at least. */
+/** The number of windows of a load that is played to its end, and their least length in milliseconds. */
 const COURSE_WINDOWS = 20;
 const LEAST_COURSE_MS = 250;
 /** Requests that warm up before a burst. */
@@ -135,7 +135,7 @@ function mostInFlight(perSecond: number, budgetMs: number | null): number {
   return Math.min(most, Math.max(LEAST_IN_FLIGHT, wanted));
 }
 
-/** Windows of one length that last so long together; none is measured again. */
+/** Windows of equal length with this total duration; none is measured again. */
 function courseOf(seconds: number): Partial<WindowRule> {
   const windowMs = Math.max(LEAST_COURSE_MS, (seconds * MS_PER_S) / COURSE_WINDOWS);
   const windows = Math.ceil((seconds * MS_PER_S) / windowMs);

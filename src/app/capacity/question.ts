@@ -15,10 +15,12 @@ export function questionOf(
   }: { readonly batch: number; readonly followsHost: boolean; readonly hasLimits: boolean },
 ): CapacityQuestion {
   const { burst, recoverWithin, forRate, chance, headroom, replicaSpread, workload } = options;
-  if (recoverWithin !== undefined && !burst) throw usage('--recover-within is about a burst', 'add --burst');
-  if (burst && workload !== undefined) throw usage('a workload has its own bursts', 'leave out --burst');
+  if (recoverWithin !== undefined && !burst)
+    throw usage('--recover-within needs a burst', 'add --burst, such as --burst 2x:30s');
+  if (burst && workload !== undefined)
+    throw usage('--burst cannot be used with --workload, which has its own bursts', 'leave out --burst');
   if (recoverWithin !== undefined && options.latencyBudget === undefined) {
-    throw usage('--recover-within needs a budget to come back to', 'give --latency-budget');
+    throw usage('--recover-within needs a latency budget', 'add --latency-budget MS');
   }
   return {
     limit: limitOf(options, hasLimits),
@@ -34,12 +36,12 @@ export function questionOf(
 function limitOf({ latencyBudget, goodput, percentile }: CapacitySpec, hasLimits: boolean): CapacityLimit {
   if (latencyBudget !== undefined) {
     if (goodput || hasLimits) {
-      throw usage('a budget and limits on each request exclude each other', 'leave out --latency-budget');
+      throw usage('--latency-budget and --goodput cannot be used together', 'leave one of them out');
     }
     return { kind: 'latency', percentile, budgetMs: latencyBudget };
   }
   if (!goodput && !hasLimits) {
-    throw usage('within which budget?', "give --latency-budget MS, or --goodput 'ttft<=200ms tpot<=15ms'");
+    throw usage('the latency budget is missing', "add --latency-budget MS, or --goodput 'ttft<=200ms tpot<=15ms'");
   }
   const limits = Object.entries(goodput ?? {}).map(
     ([name, ns]) => `${name.replace(/Ns$/, '')} ${formatMs(nsToMs(ns))}`,

@@ -48,7 +48,7 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
   const plan = await planProfile(options, false);
   const [model, ...others] = modelsOf(options, plan);
   if (others.length > 0) {
-    throw new TrituneError('USAGE', 'the workload is of several models', 'give a workload of one model');
+    throw new TrituneError('USAGE', 'the workload has several models', 'give a workload of one model');
   }
   const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-capacity-'));
   const opened = await openServer(options, { loadModels: [model] }, logs, signal);

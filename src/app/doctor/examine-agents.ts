@@ -14,7 +14,7 @@ export async function* examineAgents(spec: AgentsSpec): AsyncGenerator<Finding> 
     for (const address of agents) {
       try {
         const { version, cores, offsetNs, uncertaintyNs } = await lookAtAgent(address, access);
-        const clock = `clock ${formatMs(nsToMs(offsetNs))} ± ${formatMs(nsToMs(uncertaintyNs))} ahead`;
+        const clock = `clock ahead by ${formatMs(nsToMs(offsetNs))} ± ${formatMs(nsToMs(uncertaintyNs))}`;
         yield ok('agent', `${address}: tritune ${version}, ${cores} cores, ${clock}`);
       } catch (error) {
         yield failed('agent', error);

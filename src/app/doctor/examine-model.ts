@@ -26,21 +26,21 @@ export async function* examineModel(
   const entries = index.filter((entry) => entry.name === name);
   const first = entries.find(({ state }) => state === 'READY') ?? entries[0];
   if (!first) {
-    yield bad(name, `the server has no such model; it has ${namesIn(index)}`, 'MODEL_UNKNOWN');
+    yield bad(name, `the server has no such model; its models are ${namesIn(index)}`, 'MODEL_UNKNOWN');
     return;
   }
   if (first.state !== 'READY') {
     const why = first.reason ? ` (${first.reason})` : '';
-    yield note(name, `not loaded${why}: a run loads it, and unloads it at the end`);
+    yield note(name, `not loaded${why}; a run loads it and unloads it at the end`);
     return;
   }
   const config = await client.modelConfig(name);
   const parts = composingModels(config);
-  if (parts.length > 0) yield ok(name, `loaded, an ensemble: it is tuned with its models, ${parts.join(', ')}`);
+  if (parts.length > 0) yield ok(name, `loaded; an ensemble, tuned together with its models ${parts.join(', ')}`);
   else yield* examineAlone(name, config);
   const others = await foreignRate(client, name);
   if (others > 0) {
-    const text = `others send it about ${others.toFixed(0)} requests a second: a run would end with FOREIGN_TRAFFIC (--allow-foreign-traffic)`;
+    const text = `other clients send about ${others.toFixed(0)} requests/s, so a run would end with FOREIGN_TRAFFIC (stop them, or add --allow-foreign-traffic)`;
     yield bad(name, text, 'FOREIGN_TRAFFIC');
     return;
   }
@@ -51,13 +51,10 @@ function* examineAlone(name: string, config: ModelConfig): Generator<Finding> {
   const preset = presetFor(config.backend || config.platform);
   const size = spaceSize(loadSpace(preset), candidateOf(config));
   const candidates = Number.isFinite(size) ? `${size}` : `more than ${countLimit}`;
-  const backend = config.backend || config.platform || 'no backend named';
+  const backend = config.backend || config.platform || 'no backend';
   yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
   if (isModelled(shapeOf(config))) return;
-  yield note(
-    name,
-    'sequences and decoupled models have no simulation of their own: the search learns from measurements alone',
-  );
+  yield note(name, 'sequences and decoupled models cannot be simulated; the search uses measurements only');
 }
 
 async function foreignRate(client: TritonClient, name: string): Promise<number> {

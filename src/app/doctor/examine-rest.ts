@@ -14,13 +14,13 @@ import { type Finding, note, ok } from './finding.ts';
 /** Defaults of a run. */
 const USUAL = { batch: 1, seed: 1, percentile: 99 } as const;
 const TIMEOUT_MS = 10_000;
-/** One in flight, ever. */
+/** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
-/** From here on, in times of the median, what a bad window does deserves attention. */
+/** A bad window deserves attention from this multiple of the median on. */
 const RESTLESS = 1.5;
 
 /**
- * Sends a loaded model one request at a time for about a second, and tells what that says of budgets. Sequences are left alone: what began
+ * Sends a loaded model one request at a time for about a second, and reports what that means for budgets. Sequences are skipped: what began
  * would have to end. Never throws: what cannot be sent without more options is no fault of the server's.
  */
 export async function* examineRest(
@@ -31,18 +31,18 @@ export async function* examineRest(
     const measurement = await measureAtRest(opened, name);
     if (measurement) yield findingOf(measurement, name);
   } catch (error) {
-    yield note(name, `nothing was sent to see its latency at rest: ${errorLine(error)}`);
+    yield note(name, `latency at rest not measured: ${errorLine(error)}`);
   }
 }
 
 function findingOf(measurement: Measurement, name: string): Finding {
   const floor = noiseFloorIn(measurement, null);
   if (!floor) {
-    const why = measurement.client.reason ?? measurement.failures[0]?.firstMessage ?? 'no request was answered';
-    return note(name, `its latency at rest could not be seen: ${why}`);
+    const why = measurement.client.reason ?? measurement.failures[0]?.firstMessage ?? 'no request got a reply';
+    return note(name, `latency at rest not measured: ${why}`);
   }
   const { figures } = describeNoise(floor, null);
-  const text = `${figures}; the machine alone breaks a budget below ${formatMs(floor.highMs)}, and decides a third or more of one below ${formatMs(largeBelowMs(floor))}`;
+  const text = `${figures}; noise alone breaks a budget below ${formatMs(floor.highMs)}, and uses a third or more of one below ${formatMs(largeBelowMs(floor))}`;
   return floor.highMs > RESTLESS * floor.medianMs ? note(name, text) : ok(name, text);
 }
 

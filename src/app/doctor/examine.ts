@@ -17,8 +17,8 @@ export type ExamineOptions = AddressSpec & AgentsSpec & { readonly model?: strin
 const EXTENSIONS: readonly (readonly [name: string, use: string, without: string])[] = [
   [
     'statistics',
-    'statistics by batch size, which the queueing sampler goes by',
-    'the queueing sampler has a usual law only',
+    'statistics by batch size, for the queueing sampler',
+    'the queueing sampler assumes typical execution times',
   ],
   ['system_shared_memory', 'tensors in shared memory (--shared-memory system)', 'no --shared-memory system'],
   ['cuda_shared_memory', "tensors in a GPU's memory (--shared-memory cuda)", 'no --shared-memory cuda'],
@@ -59,8 +59,8 @@ async function machine(): Promise<Finding> {
   const cores = availableParallelism();
   const install = await findTriton();
   const local = install
-    ? `Triton for --launch local in ${install.directory}`
-    : 'no Triton for --launch local (install-triton)';
+    ? `Triton for --launch local is in ${install.directory}`
+    : 'no Triton for --launch local (tritune install-triton)';
   return ok('machine', `${cores} cores for the load generator; ${local}`);
 }
 
@@ -68,7 +68,7 @@ const server: Look = async function* ({ client, server: { name, version, url, pr
   const what = emulated === null ? `${name} ${version}` : `tritune's emulator, profile ${emulated}`;
   yield ok('server', `${what} at ${url} (${protocol})`);
   if (!(await client.ready()))
-    yield note('server', 'it says that it is not ready: a model has failed to load, or it is still starting');
+    yield note('server', 'not ready: a model failed to load, or the server is still starting');
 };
 
 const control: Look = async function* ({ client }) {
@@ -85,7 +85,7 @@ const extensions: Look = async function* ({ client }) {
   for (const [name, use, without] of EXTENSIONS) {
     yield there.includes(name)
       ? ok(name.replace('system_', ''), use)
-      : note(name.replace('system_', ''), `not there: ${without}`);
+      : note(name.replace('system_', ''), `not available: ${without}`);
   }
 };
 
@@ -113,7 +113,7 @@ async function metrics(
   if (figures === null)
     return note(
       'metrics',
-      `no page of this server at ${metricsUrl}: its CPU and GPU figures stay unknown (--metrics-url)`,
+      `no metrics of this server at ${metricsUrl}, so its CPU and GPU figures are unknown (give --metrics-url)`,
     );
   const { cpuUtilizationPercent, gpus = [] } = figures;
   const parts = [

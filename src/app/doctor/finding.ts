@@ -1,7 +1,7 @@
 import { errorLine } from '../../base/error-line.ts';
 import { type ErrorCode, isTrituneError } from '../../base/errors.ts';
 
-/** What an examination found of one thing. `code`: the error that a run would end with; null for what harms none. */
+/** One result of an examination. `code`: the error that a run would end with; null if a run would not fail. */
 export interface Finding {
   readonly state: 'ok' | 'note' | 'bad';
   readonly about: string;
@@ -16,6 +16,6 @@ export const note = (about: string, text: string): Finding => ({ state: 'note', 
 /** A finding that a run would end with this code for. */
 export const bad = (about: string, text: string, code: ErrorCode): Finding => ({ state: 'bad', about, text, code });
 
-/** The finding of an error that the examination met. */
+/** Returns the finding for an error. */
 export const failed = (about: string, error: unknown): Finding =>
   bad(about, errorLine(error), isTrituneError(error) ? error.code : 'INTERNAL');

@@ -12,11 +12,11 @@ export interface OwnSpec {
 /** Whether an option is given, its name, and what to do instead. */
 type Refused = readonly [isGiven: boolean, what: string, hint: string];
 
-/** Errors: USAGE for a study that a fleet cannot do: each server is a Triton that a worker of its own knows. */
+/** Errors: USAGE for a study that a fleet cannot run: each server must be a Triton with its own worker. */
 export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): void {
-  const ofWorkers = 'the workers of the group say which servers are tuned: tritune fleet worker --server HOST:8001';
+  const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
   const wrong: readonly Refused[] = [
-    [adapter !== undefined, '--adapter', 'a worker drives a Triton: tune another server alone, without --fleet'],
+    [adapter !== undefined, '--adapter', 'tune this server without --fleet: workers drive Tritons only'],
     [server.launch !== undefined, '--launch', ofWorkers],
     [server.launchCommand !== undefined, '--launch-command', 'start the servers yourself, or tune one without --fleet'],
     [
@@ -24,17 +24,17 @@ export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): 
       `--endpoint ${server.endpoint}`,
       'give triton-grpc, or triton-generate for workers with --protocol http',
     ],
-    [trace === true, '--trace', 'trace the best on one server afterwards: the traces are on its disk'],
+    [trace === true, '--trace', 'leave it out, and trace the best on one server afterwards'],
     ...ownOfServers.map((key) => [server[key] !== undefined, flagOf(key), ofWorkers] as const),
     [
       agentKeys.some((key) => traffic[key] !== undefined),
       '--agents',
-      'each worker has agents of its own: tritune fleet worker --agents HOST:7411,…',
+      'give each worker its own agents: tritune fleet worker --agents HOST:7411,…',
     ],
   ];
   const [, what, hint] = wrong.find(([isGiven]) => isGiven) ?? [];
   if (what === undefined || hint === undefined) return;
-  throw new TrituneError('USAGE', `${what} does not go with --fleet`, hint);
+  throw new TrituneError('USAGE', `${what} cannot be used with --fleet`, hint);
 }
 
 /**

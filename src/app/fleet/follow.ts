@@ -1,5 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { HeartbeatDetails } from '../../fleet/activities/server.ts';
+import { isOfFinal } from '../../fleet/study/handed-out.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
 import { followStudy } from '../../fleet/temporal/follow-study.ts';
 import { startStudy, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
@@ -40,11 +41,13 @@ export async function followOnFleet(
     stopStudy(client, study).catch((error: unknown) => watch.tell(`cannot stop the study: ${messageOf(error)}`));
   };
   if (stops) signal.addEventListener('abort', stop, { once: true });
-  const tellHeartbeat = heartbeatTo(watch);
+  const finished = new Set(earlier.flatMap(finishedIn));
+  const tellHeartbeat = heartbeatTo(watch, finished);
   try {
     const onRecord = async (record: StudyRecord): Promise<void> => {
       await journal.append(record);
       watch.onEvent(record);
+      for (const trial of finishedIn(record)) finished.add(trial);
       const line = serverLine(record);
       if (line !== null) watch.tell(line);
     };
@@ -69,20 +72,24 @@ function serverLine(record: StudyRecord): string | null {
   return record.type === 'server-left' ? `${record.server} takes no trials: ${record.reason}` : null;
 }
 
-/** What a person asks on the screen is asked of the study where it runs. */
+/** Sends a person's commands to the study where it runs. */
 function passOn(client: FleetClient, study: string, { steering, tell }: StudyWatch): void {
   steering?.passOn((command: Command) => {
-    steerStudy(client, study, command).catch((error: unknown) => tell(`the study was not told: ${messageOf(error)}`));
+    steerStudy(client, study, command).catch((error: unknown) =>
+      tell(`the study did not get the command: ${messageOf(error)}`),
+    );
   });
 }
 
-/** Tells each heartbeat once. */
-function heartbeatTo(watch: StudyWatch): (details: HeartbeatDetails) => void {
+const finishedIn = (record: StudyRecord): readonly number[] => (record.type === 'trial-finished' ? [record.trial] : []);
+
+/** Tells each heartbeat once; not those that come after the end of their trial, nor those about the original on another server. */
+function heartbeatTo(watch: StudyWatch, finished: ReadonlySet<number>): (details: HeartbeatDetails) => void {
   const told = new Map<string, string>();
   return ({ work, trial, event }) => {
     if (work === undefined || trial === undefined || !event || !('trial' in event)) return;
     const text = JSON.stringify(event);
-    if (told.get(work) === text) return;
+    if (told.get(work) === text || (finished.has(trial) && !isOfFinal(work))) return;
     told.set(work, text);
     // A server's trials have numbers of their own.
     if (event.type === 'applying' || event.type === 'measuring' || event.type === 'progress')

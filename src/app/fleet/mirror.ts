@@ -3,7 +3,7 @@ import { createJournal, resumeJournal } from '../../study/records/journal.ts';
 import { prepareOutput, studyFiles } from '../output/directory.ts';
 import type { Mirror } from './follow.ts';
 
-/** Opens the directory to write a study down in that runs elsewhere, or goes on with it. Errors: OUTPUT_*, JOURNAL_INVALID. */
+/** Opens a directory for the records of a study that runs elsewhere, or continues one. Errors: OUTPUT_*, JOURNAL_INVALID. */
 export async function openMirror(directory: string): Promise<Mirror> {
   await prepareOutput(directory, '', 0);
   const { journal: path } = studyFiles(directory);

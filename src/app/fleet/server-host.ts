@@ -131,7 +131,7 @@ async function held(
   }
 }
 
-/** The study goes on with its own original and space; what this server has is what is put back on it. */
+/** The study uses the original config and search space of its first server; each server gets its own config back. */
 async function prepare(
   study: OpenStudy,
   given: StudyStarted | null,
@@ -167,7 +167,7 @@ function asOnThisServer(started: StudyStarted, models: StudyModels): StudyStarte
   if (fingerprint !== started.original.fingerprint)
     throw new TrituneError(
       'UNSUPPORTED',
-      `'${ownName}' has another config on this server than on the first of the group`,
+      `the config of '${ownName}' on this server differs from the one on the first server of the group`,
       'serve the same model repository on all servers of a group',
     );
   const unloaded = [...others].filter(([, { wasLoaded }]) => !wasLoaded).map(([model]) => model);

@@ -56,7 +56,7 @@ function openNew({ spec, commandLine }: StudyOrder, folder: string, own: OwnSpec
   return openStudy({ ...onServer(spec, own), output: folder }, { commandLine }, realClock.wallMs());
 }
 
-/** Looks at the model on the worker's own server, and leaves it as it was: the journal's keeper changes none. */
+/** Reads the model on the worker's own server and changes nothing. */
 async function hosted(study: OpenStudy, signal: AbortSignal): Promise<HostedStudy> {
   const { spec, directory, journal, metrics, started } = study;
   const named = modelsNamedBy(study);

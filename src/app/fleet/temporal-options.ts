@@ -17,11 +17,15 @@ export interface TemporalFlags {
   readonly payloadKeyFile?: string;
 }
 
-/** Reads what the flags name. Errors: INPUT_INVALID for a file, variable or key that is none; USAGE for half of a certificate. */
+/** Reads the files and variables that the flags name. Errors: INPUT_INVALID for a missing file or variable or a wrong key; USAGE for a certificate without its key. */
 export async function temporalAddress(address: string, flags: TemporalFlags): Promise<TemporalAddress> {
   const { temporalNamespace: namespace, temporalTlsCert: certFile, temporalTlsKey: keyFile } = flags;
   if ((certFile === undefined) !== (keyFile === undefined))
-    throw new TrituneError('USAGE', '--temporal-tls-cert and --temporal-tls-key go together', 'give both, or neither');
+    throw new TrituneError(
+      'USAGE',
+      '--temporal-tls-cert and --temporal-tls-key need each other',
+      'give both or neither',
+    );
   const [ca, cert, key] = await Promise.all([flags.temporalTlsCa, certFile, keyFile].map(optionalFile));
   const apiKey = await secretOf(flags.temporalApiKeyEnv, flags.temporalApiKeyFile);
   const wantsTls = flags.temporalTls || ca || cert || flags.temporalTlsServerName !== undefined || apiKey !== null;
@@ -42,7 +46,11 @@ async function secretOf(variable: string | undefined, path: string | undefined):
   if (variable === undefined) return null;
   const value = process.env[variable];
   if (value) return value.trim();
-  throw new TrituneError('INPUT_INVALID', `the environment has no ${variable}`, 'set it, or name a file');
+  throw new TrituneError(
+    'INPUT_INVALID',
+    `the environment variable ${variable} is not set`,
+    'set it, or give a file instead',
+  );
 }
 
 function keyBytes(text: string): Buffer {

@@ -67,7 +67,7 @@ export async function writeAllPlots(directory: string): Promise<readonly string[
   return written;
 }
 
-/** Writes one trial's config.pbtxt, or its settings, beside the best one's. Returns its path. Errors: OUTPUT_UNWRITABLE. */
+/** Writes one trial's config.pbtxt, or its settings, next to those of the best. Returns the path. Errors: OUTPUT_UNWRITABLE. */
 export async function exportConfig(directory: string, model: string, { candidate, number }: Trial): Promise<string> {
   const ofTriton = configDocuments(candidate, model, safeName);
   const documents = ofTriton.length > 0 ? ofTriton : settingsDocuments(candidate);
@@ -78,5 +78,5 @@ export async function exportConfig(directory: string, model: string, { candidate
 export async function recordsIn(directory: string): Promise<readonly StudyRecord[]> {
   if (!(await isSeries(directory))) return readJournal(studyFiles(directory).journal);
   const studies = (await studiesIn(directory)).join(' or ');
-  throw new TrituneError('USAGE', `${directory} holds several studies`, `look at one of them: ${studies}`);
+  throw new TrituneError('USAGE', `${directory} contains several studies`, `give one of them: ${studies}`);
 }

@@ -46,7 +46,7 @@ export async function openProfileDocuments(
   let lines: Promise<void> = line({ type: 'profile', ...head });
   const next = (event: object): void => {
     lines = lines.then(() => line(event));
-    // Whoever waits for the documents is told.
+    // Callers that wait for the documents get the error.
     lines.catch(() => undefined);
   };
   let isLevelOpen = false;
@@ -109,6 +109,6 @@ async function writing(path: string, work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'name another place');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${path}: ${messageOf(error)}`, 'choose another path');
   }
 }

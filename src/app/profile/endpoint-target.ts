@@ -46,7 +46,11 @@ export async function openEndpointTarget(
 ): Promise<LevelTarget> {
   const { address, endpoint } = options;
   if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
-    throw new TrituneError('USAGE', 'there is no address of metrics', 'give the page with --metrics-url');
+    throw new TrituneError(
+      'USAGE',
+      'the address of the metrics is unknown',
+      'add --metrics-url http://HOST:PORT/metrics',
+    );
   }
   const traffics: LanguageTraffic[] = [];
   for (const { model, prompts } of fronts) {
@@ -97,7 +101,7 @@ function checkServed({ requests, errorRate, failures }: Measurement, address: st
   if (requests === 0 || errorRate < 1 || first === undefined) return;
   throw new TrituneError(
     'SERVER_FAILED',
-    `no whole reply came from ${address}: ${first.kind}: ${first.firstMessage}`,
-    'see what the server logs',
+    `${address} gave no complete reply: ${first.kind}: ${first.firstMessage}`,
+    'read the log of the server',
   );
 }

@@ -8,7 +8,7 @@ import { hasClasses, limitsOf, type WorkloadFront } from '../traffic/workload.ts
 import type { ProfilePlan } from './plan.ts';
 import type { GoodputLimits } from './profile-spec.ts';
 
-/** What is measured at all fronts alike. */
+/** What is measured in the same way at all fronts. */
 type Common = Omit<LevelOptions, keyof OfFront>;
 
 /** What sends to one model. */

@@ -5,7 +5,7 @@ import { commandLineWithoutValues } from '../server/headers.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** What the documents of a profile say of it before its figures. */
+/** Returns what the documents of a profile state before its figures. */
 export function profileHead(
   spec: ProfileSpec,
   { mode, rule }: ProfilePlan,

@@ -15,7 +15,7 @@ import { type LevelTarget, measuringOf, reported } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
 
-/** One request, and where it goes. */
+/** One request and its destination. */
 export interface HttpRequestTo {
   /** The URL without a password, for people. */
   readonly url: string;
@@ -49,7 +49,11 @@ export async function openHttpTarget(
 ): Promise<LevelTarget> {
   const { address, tls, request, secrets, keepsAlive, maxInFlight } = to;
   if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
-    throw new TrituneError('USAGE', 'there is no address of metrics', 'give the page with --metrics-url');
+    throw new TrituneError(
+      'USAGE',
+      'the address of the metrics is unknown',
+      'add --metrics-url http://HOST:PORT/metrics',
+    );
   }
   const options = { address, tls, keepsAlive, timeoutMs: spec.requestTimeout * MS_PER_S };
   const workers = await clientThreadsOf(spec, { protocol: 'plain-http', options, request, secrets });
@@ -119,8 +123,8 @@ function silenceOf({ requests, failures, replies }: Measurement): Measurement['f
 
 /** Says why, also where TLS is what stands between. */
 async function noReply(kind: string, message: string, { url, address, tls }: HttpRequestTo): Promise<TrituneError> {
-  const hint = 'see whether the server runs, and what it logs';
-  const words = `no reply came from ${url}`;
+  const hint = 'check that the server is running, and read its log';
+  const words = `${url} gave no reply`;
   if (kind === 'timeout') return new TrituneError('SERVER_TIMEOUT', `${words}: ${message}`, hint);
   const code = kind === 'malformed' ? 'SERVER_FAILED' : 'SERVER_UNREACHABLE';
   const trouble = await diagnoseTls(addressOf(address), tls);

@@ -11,7 +11,7 @@ import { rateSchedule } from '../traffic/schedule.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { LevelSpec, MeasuringSpec } from './profile-spec.ts';
 
-/** Without a budget on a percentile, the interval of this one is told. */
+/** The percentile whose interval is reported when none is asked for. */
 const USUAL_PERCENTILE = 99;
 
 /** Callbacks for events while a level is measured. */
@@ -57,7 +57,7 @@ type Measuring = Pick<
   'clock' | 'percentile' | 'percentiles' | 'precision' | 'stability' | 'warmUpRequests' | 'scheduleAt' | 'budgetMs'
 >;
 
-/** How a level is measured, whatever is sent to whom. */
+/** Returns how a level is measured, for any kind of requests. */
 export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
   return {
     clock: realClock,
@@ -74,7 +74,7 @@ export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan):
   };
 }
 
-/** The report of a level. Errors: SERVER_FAILED where more requests failed than were to be borne. */
+/** Returns the report of a level. Errors: SERVER_FAILED if more requests failed than `maxErrors`. */
 export function reported(measurement: Measurement, plan: ProfilePlan, isDecoupled: boolean): LevelReport {
   if (measurement.tooManyErrors) throw tooManyErrors(measurement);
   return reportOf(measurement, { ...plan, isDecoupled });
@@ -82,5 +82,9 @@ export function reported(measurement: Measurement, plan: ProfilePlan, isDecouple
 
 function tooManyErrors({ failures }: Measurement): TrituneError {
   const words = failures.map(({ kind, count, firstMessage }) => `${count} ${kind}: ${plainLine(firstMessage, 120)}`);
-  return new TrituneError('SERVER_FAILED', `too many requests failed (${words.join('; ')})`, 'see --max-errors');
+  return new TrituneError(
+    'SERVER_FAILED',
+    `too many requests failed (${words.join('; ')})`,
+    'read the log of the server, or raise --max-errors',
+  );
 }

@@ -81,7 +81,7 @@ export async function openFront(
   };
 }
 
-/** A server that was started for the run may not have loaded the model yet; nobody else's is told to load anything. */
+/** Loads the model on a server that was started for the run; other servers are left alone. */
 async function modelOf(
   client: TritonClient,
   model: string,
@@ -92,7 +92,11 @@ async function modelOf(
   const version = spec.modelVersion;
   if (version !== undefined && !metadata.versions.includes(version)) {
     const served = metadata.versions.join(', ');
-    throw new TrituneError('MODEL_UNKNOWN', `'${model}' is not served in version ${version}`, `it is in ${served}`);
+    throw new TrituneError(
+      'MODEL_UNKNOWN',
+      `'${model}' is not served in version ${version}`,
+      `give --model-version with one of ${served}`,
+    );
   }
   return { config, metadata };
 }

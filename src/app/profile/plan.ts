@@ -13,9 +13,9 @@ const PERCENTILES = [50, 90, 95, 99] as const;
 export interface ProfilePlan {
   readonly mode: 'concurrency' | 'request-rate';
   readonly sweep: SweepPlan;
-  /** When requests are due, where it is not a plain rate. */
+  /** The times at which requests are due, unless it is a constant rate. */
   readonly timed: TimedRequests | null;
-  /** What is played, where it is a workload. */
+  /** The workload that is played, if any. */
   readonly workload: PlayedWorkload | null;
   readonly rule: StabilityRule;
   /** Half-width of the 95 % intervals that ends a level, as a share; for the rule `interval`. */
@@ -66,22 +66,22 @@ export async function planProfile(
 /** Errors: those of reading it; USAGE for options of a workload where there is none. */
 async function workloadOf({ workload, seed, timeScale, passes }: ProfileSpec): Promise<PlayedWorkload | null> {
   if (workload !== undefined) return played(await readWorkload(workload), { seed, timeScale });
-  if (timeScale !== undefined) throw usage('--time-scale is about a workload', 'give its file with --workload');
-  if (passes !== undefined) throw usage('--passes is about a workload', 'give its file with --workload');
+  if (timeScale !== undefined) throw usage('--time-scale needs a workload', 'add --workload FILE');
+  if (passes !== undefined) throw usage('--passes needs a workload', 'add --workload FILE');
   return null;
 }
 
 function passesRuleOf(spec: ProfileSpec): StabilityRule {
   const isOther = spec.requestCount !== undefined || spec.stability === 'perf-analyzer';
   if (isOther || Object.keys(givenRule(spec)).length > 0) {
-    throw usage('a workload is measured over whole passes', 'say how many with --passes, and leave out other rules');
+    throw usage('a workload is measured over whole passes', 'leave out the other rules, and give --passes N');
   }
   return { kind: 'passes', passes: spec.passes };
 }
 
 const only = (value: number): SweepRange => ({ start: value, end: value, step: 1 });
 
-/** What the first lines of the output say of it. */
+/** Returns the first lines of the output. */
 export function settingsOf(
   { mode, sweep, timed, workload, rule, percentile, latencyLimitMs }: ProfilePlan,
   spec: ProfileSpec,
@@ -130,20 +130,27 @@ function checkOneLoad(spec: ProfileSpec): boolean {
   const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
   // A rate is that at which a workload is played.
   const other = spec.workload === undefined ? undefined : given.find((key) => key !== 'requestRateRange');
-  if (other) throw usage(`${loads[other]} has no meaning beside --workload`, 'leave one of them out');
-  if (given.length > 1) throw usage(`${given.map((key) => loads[key]).join(' and ')} exclude each other`, 'give one');
+  if (other) throw usage(`${loads[other]} cannot be used with --workload`, 'leave one of them out');
+  if (given.length > 1)
+    throw usage(`${given.map((key) => loads[key]).join(' and ')} cannot be used together`, 'give one of them');
   return given.length === 1;
 }
 
 function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileSpec): void {
   if (range.end === 0 && latencyThreshold === 0) {
-    throw usage('a range without an end needs something that ends it', 'give --latency-threshold');
+    throw usage(
+      'a range with an end of 0 needs a latency to stop at',
+      'add --latency-threshold MS, or give the range an end',
+    );
   }
   if (order === 'binary' && (range.end === 0 || latencyThreshold === 0)) {
-    throw usage('--binary-search needs the end of the range and --latency-threshold', 'give both');
+    throw usage(
+      '--binary-search needs a range with an end and a latency threshold',
+      'give for example --concurrency-range 1:64 --latency-threshold 20',
+    );
   }
   if (requestCount && range.end !== range.start) {
-    throw usage('--request-count goes with a single load level', 'give one level, or leave it out');
+    throw usage('--request-count works with a single load level only', 'give one level, or leave out --request-count');
   }
 }
 
@@ -155,12 +162,16 @@ interface Asked {
 
 function ruleOf(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: boolean): StabilityRule {
   if (timed?.requests != null) {
-    if (spec.requestCount) throw usage('the schedule says how many requests there are', 'leave out --request-count');
+    if (spec.requestCount)
+      throw usage('the schedule already determines the number of requests', 'leave out --request-count');
     return { kind: 'request-count', requests: timed.requests };
   }
   if (spec.requestCount) {
     if (spec.requestCount < range.start) {
-      throw usage('--request-count is below the load level', 'give at least as many requests as are in flight');
+      throw usage(
+        '--request-count is smaller than the concurrency',
+        'give at least as many requests as the concurrency',
+      );
     }
     return { kind: 'request-count', requests: spec.requestCount };
   }
@@ -175,7 +186,7 @@ function ruleOf(spec: ProfileSpec, { timed, range, percentile }: Asked, alike: b
   };
 }
 
-/** What the user says of perf_analyzer's rule. */
+/** The user's settings of perf_analyzer's rule. */
 function givenRule(spec: ProfileSpec): Partial<PerfAnalyzerRule> {
   const rule = {
     mode: spec.measurementMode,

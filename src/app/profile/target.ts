@@ -34,7 +34,7 @@ export function modelsOf(
 ): readonly [string, ...string[]] {
   const models = workload ? frontsOf(workload, spec.model).map(({ model }) => model) : [spec.model];
   const [first, ...others] = models.filter((model) => model !== undefined);
-  if (first === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+  if (first === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   return [first, ...others];
 }
 
@@ -51,7 +51,7 @@ export async function openProfileTarget(
   if (observes && ((spec.clientThreads ?? 1) > 1 || spec.agents)) {
     throw new TrituneError(
       'USAGE',
-      'every request is kept by one thread of this machine only',
+      '--profile-export-file works with one thread on this machine only',
       'leave out --client-threads and --agents',
     );
   }

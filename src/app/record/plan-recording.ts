@@ -12,13 +12,13 @@ import type { StudyModels } from '../study/study-models.ts';
 /** What the journal of a recording names as its sampler. */
 export const EXHAUSTIVE = 'exhaustive';
 
-/** What a study records in place of a search. Errors: USAGE for a study that is no recording. */
+/** Returns what a recording measures. Errors: USAGE for a study that is not a recording. */
 export function recordingIn({ recording }: StudySpec): RecordingSpec {
   if (recording) return recording;
   throw new TrituneError(
     'USAGE',
-    'the study is a run of tritune tune, no recording',
-    'name a directory that tritune record made, or use tritune tune --resume',
+    'this directory holds a run of tritune tune, not a recording',
+    'give the directory of a recording, or use tritune tune --resume',
   );
 }
 
@@ -61,12 +61,16 @@ export function planRecording(study: PlannedFrom, server: ServerIdentity, models
 }
 
 const ofSeveralModels = (other: string): TrituneError =>
-  new TrituneError('UNSUPPORTED', `a grid is of one model, and the space has '${other}' too`, 'drop that variant');
+  new TrituneError(
+    'UNSUPPORTED',
+    `a recording has one model, but the search space also has '${other}'`,
+    'remove that variant from the search space',
+  );
 
 const ofPipeline = ({ stages }: Topology): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
-    `a grid is of one model, and the study is of ${stages.join(', ')}`,
+    `a recording has one model, but the study has ${stages.join(', ')}`,
     'record one of them',
   );
 

@@ -30,7 +30,7 @@ export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
   readonly force: boolean;
 }
 
-const FORCE_IT = 'to put the config from before the run back all the same, add --force';
+const FORCE_IT = 'add --force to put the config from before the run back anyway';
 
 /**
  * Puts one study's models back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
@@ -44,7 +44,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     const { started } = state;
     const { launch, launchCommand } = started.spec.server;
     if (launch === undefined && launchCommand === undefined) checkAdapter(started);
-    else return 'nothing to do: its server was started for the run and ended with it';
+    else return 'nothing to do: the server was started for the run and stopped with it';
     const originals = originalsOf(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
@@ -60,7 +60,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
         const restored = await control.restore();
         await journal.append({ type: 'model-restored', at: new Date(realClock.wallMs()).toISOString(), ...restored });
         if (!restored.verified) {
-          throw new TrituneError('RESTORE_FAILED', restored.detail, 'look at the config on the server');
+          throw new TrituneError('RESTORE_FAILED', restored.detail, 'check the config on the server');
         }
         return `${restored.detail}${await putTracingBack(state, client, journal)}`;
       });
@@ -79,7 +79,7 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
   const detail = verified ? 'as they were before' : 'the server has other settings than were sent';
   await journal.append({ type: 'tracing-ended', at: new Date(realClock.wallMs()).toISOString(), verified, detail });
   if (verified) return '; the trace settings are as they were before';
-  throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'look at the trace settings of the server');
+  throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'check the trace settings of the server');
 }
 
 /** Where the run had its control calls, and how it spoke there, unless the options say otherwise. */
@@ -124,7 +124,7 @@ export async function unrestoredRuns(): Promise<string[]> {
 const stateIn = async (directory: string): Promise<StudyState> =>
   foldStudy(await readJournal(studyFiles(directory).journal));
 
-/** Other things may lie beside the runs: what is no journal counts as `otherwise`. */
+/** The directory may contain other things: without a journal the result is `otherwise`. */
 const readable = <T, O>(reading: Promise<T>, otherwise: O): Promise<T | O> =>
   reading.catch((error: unknown) => {
     if (isTrituneError(error, 'JOURNAL_INVALID')) return otherwise;

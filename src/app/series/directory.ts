@@ -14,7 +14,7 @@ import { safeName, studyFiles } from '../output/directory.ts';
 /** What `series.json` says: the models of a series, the directory of each one's study, and how the series was started. */
 const schema = z.object({
   schemaVersion: z.literal(2),
-  // A segment that could lead elsewhere is none of ours.
+  // A segment that could lead elsewhere is not one of tritune's.
   models: z
     .array(
       z.object({
@@ -43,7 +43,7 @@ export const isSeries = (directory: string): Promise<boolean> =>
     () => false,
   );
 
-/** One harmless directory name for each model, no two alike, on file systems that know no upper case too. */
+/** Returns a safe and unique directory name for each model, also on file systems that ignore case. */
 export function directoriesFor(models: readonly string[]): SeriesFile['models'] {
   const taken = new Set(TAKEN);
   return models.map((model) => {
@@ -78,7 +78,7 @@ export async function writeSeriesFile(
 export const occupied = (directory: string): TrituneError =>
   new TrituneError(
     'OUTPUT_EXISTS',
-    `${directory} already holds studies`,
+    `${directory} already contains studies`,
     'continue them with --resume, or choose another --output',
   );
 
@@ -91,7 +91,7 @@ export async function readSeriesFile(directory: string): Promise<SeriesFile> {
     throw new TrituneError(
       'JOURNAL_INVALID',
       `cannot read ${fileIn(directory)}: ${reason}`,
-      'name the directory of one of its models instead',
+      'give the directory of one of its models instead',
       { cause: error },
     );
   }

@@ -30,10 +30,10 @@ export async function takeTurns<T>(
 
 const interrupted = (exitCodeOf: ExitCodeOf): Ending => ({
   exitCode: exitCodeOf('interrupted'),
-  error: { code: 'INTERRUPTED', message: 'the run was interrupted before the turn of this model' },
+  error: { code: 'INTERRUPTED', message: 'the run was interrupted before this model' },
 });
 
 const serverLost = (exitCodeOf: ExitCodeOf): Ending => ({
   exitCode: exitCodeOf('SERVER_UNREACHABLE'),
-  error: { code: 'SERVER_UNREACHABLE', message: 'the server was gone before the turn of this model' },
+  error: { code: 'SERVER_UNREACHABLE', message: 'the server could not be reached any more before this model' },
 });

@@ -6,7 +6,7 @@ export function serverAddress(text: string, defaultPort: number): string {
   const match = /^(\[[0-9a-fA-F:]+\]|[^:/\s]+)(?::(\d{1,5}))?$/.exec(address);
   const port = Number(match?.[2] ?? defaultPort);
   if (!match || port > 65535 || port === 0)
-    throw new TrituneError('USAGE', `'${text}' is no server address`, 'write HOST:PORT');
+    throw new TrituneError('USAGE', `'${text}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
   return `${match[1]}:${port}`;
 }
 

@@ -30,13 +30,13 @@ export interface Addresses {
   readonly headers?: readonly RequestHeader[];
 }
 
-/** The addresses that the options mean, and `tls` where it is spoken. Errors: USAGE. */
+/** Returns the addresses in the options, with `tls` for those that use it. Errors: USAGE. */
 export function addressesOf(options: AddressSpec, tls: TlsOptions): Addresses {
   const { protocol } = options;
   if (tlsInAddress(options.url) === false && wantsTls(options)) {
     throw new TrituneError(
       'USAGE',
-      `'${options.url}' is an address without TLS`,
+      `the address '${options.url}' excludes TLS, but there are TLS options`,
       'write https:// or grpcs://, or HOST:PORT',
     );
   }
@@ -94,8 +94,8 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
     if (!(await client.live())) {
       throw new TrituneError(
         'SERVER_FAILED',
-        `the server at ${client.url} says that it is not live`,
-        'wait for it, or restart it',
+        `the server at ${client.url} reports that it is not live`,
+        'wait until it has started, or restart it',
       );
     }
     const metadata = await client.serverMetadata();

@@ -7,9 +7,9 @@ export function checkAdapter({ adapter, original }: Pick<StudyStarted, 'adapter'
   if (adapter === name) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `the study is of another kind of server: its adapter is '${adapter}', not '${name}'`,
+    `the study used the adapter '${adapter}', not '${name}'`,
     adapter === TRITON
-      ? 'leave out the adapter'
-      : `go on with it by that adapter, or put ${JSON.stringify(original.value)} back by hand; tritune report needs no server`,
+      ? 'leave out --adapter'
+      : `continue it with --adapter and that adapter, or set ${JSON.stringify(original.value)} by hand; tritune report needs no server`,
   );
 }

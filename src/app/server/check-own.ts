@@ -13,7 +13,7 @@ export async function checkResumed(
   client: ControlClient,
 ): Promise<void> {
   if (started === null || spec.server.launch !== undefined) return;
-  const remedy = 'tune it anew as it is now, or put the config from before back first: tritune restore --force DIR';
+  const remedy = 'start a new study, or put the earlier config back with tritune restore --force DIRECTORY';
   await checkOwn(client, earlier, started, remedy);
 }
 
@@ -41,10 +41,6 @@ export async function checkOwn(
       compareConfigs(config, current).every((difference) => difference.before === undefined);
     const own = sent.flatMap(([name, config]) => (name === model || name === '' ? [config] : []));
     if ([original, ...own].some(isCurrent)) continue;
-    throw new TrituneError(
-      'RESTORE_FAILED',
-      `'${model}' has a config that this run did not set: somebody has changed it since`,
-      remedy,
-    );
+    throw new TrituneError('RESTORE_FAILED', `somebody has changed the config of '${model}' since this run`, remedy);
   }
 }

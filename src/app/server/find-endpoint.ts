@@ -64,12 +64,16 @@ function notFound({ address }: FindOptions, models: Exclude<ModelsAnswer, { read
   return new TrituneError(
     'SERVER_FAILED',
     `${address} is neither an OpenAI server nor a Triton: it answers ${models.status} to GET /v1/models`,
-    'check the address, or say what it is with --endpoint',
+    'check the address, or name the API with --endpoint',
   );
 }
 
 const unreachable = (address: string, message: string): TrituneError =>
-  new TrituneError('SERVER_UNREACHABLE', `${address} does not answer: ${plainLine(message)}`, 'see whether it runs');
+  new TrituneError(
+    'SERVER_UNREACHABLE',
+    `${address} does not answer: ${plainLine(message)}`,
+    'check that the server is running',
+  );
 
 async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<FoundEndpoint> {
   if (models.kind === 'unreachable') throw unreachable(options.address, models.message);
@@ -77,7 +81,7 @@ async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<F
   let refusal: SendFailure | undefined;
   for (const endpoint of formsOf(options)) {
     const outcome = await tryOut(options, model, endpoint);
-    // A reply of nothing is a reply: the model may have ended at once.
+    // An empty reply is a reply: the model may have ended immediately.
     if (outcome.ok || outcome.kind === 'empty') {
       const name = models.kind === 'models' && models.owner !== '' ? models.owner : 'openai';
       return { endpoint, model, server: { name, version: '' } };
@@ -95,8 +99,8 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
   if (model !== undefined) return model;
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
-  const hint = names.length > 0 ? `it serves ${names.join(', ')}` : 'it does not say which it serves';
-  throw new TrituneError('USAGE', 'there is no model to send to', `give it with -m; ${hint}`);
+  const hint = names.length > 0 ? `the server has ${names.join(', ')}` : 'the server does not list its models';
+  throw new TrituneError('USAGE', 'the model is missing', `add -m MODEL; ${hint}`);
 }
 
 /** What a server may take, the fullest first: not all know how to go on behind the end, or to tell their tokens. */
@@ -145,19 +149,19 @@ function ofFailure({ address, timeoutMs }: FindOptions, { kind, status, message 
     return new TrituneError(
       'SERVER_TIMEOUT',
       `${address} gave no reply within ${Math.min(timeoutMs, TRY_MS)} ms`,
-      'see whether it serves',
+      'check that the server is running and not overloaded',
     );
   }
   const isUnknown = status === '404';
   return isUnknown
-    ? new TrituneError('MODEL_UNKNOWN', words, 'check -m, and the path of the endpoint')
+    ? new TrituneError('MODEL_UNKNOWN', words, 'check -m and the path of the endpoint')
     : new TrituneError('SERVER_FAILED', words, hintOf(status));
 }
 
 const hintOf = (status: string | undefined): string =>
   status === '401' || status === '403'
     ? 'give its key with --token-env VARIABLE, or a header with -H'
-    : 'see what the server logs';
+    : 'read the log of the server';
 
 async function findTriton(
   { address, model, modelVersion: version, headers, tls }: FindOptions,
@@ -167,7 +171,7 @@ async function findTriton(
   const client = connect(address, { tls, headers, defaultTimeoutMs: ASK_MS });
   try {
     const server = await client.serverMetadata();
-    if (model === undefined) throw new TrituneError('USAGE', 'there is no model to send to', 'give it with -m');
+    if (model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
     const { inputs, outputs } = await client.modelMetadata(model);
     const { output } = textTensors(model, inputs, outputs);
     const { name, version: serverVersion } = server;

@@ -25,12 +25,12 @@ export function headersOf(flags: HeaderSpec, reserved = taken): readonly Request
     ...tokenOf(flags),
   ];
   const own = headers.find(({ name }) => reserved.test(name));
-  if (own) throw usage(`the header '${own.name}' is not free to choose`, 'leave it out');
+  if (own) throw usage(`the header '${own.name}' is set by tritune`, 'leave it out');
   const bytes = headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
   if (bytes <= MAX_HEADER_BYTES && headers.length <= MAX_HEADERS) return headers;
   throw usage(
-    `the headers are too many or too long`,
-    `give at most ${MAX_HEADERS}, of ${MAX_HEADER_BYTES} bytes in all`,
+    'there are too many headers, or they are too long',
+    `give at most ${MAX_HEADERS} headers of ${MAX_HEADER_BYTES} bytes in total`,
   );
 }
 
@@ -39,7 +39,7 @@ function headerIn(text: string, what: string): RequestHeader {
   // The pattern goes through a long run of blanks again and again.
   const isShort = text.length <= 2 * MAX_HEADER_BYTES;
   const match = isShort && /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
-  if (!match) throw usage(`${what} is not of the form NAME:VALUE in ASCII`, 'write NAME: VALUE');
+  if (!match) throw usage(`${what} is not NAME:VALUE in ASCII`, 'write NAME: VALUE');
   return { name: (match[1] as string).toLowerCase(), value: match[2] as string };
 }
 
@@ -47,7 +47,7 @@ function headerFromEnvironment(text: string): RequestHeader {
   const at = text.indexOf(':');
   const variable = text.slice(at + 1).trim();
   if (at < 1 || !/^\w+$/.test(variable)) {
-    throw usage('--header-env is not of the form NAME:VARIABLE', 'give for example x-api-key:API_KEY');
+    throw usage('--header-env is not NAME:VARIABLE', 'write for example --header-env x-api-key:API_KEY');
   }
   return headerIn(`${text.slice(0, at)}:${variableNamed(variable)}`, `the header with the value of ${variable}`);
 }
@@ -59,35 +59,35 @@ function headersInFile(path: string): readonly RequestHeader[] {
 
 function tokenOf({ tokenEnv, tokenFile }: HeaderSpec): readonly RequestHeader[] {
   if (tokenEnv !== undefined && tokenFile !== undefined) {
-    throw usage('there is one bearer token', 'give --token-env or --token-file, not both');
+    throw usage('--token-env and --token-file cannot be used together', 'leave one of them out');
   }
   if (tokenEnv !== undefined) return [bearer(variableNamed(tokenEnv), `the token in ${tokenEnv}`)];
   return tokenFile === undefined ? [] : [bearer(textOf(tokenFile), `the token in '${tokenFile}'`)];
 }
 
-/** RFC 6750; whoever issues them may use other characters too, but no spaces. */
+/** RFC 6750; other characters are accepted too, but no spaces. */
 function bearer(text: string, what: string): RequestHeader {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return { name: 'authorization', value: `Bearer ${token}` };
-  throw usage(`${what} is empty, or is no token`, 'it is one word of ASCII, and nothing else is beside it');
+  throw usage(`${what} does not contain a token`, 'put one word in ASCII there, and nothing else');
 }
 
 function variableNamed(variable: string): string {
   // Objects have more names than the environment has variables.
   const value = Object.hasOwn(process.env, variable) ? process.env[variable] : undefined;
   if (value !== undefined && value !== '') return value.trim();
-  throw usage(`the environment variable ${variable} is not set`, 'set it where tritune runs');
+  throw usage(`the environment variable ${variable} is not set`, 'set it before you start tritune');
 }
 
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'name a file that is there');
+    throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'check the path');
   }
 }
 
-/** True when the flags give what lets in whoever shows it. */
+/** True when the flags include a secret. */
 export const hasCredentials = ({ header = [], headerEnv = [], tokenEnv, tokenFile }: HeaderSpec): boolean =>
   tokenEnv !== undefined ||
   tokenFile !== undefined ||
@@ -132,8 +132,8 @@ function checkSameHeaders(kept: readonly string[], given: readonly RequestHeader
   const names = given.map(({ name }) => name);
   if (named(kept) === named(names)) return;
   throw usage(
-    `the study was started with ${named(kept)} and is resumed with ${named(names)}`,
-    'give each of them again with its value, which the journal does not keep: -H "NAME: VALUE"',
+    `the study was started with ${named(kept)}, but resumed with ${named(names)}`,
+    'give every header again, because the journal does not store values: -H "NAME: VALUE"',
   );
 }
 

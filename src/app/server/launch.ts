@@ -51,7 +51,7 @@ export async function launchServer(options: LaunchRequest, given: LaunchOptions)
   }
   throw new TrituneError(
     'USAGE',
-    `there is no --launch '${options.launch}'`,
+    `'${options.launch}' is not a server that --launch can start`,
     'use emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker',
   );
 }
@@ -67,7 +67,7 @@ const launchesOf = [
 export function checkLaunch({ launch = '', ...options }: LaunchRequest): void {
   const wrong = launchesOf.find(({ option, launches }) => options[option] !== undefined && !launches.test(launch));
   if (!wrong) return;
-  throw new TrituneError('USAGE', `${wrong.flag} has no meaning for this server`, `it goes with ${wrong.hint}`);
+  throw new TrituneError('USAGE', `${wrong.flag} does not apply to this server`, `use it with ${wrong.hint}`);
 }
 
 function needsRepository(options: Pick<LaunchRequest, 'launch' | 'modelRepository'>): string {
@@ -75,7 +75,7 @@ function needsRepository(options: Pick<LaunchRequest, 'launch' | 'modelRepositor
     throw new TrituneError(
       'USAGE',
       `--launch ${options.launch} needs a model repository`,
-      'give --model-repository DIR',
+      'add --model-repository DIRECTORY',
     );
   }
   return options.modelRepository;

@@ -28,17 +28,17 @@ export async function listeningTls(spec: ListenSpec, what: string): Promise<List
   const { tlsCert, tlsKey, tlsCa, plaintext, listen } = spec;
   const isSecure = tlsCert !== undefined || tlsKey !== undefined || tlsCa !== undefined;
   if (plaintext && isSecure)
-    throw usage('--plaintext is without TLS', 'leave out --plaintext, or the options about TLS');
+    throw usage('--plaintext cannot be used with TLS options', 'leave out --plaintext, or the TLS options');
   if (!isSecure) {
     if (plaintext || isLoopback(listen)) return undefined;
     throw usage(
-      'over a network the token, and what is sent, would go in plaintext',
-      'give --tls-cert and --tls-key, or --plaintext where nobody can listen in',
+      'the token and the data would cross the network in plaintext',
+      'add --tls-cert and --tls-key, or --plaintext on a trusted network',
     );
   }
   const { cert, key, ca } = await readTls({ tlsCert, tlsKey, tlsCa });
   if (cert === undefined || key === undefined)
-    throw usage(`${what} with TLS needs a certificate`, 'give --tls-cert and --tls-key');
+    throw usage(`${what} with TLS needs a certificate and its key`, 'add both --tls-cert and --tls-key');
   return { cert, key, ca };
 }
 

@@ -37,7 +37,7 @@ export async function openServer(
   signal: AbortSignal,
 ): Promise<OpenServer> {
   if (options.launch !== undefined && wantsTls(options)) {
-    throw new TrituneError('USAGE', 'a server that is started for the run speaks no TLS', 'leave out the TLS options');
+    throw new TrituneError('USAGE', 'a server that tritune starts does not use TLS', 'leave out the TLS options');
   }
   checkLaunch(options);
   const tls = await readTls(options);
@@ -66,7 +66,7 @@ export async function openServer(
   }
 }
 
-/** What `openServer` needs of a spec. */
+/** Returns the part of a spec that `openServer` needs. */
 export const serverOf = ({ server, traffic, trace }: StudySpec): AddressSpec & LaunchRequest => ({
   ...server,
   ...protocolOf(server.endpoint),
@@ -100,7 +100,7 @@ export interface OriginalModel {
   readonly config: ModelConfig;
   readonly metadata: ModelMetadata;
   readonly wasLoaded: boolean;
-  /** How long it took to load now; null where it was loaded. */
+  /** The duration of the load, or null if the model was already loaded. */
   readonly loadMs: number | null;
 }
 
@@ -109,7 +109,11 @@ export async function readOriginal(client: TritonClient, model: string): Promise
   const index = await client.index();
   const entries = index.filter((entry) => entry.name === model);
   if (entries.length === 0) {
-    throw new TrituneError('MODEL_UNKNOWN', `the server has no model '${model}'`, `its models: ${namesIn(index)}`);
+    throw new TrituneError(
+      'MODEL_UNKNOWN',
+      `the server has no model '${model}'`,
+      `give -m with one of its models: ${namesIn(index)}`,
+    );
   }
   const wasLoaded = entries.some((entry) => entry.state === 'READY');
   const startNs = realClock.nowNs();

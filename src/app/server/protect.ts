@@ -24,12 +24,12 @@ export async function checkProtected(client: TritonClient, model: string, spec: 
   for (const name of protect) {
     if (!index.some((entry) => entry.name === name)) throw unknown(name, [...new Set(index.map((each) => each.name))]);
     if (isReady(name) && (await partsOf(client, await client.modelConfig(name))).has(model))
-      throw refused(`'${name}' is protected, and '${model}' is a part of it`);
+      throw refused(`'${name}' is protected, and '${model}' is part of it`);
   }
   if (isReady(model)) return checkParts(client, model, await client.modelConfig(model), spec);
   const unloaded = protect.find((name) => !isReady(name));
   if (unloaded === undefined) return;
-  throw refused(`'${unloaded}' is protected and not loaded, and '${model}', which is not loaded either, may need it`);
+  throw refused(`'${unloaded}' is protected and not loaded, and '${model}' may need it`);
 }
 
 /** Checks the parts of a model that `checkProtected` has allowed, once its config can be read. Errors: USAGE. */
@@ -42,7 +42,7 @@ export async function checkParts(
   if (protect.length === 0) return;
   const parts = await partsOf(client, config);
   const part = protect.find((name) => parts.has(name));
-  if (part !== undefined) throw refused(`'${part}' is protected, and is loaded with '${model}', an ensemble`);
+  if (part !== undefined) throw refused(`'${part}' is protected, and loading the ensemble '${model}' loads it too`);
 }
 
 /** The models that an ensemble is made of, and those that these are made of. */
@@ -70,7 +70,11 @@ async function configOf(client: TritonClient, model: string): Promise<ModelConfi
 }
 
 const refused = (why: string): TrituneError =>
-  new TrituneError('USAGE', `${why}: nothing was changed`, 'name another model, or take that one out of --protect');
+  new TrituneError('USAGE', `${why}: nothing was changed`, 'choose another model, or remove that one from --protect');
 
 const unknown = (name: string, known: readonly string[]): TrituneError =>
-  new TrituneError('MODEL_UNKNOWN', `the server has no model '${name}' to protect`, `its models: ${known.join(', ')}`);
+  new TrituneError(
+    'MODEL_UNKNOWN',
+    `the server has no model '${name}' to protect`,
+    `its models are ${known.join(', ')}`,
+  );

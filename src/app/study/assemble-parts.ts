@@ -50,7 +50,7 @@ export async function assembleParts(
     frontAsked(spec, levels, front, index),
   ) as [FrontAsked, ...FrontAsked[]];
   const fronts = await openFronts(opened, [
-    // What the guard has looked at once need not be looked at in every reply.
+    // Outputs that the accuracy guard has checked need not be checked in every reply.
     { ...first, ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }) },
     ...others,
   ]);

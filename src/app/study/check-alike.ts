@@ -12,8 +12,8 @@ export function checkAlike(own: string, original: OriginalModel, name: string, o
   if (reason === null) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `model '${name}' is no variant of '${own}': ${reason}`,
-    'a variant takes the same requests and answers alike: drop it, or serve it with the same inputs and outputs',
+    `model '${name}' is not a variant of '${own}': ${reason}`,
+    'remove it from the search space, or serve it with the same inputs and outputs',
   );
 }
 

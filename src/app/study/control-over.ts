@@ -15,7 +15,7 @@ const LOAD_TIMEOUT_S = 600;
 /** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** What a journal's first record says of the models that its study changes. */
+/** The part of a journal's first record about the models that the study changes. */
 export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers' | 'topology'>;
 
 /** Returns the models of a study as they were before it: its own first, or those that are tuned together and then the ensembles over them. */

@@ -5,6 +5,6 @@ import { hasFunctions, loadExport } from './load-module.ts';
 export const findAdapter = (path: string): Promise<AdapterDefinition> =>
   loadExport(path, { name: 'adapter', hint, isValid });
 
-const hint = 'export const adapter = settingsAdapter({ … }), as docs/extending.md shows';
+const hint = 'export const adapter = settingsAdapter({ … }) (docs/extending.md)';
 
 const isValid = (value: unknown): value is AdapterDefinition => hasFunctions(value, 'open');

@@ -30,10 +30,10 @@ export function checkSamplerName(name: string): void {
   throw new TrituneError(
     'USAGE',
     `there is no sampler '${name}'`,
-    `use ${samplerNames.join(', ')}, or the path of a module such as ./my-sampler.js`,
+    `use ${samplerNames.join(', ')}, or the path of a module, such as ./my-sampler.js`,
   );
 }
 
-const hint = 'export const sampler = { name, create(space, options) }, as docs/extending.md shows';
+const hint = 'export const sampler = { name, create(space, options) } (docs/extending.md)';
 
 const isValid = (value: unknown): value is SamplerDefinition => hasFunctions(value, 'create');

@@ -37,7 +37,7 @@ function checkCosts(goal: Goal): void {
   for (const { metric: name } of [...goal.objectives, ...goal.constraints]) {
     const metric = metricsOf(goal).named(name);
     const need = metric.needs.find((each) => each === 'prices' || each === 'rate');
-    if (need) throw new TrituneError('USAGE', describeUnmet({ metric, need }), 'docs/cost.md has examples');
+    if (need) throw new TrituneError('USAGE', describeUnmet({ metric, need }), 'see docs/cost.md');
   }
 }
 
@@ -84,17 +84,13 @@ export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic 
   if (requestRate === undefined)
     return { mode: 'concurrency', ...(concurrency ?? { low: 1, high }), ...(batch && { batch }) };
   if (concurrency === undefined) return { mode: 'request-rate', ...requestRate };
-  throw new TrituneError(
-    'USAGE',
-    'load levels are either requests in flight or requests per second',
-    'give --concurrency or --request-rate, not both',
-  );
+  throw new TrituneError('USAGE', '--concurrency and --request-rate cannot be used together', 'leave one of them out');
 }
 
 /** Errors: USAGE for what does not go with requests of several sizes. */
 function checkBatchRange({ batch, sharedMemory = 'none' }: StudySpec['traffic'], hasRate: boolean): void {
   const refuse = (what: string, hint: string): never => {
-    throw new TrituneError('USAGE', `--batch-size does not go with ${what}`, hint);
+    throw new TrituneError('USAGE', `--batch-size cannot be used with ${what}`, hint);
   };
   if (batch > 1) refuse('--batch', 'give --batch N for requests of one size, or --batch-size LOW:HIGH for a search');
   if (hasRate)

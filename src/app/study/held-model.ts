@@ -8,7 +8,7 @@ import { type FindCalls, leaveAsTheyWere, type NamedModels, readModels, type Stu
 /** The models of a study, which no other tritune on this machine changes until they are let go of. */
 export interface HeldModels {
   readonly models: StudyModels;
-  /** The preparation's value; where it fails the models are first left as they were. Errors: the preparation's own. */
+  /** Returns the preparation's value; if it fails, the models are put back first. Errors: the preparation's own. */
   prepared<T>(preparation: Promise<T>): Promise<T>;
   letGo(): void;
 }

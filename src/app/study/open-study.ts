@@ -22,7 +22,7 @@ import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads
 export interface OpenStudy {
   readonly spec: StudySpec;
   readonly sampler: SamplerKind;
-  /** What opens the server, where it is no Triton; else null. */
+  /** What opens a server other than Triton; else null. */
   readonly adapter: AdapterDefinition | null;
   /** What the names of the goal mean. */
   readonly metrics: Metrics;
@@ -44,7 +44,7 @@ export interface Given {
   readonly sampler?: SamplerDefinition | undefined;
   /** The adapter itself, where a program gives it; else it is found by the path in the spec. */
   readonly adapter?: AdapterDefinition | undefined;
-  /** Metrics beside the built-in ones. */
+  /** Metrics in addition to the built-in ones. */
   readonly metrics?: readonly Metric[] | undefined;
   readonly commandLine?: readonly string[];
 }

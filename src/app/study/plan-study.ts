@@ -116,8 +116,12 @@ function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, name
 }
 
 function aboutSeveral(model: string): TrituneError {
-  const hint = 'put them into the space of the model, with the names of its parameters alone';
-  return new TrituneError('SPACE_INVALID', `there are rules over several models, and '${model}' is tuned alone`, hint);
+  const hint = 'put them into the search space of the model, without the name of the model before its parameters';
+  return new TrituneError(
+    'SPACE_INVALID',
+    `the search space has rules over several models, but '${model}' is tuned alone`,
+    hint,
+  );
 }
 
 function spaceOfTogether({ spec, started }: PlannedFrom, models: StudyModels): TunedSpace {
@@ -132,8 +136,8 @@ function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
   if (mark === undefined) return;
   throw new TrituneError(
     'RESTORE_FAILED',
-    `'${name}' serves files that a study has uploaded, and was not put back after it`,
-    'run `tritune restore` on the output directory of that study, or unload and load the model',
+    `'${name}' still serves files that an earlier study uploaded`,
+    'run `tritune restore` with the output directory of that study, or unload and load the model',
   );
 }
 

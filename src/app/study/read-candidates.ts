@@ -15,11 +15,11 @@ const list = z.array(z.record(z.string(), z.json())).min(1);
  */
 export function readCandidates(file: string | undefined, space: SpaceView): readonly Assignment[] {
   if (file === undefined) {
-    const hint = 'give a list of assignments with --candidates FILE';
-    throw new TrituneError('USAGE', 'the manual sampler needs to know what to try', hint);
+    const hint = 'add --candidates FILE';
+    throw new TrituneError('USAGE', '--sampler manual needs a list of candidates', hint);
   }
   const outcome = list.safeParse(contentOf(file));
-  if (!outcome.success) throw invalid(file, outcome.error.issues[0]?.message ?? 'it is no list');
+  if (!outcome.success) throw invalid(file, outcome.error.issues[0]?.message ?? 'it is not a list');
   return outcome.data.map((written) => {
     const built = space.build(written);
     if (built.legal) return written;
@@ -43,7 +43,7 @@ function contentOf(file: string): unknown {
 function invalid(file: string, what: string): TrituneError {
   return new TrituneError(
     'INPUT_INVALID',
-    `${file} holds no candidates: ${what}`,
-    'write a list such as [{"instances": 2, "max_batch_size": 8}], of parameters of the search space',
+    `${file} is not a list of candidates: ${what}`,
+    'write parameters of the search space, such as [{"instances": 2, "max_batch_size": 8}]',
   );
 }

@@ -27,6 +27,10 @@ function contentOf(file: string): unknown {
   try {
     return readYaml(readFileSync(file, 'utf8')).value;
   } catch (error) {
-    throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'give a study as YAML or JSON');
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `cannot read ${file}: ${messageOf(error)}`,
+      'give a YAML or JSON file (docs/study-spec.md)',
+    );
   }
 }

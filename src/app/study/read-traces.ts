@@ -12,14 +12,14 @@ export async function readTraceFiles(files: readonly string[], withMoments = fal
   if (read.timeless > 0) {
     throw new TrituneError(
       'INPUT_INVALID',
-      `the ${read.timeless} traces in ${files.join(', ')} have tensors and no times`,
-      'trace with level TIMESTAMPS, alone or beside TENSORS',
+      `the ${read.timeless} traces in ${files.join(', ')} contain tensors but no times`,
+      'trace with level TIMESTAMPS, alone or together with TENSORS',
     );
   }
   throw new TrituneError(
     'INPUT_INVALID',
     `there is no trace in ${files.join(', ')}`,
-    'a server writes its traces when they are switched off, when it ends, or with log_frequency',
+    'turn tracing off or stop the server, which writes the traces then; or set log_frequency',
   );
 }
 

@@ -5,7 +5,7 @@ import type { TuneOptions } from '../../spec/tune-options.ts';
 import { headerNames, withHeadersAgain } from '../server/headers.ts';
 import { tlsNames } from '../server/tls.ts';
 
-/** What may be said anew when a study is resumed: where the server is, when to stop, what to show. */
+/** Options that may change when a study is resumed: the address, when to stop, what to show. */
 const resumable: readonly string[] = [
   'resume',
   'url',
@@ -42,13 +42,13 @@ export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, name
   );
 }
 
-/** Errors: USAGE for options that a resumed study keeps as they were. */
+/** Errors: USAGE for options that a resumed study cannot change. */
 export function checkResumable(named: Iterable<string>): void {
   const fixed = [...named].filter((name) => !resumable.includes(name));
   if (fixed.length === 0) return;
   throw new TrituneError(
     'USAGE',
-    `a resumed study keeps its ${fixed.join(', ')}`,
-    `leave that out, or start a new study; --resume goes with ${resumable.slice(1).join(', ')}`,
+    `a resumed study cannot change its ${fixed.join(', ')}`,
+    `leave that out, or start a new study; --resume accepts ${resumable.slice(1).join(', ')}`,
   );
 }

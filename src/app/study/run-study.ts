@@ -29,7 +29,7 @@ export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, wat
   }
 }
 
-/** What a server that is started for the study loads at once, and what later. */
+/** The models that a server started for the study loads at its start, and those that it loads later. */
 function modelsOfLaunch({ names, fronts }: NamedModels): {
   readonly loadModels: readonly string[];
   readonly laterModels: readonly string[];

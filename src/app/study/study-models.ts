@@ -16,7 +16,7 @@ import { readParts, type Together, togetherOf } from './pipeline/read-together.t
 export interface NamedModels {
   /** The study's own first. */
   readonly names: readonly [string, ...string[]];
-  /** Those that a server which is started for the study loads at once: requests are sent to them. */
+  /** The models that get requests, which a server started for the study loads at its start. */
   readonly fronts: readonly string[];
   /** The spaces of a new study; nothing for the presets of the models' backends, and for a study that is resumed. */
   readonly given: GivenSpaces;
@@ -58,7 +58,7 @@ function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpac
   return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: limitsOf(latencyBudgetMs) });
 }
 
-/** What a budget says of a space's limits. */
+/** What the latency budget means for the limits of a search space. */
 export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
   latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
 

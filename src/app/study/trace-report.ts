@@ -4,7 +4,7 @@ import { traceLines } from '../../headless/trace-lines.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { readTraceFiles } from './read-traces.ts';
 
-/** Ways to launch a server that writes its traces beside its log. */
+/** Ways to launch a server that writes its traces next to its log. */
 const onOurDisk: readonly string[] = ['local', 'docker'];
 
 /** After a run with `--trace`: the summary where the server's disk is ours, else where the file is. Nothing without one. */

@@ -22,11 +22,12 @@ export async function classPromptsOf(
   for (const { name, prompts, endpoint, requests } of front.classes) {
     if (endpoint !== undefined && endpoint !== options.endpoint) {
       throw unsupported(
-        `class '${name}' is asked by ${endpoint}`,
-        `give it with --endpoint ${endpoint} for all classes`,
+        `class '${name}' has an endpoint of its own, ${endpoint}`,
+        `remove it from the workload file, and give --endpoint ${endpoint} for all classes`,
       );
     }
-    if (requests) throw unsupported(`class '${name}' has requests of tensors`, 'give a language model `prompts`');
+    if (requests)
+      throw unsupported(`class '${name}' sends tensors to a language model`, 'give the class `prompts` instead');
     told.push(await promptsOf({ ...options, ...prompts }, { ...setting, model: front.model }));
   }
   const [only] = told;

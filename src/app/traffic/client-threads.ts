@@ -30,7 +30,7 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 
-/** The same for requests of inference over a transport of these options, told one by one where somebody listens. */
+/** Does the same for inference requests over a transport with these options; an observer gets each request. */
 export function inferThreadsOf(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
@@ -48,8 +48,8 @@ export function checkAgents({ agents, sharedMemory = 'none' }: ClientSpec & Tran
   if (agents === undefined || sharedMemory === 'none') return;
   throw new TrituneError(
     'USAGE',
-    'agents send from other machines, and share no memory with the server',
-    'leave out --shared-memory, or --agents',
+    '--shared-memory cannot be used with --agents, which run on other machines',
+    'leave out one of them',
   );
 }
 
@@ -59,12 +59,12 @@ function checkServerSeen(agents: readonly string[], transport: WorkerTransport):
   if (!isLoopback(target) || agents.every(isLoopback)) return;
   throw new TrituneError(
     'USAGE',
-    `${target} is another server for each agent`,
-    "give the server's address as the agents reach it",
+    `${target} means another machine on each agent`,
+    "give the server's address as seen from the agents",
   );
 }
 
-/** How the spec reaches its agents. Errors: USAGE, INPUT_INVALID. */
+/** Returns how the spec's agents are reached. Errors: USAGE, INPUT_INVALID. */
 export async function agentAccess(spec: AgentsSpec): Promise<AgentAccess> {
   const { agentTokenFile: tokenFile, agentTokenEnv: tokenEnv, agentTls } = spec;
   const { agentTlsCa: tlsCa, agentTlsCert: tlsCert, agentTlsKey: tlsKey } = spec;
@@ -73,8 +73,8 @@ export async function agentAccess(spec: AgentsSpec): Promise<AgentAccess> {
   if (!isSecure && far !== undefined && !spec.agentPlaintext) {
     throw new TrituneError(
       'USAGE',
-      `the token would go to agent ${far} in plaintext`,
-      'give --agent-tls-ca (or --agent-tls), or --agent-plaintext where nobody can listen in',
+      `the token would be sent to agent ${far} in plaintext`,
+      'add --agent-tls-ca FILE or --agent-tls, or --agent-plaintext on a trusted network',
     );
   }
   return {

@@ -8,7 +8,7 @@ import { sendOne } from './first-requests.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
 const TIMEOUT_MS = 30_000;
-/** One in flight, ever. */
+/** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
 /**
@@ -40,7 +40,7 @@ export async function compareReplies(
       signal.throwIfAborted();
       const outcome = await sendOne(traffic.transport, traffic.transport.prepare(request));
       if (!outcome.ok && outcome.kind === 'mismatch') throw new CandidateRefusedError('inaccurate', outcome.message);
-      if (!outcome.ok) throw new TrituneError('SERVER_FAILED', outcome.message, 'look at the expected outputs');
+      if (!outcome.ok) throw new TrituneError('SERVER_FAILED', outcome.message, 'check the expected outputs');
     }
     return read();
   } finally {

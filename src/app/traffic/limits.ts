@@ -9,7 +9,7 @@ export function checkEndOnly(limits: RequestLimits | undefined, whose: string): 
   if (other === undefined) return;
   throw new TrituneError(
     'USAGE',
-    `${whose} limits ${names[other]}, and the model is asked with tensors`,
-    "limit the whole request, such as 'e2e<=50ms', or add --endpoint for a language model",
+    `${whose} limits ${names[other]}, which tensor requests do not have`,
+    "limit the whole request, for example 'e2e<=50ms', or add --endpoint for a language model",
   );
 }

@@ -15,7 +15,7 @@ export interface LanguageTraffic {
   close(): Promise<void>;
 }
 
-/** Opens the threads that measure, which have sent to nobody for a moment and are warm. Errors: USAGE, AGENT_FAILED. */
+/** Opens the threads that measure, warmed up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
 export async function openLanguageTraffic(
   options: EndpointOptions,
   requests: RequestSet,

@@ -68,7 +68,7 @@ export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Pro
   return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
 }
 
-/** The same, and the threads that measure with it, which have sent to nobody for a moment and are warm. Errors: as before. */
+/** Does the same, and opens the threads that measure, warmed up against a server that does nothing. Errors: as before. */
 export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
   checkAgents(asked.spec);
   const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);

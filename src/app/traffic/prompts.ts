@@ -21,7 +21,7 @@ export interface PromptTraffic {
   readonly notes: readonly string[];
 }
 
-/** What the prompts are made by, beside their spec. */
+/** What generating prompts needs besides their spec. */
 export interface PromptSetting {
   readonly model: string;
   readonly seed: number;
@@ -62,18 +62,18 @@ export async function promptsOf(spec: PromptSpec, setting: PromptSetting): Promi
 
 function checkOneSource({ promptFile, ...spec }: PromptSpec): void {
   if (promptFile === undefined) {
-    if (spec.traceSlice) throw usage('--trace-slice is about a trace', 'give the trace with --prompt-file');
+    if (spec.traceSlice) throw usage('--trace-slice needs a trace', 'add --prompt-file TRACE');
     if (spec.prefixPrompts !== undefined && spec.prefixTokens === undefined) {
-      throw usage('--prefix-prompts does not say how long a prefix is', 'add --prefix-tokens');
+      throw usage('--prefix-prompts needs a prefix length', 'add --prefix-tokens N');
     }
     if ((spec.sessions || spec.thinkTimeMs) && !spec.turns) {
-      throw usage('made-up conversations need a number of turns', 'add --turns, or give a file with --prompt-file');
+      throw usage('generated conversations need a number of turns', 'add --turns N, or --prompt-file FILE');
     }
     return;
   }
   const given = (Object.keys(madeUp) as (keyof typeof madeUp)[]).find((key) => spec[key] !== undefined);
-  if (given) throw usage(`${madeUp[given]} is about made-up prompts`, 'leave it out, or leave out --prompt-file');
-  if (spec.thinkTimeMs && !spec.sessions) throw usage('--think-time-ms is about conversations', 'add --sessions');
+  if (given) throw usage(`${madeUp[given]} cannot be used with --prompt-file`, 'leave one of them out');
+  if (spec.thinkTimeMs && !spec.sessions) throw usage('--think-time-ms needs conversations', 'add --sessions');
 }
 
 function synthetic(spec: PromptSpec, { seed }: PromptSetting, tokenizer: Tokenizer): PromptSource {

@@ -12,7 +12,7 @@ import type { OriginalModel } from '../server/open-server.ts';
 /** What is sent; `seed` is that of everything random in it. */
 export type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
 
-/** What the options say is sent to this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+/** Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
 export async function requestsOf(
   options: SeededRequests,
   { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
@@ -24,8 +24,8 @@ export async function requestsOf(
   if (inputData.length > 1) {
     throw new TrituneError(
       'USAGE',
-      `--input-data ${kind} goes with no other`,
-      `write ./${kind} for a file of that name`,
+      `--input-data ${kind} cannot be combined with other input data`,
+      `leave it out, or write ./${kind} for a file of that name`,
     );
   }
   return prepareInputs(metadata, config, {
@@ -38,7 +38,7 @@ export async function requestsOf(
   });
 }
 
-/** What was chosen for the user, one line each. */
+/** Returns the defaults that were chosen, one per line. */
 export const assumptionsOf = ({ assumed }: PreparedInputs): readonly string[] =>
   assumed.map(({ input, choice }) => plainLine(`input '${input}': ${choice} (--shape says otherwise)`));
 
@@ -46,7 +46,7 @@ const DEFAULT_SEQUENCE_LENGTH = 20;
 const DEFAULT_VARIATION = 20;
 const ALL_IDS = { low: 1, high: 2 ** 32 - 1 };
 
-/** How requests go together, for models with sequence batching. Errors: USAGE for options that the model has no use for. */
+/** Returns how requests form sequences, for models with sequence batching. Errors: USAGE for options that do not apply to the model. */
 export function sequencesOf(
   {
     sequenceLength,
@@ -63,12 +63,12 @@ export function sequencesOf(
   if (!config.sequence_batching) {
     if (sequenceLength === undefined && sequenceLengthVariation === undefined && sequenceIds === ALL_IDS)
       return undefined;
-    throw new TrituneError('USAGE', 'the model has no sequence batching', 'leave out the options about sequences');
+    throw new TrituneError('USAGE', 'the model does not use sequence batching', 'leave out the --sequence-… options');
   }
   if (mostBatch > 1) {
     throw new TrituneError(
       'USAGE',
-      'Triton takes no batch of more than 1 in a sequence',
+      'Triton does not accept a batch larger than 1 in a sequence',
       'leave out --batch and --batch-size',
     );
   }
@@ -76,7 +76,7 @@ export function sequencesOf(
   if (levels.mode === 'concurrency' && levels.high > ids) {
     throw new TrituneError(
       'USAGE',
-      `${ids} sequence ids do not do for ${levels.high} requests in flight`,
+      `${ids} sequence ids are too few for ${levels.high} requests in flight`,
       'widen --sequence-ids, or lower --concurrency',
     );
   }

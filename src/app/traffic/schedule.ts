@@ -66,7 +66,7 @@ function finite(schedule: Schedule, spanNs: number): TimedRequests {
   const pacer = pacerOf(schedule);
   let requests = 0;
   while (pacer(0, requests) !== 'stop') requests++;
-  if (requests === 0) throw new TrituneError('USAGE', 'the schedule has no request in it', 'make it longer');
+  if (requests === 0) throw new TrituneError('USAGE', 'the schedule contains no requests', 'make it longer');
   return { schedule, perSecond: spanNs > 0 ? (requests * NS_PER_S) / spanNs : requests, requests };
 }
 
@@ -76,6 +76,6 @@ function dataFileOf({ inputData = [] }: TimedSpec): string {
   throw new TrituneError(
     'USAGE',
     '--fixed-schedule needs the timestamps of a data file',
-    'give one JSON file with --input-data, a "timestamp": [ms] in each step',
+    'give --input-data FILE with "timestamp": [ms] in each step',
   );
 }

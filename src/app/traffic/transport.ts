@@ -11,8 +11,8 @@ export function transportOptionsOf(
   if (model_transaction_policy?.decoupled && !streaming) {
     throw new TrituneError(
       'USAGE',
-      `'${name}' is decoupled: it takes requests on streams only`,
-      'add --streaming (with -i grpc)',
+      `'${name}' is decoupled and accepts requests on gRPC streams only`,
+      'add -i grpc --streaming',
     );
   }
   return { streaming, tensorFormat, compression: compression === 'none' ? undefined : compression };

@@ -60,7 +60,7 @@ export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | u
     const own = workload.classes[index]?.model ?? model;
     if (own !== undefined) return own;
     const { name } = workload.classes[index] as RequestClass;
-    throw new TrituneError('USAGE', `class '${name}' names no model to send to`, 'give it with -m, or in the workload');
+    throw new TrituneError('USAGE', `class '${name}' names no model`, 'add -m MODEL, or model: to the class');
   });
   return [...byModel].map(([name, own]) => {
     return {
@@ -75,7 +75,7 @@ export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | u
 export const classShares = (front: WorkloadFront, perSecond: number): readonly number[] =>
   classCounts(front.partAt(perSecond));
 
-/** Returns a class's limits; undefined where it has none, so that those of the command count. */
+/** Returns the limits of a class, or undefined if it has none and those of the command apply. */
 export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimits | undefined =>
   Object.keys(limits).length > 0 ? limits : undefined;
 

@@ -46,7 +46,7 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
     }));
 }
 
-const RANGE_HINT = 'give the answer of /api/v1/query_range to the query nv_inference_request_success';
+const RANGE_HINT = "give Prometheus' answer of /api/v1/query_range to the query nv_inference_request_success";
 
 /**
  * The counters on pages that were scraped one after the other, by model and version. Each page is of the time in its samples, else of when

@@ -29,8 +29,8 @@ function ofCounters(series: readonly CounterSeries[], { match }: LogRule): Recor
   if (matching.length > 0) return workloadOfCounters(matching);
   throw new TrituneError(
     'INPUT_INVALID',
-    'there is no counter of requests in it',
-    'give nv_inference_request_success of one or more models, or another --match',
+    'the files contain no request counter',
+    'give nv_inference_request_success of one or more models, or change --match',
   );
 }
 

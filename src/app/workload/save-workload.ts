@@ -5,9 +5,9 @@ import { printWorkload, traceText } from '../../workload/file/print.ts';
 import type { Workload } from '../../workload/workload.ts';
 
 export interface SaveRule {
-  /** Where the file goes; its traces go beside it. */
+  /** The path of the file; its traces are written next to it. */
   readonly path: string;
-  /** What the file says of itself, in one or more lines. */
+  /** The comment at the top of the file, in one or more lines. */
   readonly comment: string;
   /** Writes over files that are there. */
   readonly force: boolean;
@@ -38,7 +38,7 @@ async function refuseExisting(path: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (isThere) throw new TrituneError('OUTPUT_EXISTS', `${path} is there already`, 'add --force to write over it');
+  if (isThere) throw new TrituneError('OUTPUT_EXISTS', `${path} already exists`, 'add --force to overwrite it');
 }
 
 async function write(path: string, pieces: Iterable<string>): Promise<void> {

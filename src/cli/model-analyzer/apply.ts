@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts';
 import { readAnalyzerFile } from './read-file.ts';
 import { translate } from './translate.ts';
 
-/** An option says anew what these of the file say too: where the server is, and the load. */
+/** Options that override these of the file: the address of the server and the load. */
 const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]>> = {
   concurrency: ['requestRate'],
   batch: ['batchSize'],

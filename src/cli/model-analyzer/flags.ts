@@ -63,7 +63,7 @@ export interface FlagOptions {
   readonly requests: Partial<TuneOptions>;
 }
 
-/** perf_analyzer's flags as options of ours. `at`: the path of the flags. Errors: INPUT_INVALID for a value that is none. */
+/** Translates perf_analyzer's flags to tritune's options. `at`: the path of the flags. Errors: INPUT_INVALID for an invalid value. */
 export function flagOptions(
   flags: NonNullable<ModelSettings['perf_analyzer_flags']>,
   protocol: Protocol,

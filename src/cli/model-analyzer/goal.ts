@@ -22,7 +22,7 @@ const unmeasured: readonly (readonly [RegExp, string])[] = [
   [/^gpu_utilization$/, 'Model Analyzer wants it high, and here a lower one is better'],
   [/^(gpu_free_memory|gpu_total_memory)$/, 'the memory in use is measured: gpu_used_memory'],
   [/^cpu_/, "Triton's metrics do not tell the memory of the host"],
-  [/^perf_(client|server_compute)_/, 'it is measured, but is no objective; perf_server_queue is one'],
+  [/^perf_(client|server_compute)_/, 'it is measured, but is not an objective; perf_server_queue is one'],
   [/token/, 'figures of tokens are not measured'],
 ];
 

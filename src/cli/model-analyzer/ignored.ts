@@ -2,39 +2,35 @@ import { didYouMean } from '../../base/nearest.ts';
 import { analyzerFile, type Ignore, modelSettings } from './schema.ts';
 
 const noReports = 'one report holds every trial: report.html, results.csv and summary.json';
-const ownClient = 'requests are sent by a load generator of our own';
-const ownServer =
-  'it is not passed on: give --docker-arg, or start the server yourself and say triton_launch_mode: remote';
+const ownClient = 'tritune has its own load generator';
+const ownServer = 'not passed on: use --docker-arg, or start the server yourself and set triton_launch_mode: remote';
 const fromServer = "GPU figures are read from the server's metrics";
-const inPlace = 'configs are sent to the server as they are: no repository is written';
-const ownStop = 'the search stops by --max-trials, --time-budget, or by itself';
+const inPlace = 'configs are sent to the server: no model repository is written';
+const ownStop = 'the search stops on its own, or by --max-trials or --time-budget';
 
 /** Keys of Model Analyzer's that do not count, by pattern, and why. */
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/^(output_model_repository_path|override_output_model_repository)$/, inPlace],
-  [/^checkpoint_directory$/, 'the journal in the output directory is the checkpoint: --resume'],
-  [/^reload_model_disable$/, 'a config can only be tried by loading the model with it'],
+  [/^checkpoint_directory$/, 'the journal in the output directory is the checkpoint; use --resume'],
+  [/^reload_model_disable$/, 'a config can be tried only by loading the model with it'],
   [/^(optuna_.*|(min|max)_percentage_of_search_space|use_concurrency_formula)$/, ownStop],
-  [
-    /^run_config_search_max_binary_search_steps$/,
-    'the search for the highest level within the budget has steps of its own',
-  ],
-  [
-    /^concurrency_sweep_disable$/,
-    'the best candidates are measured again at their best levels, in turn with the original',
-  ],
+  [/^run_config_search_max_binary_search_steps$/, 'tritune has its own search for the highest level within the budget'],
+  [/^concurrency_sweep_disable$/, 'the best candidates are always measured again, in turn with the original'],
   [/^(num_configs_per_model|num_top_model_configs|plots|skip_.*_reports|.*_output_fields|filename_.*)$/, noReports],
   [/^(perf_analyzer_(path|timeout|cpu_util|max_auto_adjusts)|perf_output.*|client_max_retries)$/, ownClient],
-  [/^(genai_perf_flags|genai_perf_path)$/, 'figures of tokens are not measured'],
+  [
+    /^(genai_perf_flags|genai_perf_path)$/,
+    'use tritune profile --endpoint or tritune tune --endpoint for language models',
+  ],
   [
     /^(monitoring_interval|duration_seconds|collect_cpu_metrics|gpus|dcgm_disable|always_report_gpu_metrics)$/,
     fromServer,
   ],
   [/^triton_docker_args$/, ownServer],
-  [/^triton_server_environment$/, 'a server that is started for the run has the environment of tritune'],
-  [/^triton_install_path$/, 'give its binary as triton_server_path'],
+  [/^triton_server_environment$/, 'a server started for the run has the environment of tritune'],
+  [/^triton_install_path$/, 'use triton_server_path'],
   [/^triton_output_path$/, "the server's log is in the output directory, under server/"],
-  [/^config_file$/, 'this is the file'],
+  [/^config_file$/, 'this is that file'],
 ];
 
 /** Keys that are read. */

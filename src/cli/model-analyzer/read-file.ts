@@ -38,7 +38,7 @@ const isGiven = (value: unknown): boolean =>
 /** `file: path: reason`. */
 export function invalid(file: string, path: readonly PropertyKey[], reason: string): TrituneError {
   const where = path.length === 0 ? '' : `${path.map(String).join('.')}: `;
-  return new TrituneError('INPUT_INVALID', `${file}: ${where}${reason}`, 'see docs/model-analyzer.md for what is read');
+  return new TrituneError('INPUT_INVALID', `${file}: ${where}${reason}`, 'see docs/model-analyzer.md');
 }
 
 function contentOf(file: string): unknown {

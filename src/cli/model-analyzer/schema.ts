@@ -34,7 +34,7 @@ const names = z.union(
   'expected names',
 );
 
-/** Objectives as a list weigh alike. */
+/** Objectives in a list have equal weights. */
 const objectives = z.union(
   [
     z.array(text).transform((list) => Object.fromEntries(list.map((name) => [name, 1]))),

@@ -56,7 +56,7 @@ export function serverOptions(
   };
 }
 
-/** One server is started for all models, so that a model's own flags count where it is the only one. */
+/** One server is started for all models, so the flags of a model apply only if it is the only one. */
 function serverArguments(
   file: AnalyzerFile,
   models: ReadonlyMap<string, ModelSettings>,

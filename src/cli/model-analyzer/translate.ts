@@ -171,7 +171,7 @@ function refuseTokens({ model_type: type }: AnalyzerFile): void {
   if (type?.toLowerCase() !== 'llm') return;
   throw new TrituneError(
     'UNSUPPORTED',
-    'model_type LLM measures tokens, which tritune does not',
-    'leave it out to tune by requests and their latencies',
+    'model_type LLM is not read from a file of Model Analyzer',
+    'use tritune tune --endpoint for a language model, or leave it out to tune by request latency',
   );
 }

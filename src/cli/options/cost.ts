@@ -1,6 +1,6 @@
 import type { CostSpec } from '../../spec/price-spec.ts';
 import type { TuneOptions } from '../../spec/tune-options.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 import { percent, positiveNumber, positiveWhole } from './option-values.ts';
 
 type CostOptions = Pick<
@@ -9,37 +9,40 @@ type CostOptions = Pick<
 >;
 
 /** What a server costs, and what is to be served (docs/cost.md). */
-export const costOptionTable: OptionTable<CostOptions> = {
-  prices: { flags: '--prices <file>', help: 'what GPUs and instance types cost, YAML or JSON (docs/cost.md)' },
+export const costOptionTable: OptionTable<CostOptions> = under<CostOptions>('Cost and replicas', {
+  prices: {
+    flags: '--prices <file>',
+    help: 'YAML or JSON file with the prices of GPUs and instance types (docs/cost.md)',
+  },
   gpu: {
     flags: '--gpu <name>',
-    help: 'with --prices: what candidates are placed on, a GPU or GPU/SLICE; each that a candidate uses is paid for',
+    help: 'GPU of --prices that candidates run on, or GPU/SLICE; each one used is paid for',
   },
   serverGpus: {
     flags: '--server-gpus <n>',
-    help: 'GPUs of the server, for candidates that use all (default: as many as its metrics show)',
+    help: 'GPUs of the server (default: as many as its metrics show)',
     parse: positiveWhole,
   },
   instanceType: {
     flags: '--instance-type <name>',
-    help: 'with --prices: what the server is; the whole of it is paid for, whatever a candidate uses',
+    help: 'Instance type of --prices that the server runs on; all of it is paid for',
   },
   forRate: {
     flags: '--for-rate <n>',
-    help: 'inferences per second that are to be served, by as many servers as that takes; of models that share a server also a=1500,b=500',
+    help: 'Inferences per second to serve, by as many servers as needed; a=1500,b=500 for models that share a server',
     parse: rateOf,
   },
   headroom: {
     flags: '--headroom <percent>',
-    help: "with --for-rate: the part of a server's capacity that stays free (default: 10)",
+    help: 'Capacity of each server that stays free, in percent (default: 10)',
     parse: percent(0, 95),
   },
   holdChance: {
     flags: '--hold-chance <percent>',
-    help: 'with --for-rate: how sure the servers must be to hold it (default: 95)',
+    help: 'Chance that the servers hold --for-rate, in percent (default: 95)',
     parse: percent(50, 99.9),
   },
-};
+});
 
 /** `2000`, or `a=1500,b=500`. */
 function rateOf(text: string, previous: CostSpec['forRate']): NonNullable<CostSpec['forRate']> {

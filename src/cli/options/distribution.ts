@@ -11,7 +11,7 @@ export function distribution(text: string): Distribution {
   const [, kind, list] = /^(normal|log-?normal|lognormal):(.+)$/.exec(text.trim()) ?? [];
   const given = kind === undefined ? plain(text) : bell(kind, (list as string).split(','));
   if (given) return given;
-  throw new TrituneError('USAGE', `'${text}' is no distribution`, forms);
+  throw new TrituneError('USAGE', `'${text}' is not a distribution`, forms);
 }
 
 function plain(text: string): Distribution | null {

@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 
-const example = "write for example 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', or ttft:200 tpot:15 e2el:5000";
+const example = "write for example e2e<=50ms, 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', or ttft:200 e2el:5000";
 
 /** Names of limits: ours, and those of vLLM (`e2el`) and AIPerf, whose inter-token latency is a mean over the reply, and so our `tpot`. */
 const fields: Readonly<Record<string, keyof RequestLimits>> = {
@@ -29,8 +29,9 @@ export function goodputLimits(text: string, previous: RequestLimits | undefined)
 function withLimit(limits: RequestLimits, text: string): RequestLimits {
   const [, name = '', value, unit = 'ms'] = /^([a-z_0-9]+)(?:<=|:|=)(\d+(?:\.\d+)?)(us|ms|s)?$/i.exec(text) ?? [];
   const field = Object.hasOwn(fields, name.toLowerCase()) ? fields[name.toLowerCase()] : undefined;
-  if (field === undefined || !(Number(value) > 0)) throw usage(`'${text}' is no limit on a request`, example);
-  if (limits[field] !== undefined) throw usage(`'${text}' limits what is limited already`, 'give each limit once');
+  if (field === undefined || !(Number(value) > 0)) throw usage(`'${text}' is not a limit on a request`, example);
+  if (limits[field] !== undefined)
+    throw usage(`'${text}' limits a figure that already has a limit`, 'give each limit once');
   return { ...limits, [field]: Number(value) * (msPer[unit.toLowerCase()] as number) * NS_PER_MS };
 }
 

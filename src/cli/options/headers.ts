@@ -1,24 +1,24 @@
 import type { HeaderSpec } from '../../spec/server-spec.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 import { collect } from './option-values.ts';
 
 // All are read later: a fault found by the parser of options would be printed with the value.
-export const headerOptionTable: OptionTable<HeaderSpec> = {
+export const headerOptionTable: OptionTable<HeaderSpec> = under<HeaderSpec>('Headers and tokens', {
   header: {
     flags: '-H, --header <name:value>',
-    help: 'HTTP header or gRPC metadata of every request and control call; repeatable; its value is neither printed nor kept, but other users of this machine see it in the list of processes',
+    help: 'HTTP header or gRPC metadata of every request and control call; repeatable. Other users of this machine can see it in the process list',
     parse: collect,
   },
   headerEnv: {
     flags: '--header-env <name:variable>',
-    help: 'such a header with the value of an environment variable; repeatable',
+    help: 'Header whose value is in an environment variable; repeatable',
     parse: collect,
   },
   headerFile: {
     flags: '--header-file <file>',
-    help: 'such headers from a file, NAME: VALUE on each line; repeatable',
+    help: 'File of headers, NAME: VALUE on each line; repeatable',
     parse: collect,
   },
-  tokenEnv: { flags: '--token-env <variable>', help: 'bearer token, from an environment variable' },
-  tokenFile: { flags: '--token-file <file>', help: 'bearer token, from a file' },
-};
+  tokenEnv: { flags: '--token-env <variable>', help: 'Environment variable with a bearer token' },
+  tokenFile: { flags: '--token-file <file>', help: 'File with a bearer token' },
+});

@@ -1,32 +1,32 @@
 import { TrituneError } from '../../base/errors.ts';
 import { faultOfDockerArgument, faultOfServerArgument } from '../../spec/launch-arguments.ts';
 import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '../../spec/server-spec.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 import { collect } from './option-values.ts';
 
 /** Options of every command that can start a server for the run. */
-export const launchOptionTable: OptionTable<LaunchSpec> = {
+export const launchOptionTable: OptionTable<LaunchSpec> = under<LaunchSpec>('Server started for the run', {
   launch: {
     flags: '--launch <what>',
-    help: 'start a server for the run: emulator[:PROFILE], twin:RUN_DIRECTORY (the emulator, as the server of that run), local or docker (these two need --model-repository)',
+    help: 'Start a server for the run: emulator[:PROFILE], twin:RUN_DIRECTORY (an emulated copy of the server of that run), local or docker',
   },
-  modelRepository: { flags: '--model-repository <directory>', help: 'the model repository for --launch local|docker' },
+  modelRepository: { flags: '--model-repository <directory>', help: 'Model repository for --launch local|docker' },
   tritonserver: {
     flags: '--tritonserver <path>',
-    help: 'binary for --launch local (default: the one of install-triton)',
+    help: 'Triton binary for --launch local (default: the one of install-triton)',
   },
   serverArg: {
     flags: '--server-arg <option>',
-    help: 'an option of tritonserver for --launch local|docker, such as --server-arg=--cache-config=local,size=1048576; repeatable',
+    help: 'Option of tritonserver, such as --server-arg=--cache-config=local,size=1048576; repeatable',
     parse: collectWithout(faultOfServerArgument),
   },
   serverCpus: {
     flags: '--server-cpus <list>',
-    help: 'the cores that a launched server may use, such as 0-3,8: apart from the load generator and from other servers (Linux)',
+    help: 'CPU cores of the started server, such as 0-3,8 (Linux; default: all)',
   },
   dockerImage: {
     flags: '--docker-image <image>',
-    help: 'image for --launch docker',
+    help: 'Image for --launch docker',
     default: DEFAULT_DOCKER_IMAGE,
   },
   dockerGpus: {
@@ -35,10 +35,10 @@ export const launchOptionTable: OptionTable<LaunchSpec> = {
   },
   dockerArg: {
     flags: '--docker-arg <option>',
-    help: 'an option of docker run for --launch docker, such as --docker-arg=--memory=8g; repeatable',
+    help: 'Option of docker run, such as --docker-arg=--memory=8g; repeatable',
     parse: collectWithout(faultOfDockerArgument),
   },
-};
+});
 
 /** The texts so far and this one. Errors: USAGE, when it cannot be given. */
 function collectWithout(faultOf: (text: string) => string | null): typeof collect {

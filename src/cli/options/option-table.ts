@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isTrituneError } from '../../base/errors.ts';
+import { type Heading, headings } from './headings.ts';
 
 /** One option of a command: how it is written, what it means, and how its text becomes a value. */
 export interface OptionRow<T> {
@@ -11,6 +12,10 @@ export interface OptionRow<T> {
   readonly offers?: readonly string[];
   readonly default?: T;
   readonly required?: boolean;
+  /** What the option is for; the help lists it under this heading. */
+  readonly heading?: Heading;
+  /** True for another tool's spelling: it works, and the help leaves it out. */
+  readonly isHidden?: boolean;
 }
 
 /** An option that knows what a shell may offer for its value. */
@@ -21,19 +26,41 @@ export class OfferingOption extends Option {
 /** A row for every field of the command's options; the compiler finds a missing one. */
 export type OptionTable<O> = { readonly [K in keyof O]-?: OptionRow<Exclude<O[K], undefined>> };
 
-/** Adds the table's options to the command. The long flag in camelCase must be the row's key. */
-export function addOptions<O>(command: Command, table: OptionTable<O>): Command {
-  for (const [key, row] of Object.entries(table) as [string, OptionRow<unknown>][]) {
-    const option = new OfferingOption(row.flags, row.help);
-    option.offers = row.offers ?? [];
-    if (option.attributeName() !== key) throw new Error(`option '${row.flags}' does not belong to '${key}'`);
-    if (row.choices) option.choices(row.choices);
-    if (row.parse) option.argParser(explainFaults(row.parse));
-    if (row.default !== undefined) option.default(row.default);
-    if (row.required) option.makeOptionMandatory();
-    command.addOption(option);
+/** Returns the table with every row that has no heading of its own under this one. */
+export function under<O>(heading: Heading, table: OptionTable<O>): OptionTable<O> {
+  const rows = Object.entries(table) as [string, OptionRow<unknown>][];
+  return Object.fromEntries(rows.map(([key, row]) => [key, { heading, ...row }])) as unknown as OptionTable<O>;
+}
+
+/**
+ * Adds the table's options to the command. The help lists `mostUsed` first, in that order, and then the others under their headings. The
+ * long flag in camelCase must be the row's key.
+ */
+export function addOptions<O>(
+  command: Command,
+  table: OptionTable<O>,
+  mostUsed: readonly (keyof O & string)[] = [],
+): Command {
+  const rows = Object.entries(table) as [string, OptionRow<unknown>][];
+  const first = mostUsed.map((key) => [key, { ...(table[key] as OptionRow<unknown>), heading: 'Most used' }] as const);
+  const others = rows.filter(([key]) => !mostUsed.some((each) => each === key));
+  for (const heading of headings) {
+    for (const [key, row] of [...first, ...others]) {
+      if ((row.heading ?? 'Options') === heading) command.addOption(optionOf(key, row).helpGroup(`${heading}:`));
+    }
   }
   return command;
+}
+
+function optionOf(key: string, row: OptionRow<unknown>): Option {
+  const option = new OfferingOption(row.flags, row.help);
+  option.offers = row.offers ?? [];
+  if (option.attributeName() !== key) throw new Error(`option '${row.flags}' does not belong to '${key}'`);
+  if (row.choices) option.choices(row.choices);
+  if (row.parse) option.argParser(explainFaults(row.parse));
+  if (row.default !== undefined) option.default(row.default);
+  if (row.required) option.makeOptionMandatory();
+  return option.hideHelp(row.isHidden === true);
 }
 
 function explainFaults<T>(parse: (text: string, previous: T | undefined) => T) {

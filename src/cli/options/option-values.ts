@@ -8,14 +8,14 @@ const usage = (message: string, hint: string): TrituneError => new TrituneError(
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
-    throw usage(`'${text}' is no positive number`, 'for example 8 or 0.5');
+    throw usage(`'${text}' is not a positive number`, 'give a number such as 8 or 0.5');
   }
   return value;
 }
 
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
-    throw usage(`'${text}' is no whole number`, 'for example 42');
+    throw usage(`'${text}' is not a whole number`, 'give a number such as 42');
   }
   return Number(text);
 }
@@ -29,7 +29,8 @@ export function positiveWhole(text: string): number {
 /** A number from 0 to 1. */
 export function share(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && value <= 1)) throw usage(`'${text}' is no share`, 'give 0 to 1');
+  if (text.trim() === '' || !(value >= 0 && value <= 1))
+    throw usage(`'${text}' is not a share from 0 to 1`, 'give a number such as 0.3');
   return value;
 }
 
@@ -39,18 +40,18 @@ export const percent =
   (text: string): number => {
     const value = Number(text.replace(/ *%$/, ''));
     if (text.trim() === '' || !(value >= low && value <= high))
-      throw usage(`'${text}' is no percentage here`, `give ${low} to ${high}`);
+      throw usage(`'${text}' is not a percentage from ${low} to ${high}`, `give a number from ${low} to ${high}`);
     return value;
   };
 
 /** A percentile between 1 and 99.99. */
 export function percentile(text: string): number {
   const value = positiveNumber(text.replace(/^p/, ''));
-  if (value < 1 || value > 99.99) throw usage(`there is no percentile '${text}' here`, 'give 1 to 99.99');
+  if (value < 1 || value > 99.99) throw usage(`'${text}' is not a percentile`, 'give 1 to 99.99');
   return value;
 }
 
-/** The system's timers count milliseconds in 31 bits: one that is set for longer ends at once. */
+/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
 const LONGEST_S = 20 * 24 * 3600;
 const LONGEST = '20 days';
 
@@ -59,9 +60,10 @@ const secondsPer: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h
 /** '90s', '10m', '1.5h', '500ms', or a plain number of seconds → seconds. */
 export function durationSeconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
-  if (!match || Number(match[1]) === 0) throw usage(`'${text}' is no duration`, 'for example 90s, 10m or 1.5h');
+  if (!match || Number(match[1]) === 0)
+    throw usage(`'${text}' is not a duration`, 'write for example 90s, 10m or 1.5h');
   const seconds = Number(match[1]) * (secondsPer[match[2] ?? 's'] as number);
-  if (seconds > LONGEST_S) throw usage(`'${text}' is longer than anything is waited for`, `give ${LONGEST} at most`);
+  if (seconds > LONGEST_S) throw usage(`'${text}' is too long`, `give ${LONGEST} at most`);
   return seconds;
 }
 
@@ -69,7 +71,7 @@ export function durationSeconds(text: string): number {
 export function milliseconds(text: string): number {
   const value = positiveWhole(text);
   if (value / 1e3 <= LONGEST_S) return value;
-  throw usage(`${text} ms are longer than anything is waited for`, `give ${LONGEST} at most`);
+  throw usage(`${text} ms is too long`, `give ${LONGEST} at most`);
 }
 
 /** 'A:B', or 'A' for A:A; whole numbers from 1. */
@@ -81,7 +83,7 @@ export const positiveRange = (text: string): NumberRange => rangeOf(text, positi
 function rangeOf(text: string, parse: (part: string) => number, example: string): NumberRange {
   const [low, high = low, ...rest] = text.split(':');
   const hint = `write LOW:HIGH, for example ${example}`;
-  if (rest.length > 0) throw usage(`'${text}' is no range`, hint);
+  if (rest.length > 0) throw usage(`'${text}' is not a range`, hint);
   const range = { low: parse(low ?? ''), high: parse(high ?? '') };
   if (range.low > range.high) throw usage(`'${text}' ends before it begins`, hint);
   return range;

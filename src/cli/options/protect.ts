@@ -1,11 +1,11 @@
 import type { ProtectSpec } from '../../spec/server-spec.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 import { collectListed } from './option-values.ts';
 
-export const protectOptionTable: OptionTable<ProtectSpec> = {
+export const protectOptionTable: OptionTable<ProtectSpec> = under<ProtectSpec>('Safety', {
   protect: {
     flags: '--protect <models>',
-    help: 'models that must not be touched, as a,b or each with its own --protect: what would change one of them is refused',
+    help: 'Models that tritune must never change, separated by commas; repeatable',
     parse: collectListed,
   },
-};
+});

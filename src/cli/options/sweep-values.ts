@@ -23,16 +23,16 @@ export function steppedRange(text: string): NumberRange & { readonly step?: numb
 }
 
 function sweepOf(text: string, parse: (part: string) => number, example: string): SweepRange {
-  const hint = `write START:END:STEP, for example ${example}; an END of 0 goes on until the latency threshold`;
+  const hint = `write START:END:STEP, for example ${example}; an END of 0 continues until the latency threshold`;
   const [startText = '', endText, stepText, ...rest] = text.split(':');
-  if (rest.length > 0) throw usage(`'${text}' is no range of load levels`, hint);
+  if (rest.length > 0) throw usage(`'${text}' is not a range of load levels`, hint);
   const start = parse(startText);
   const end = endText === undefined ? start : /^0+(\.0*)?$/.test(endText) ? 0 : parse(endText);
   if (end !== 0 && end < start) throw usage(`'${text}' ends before it begins`, hint);
   return { start, end, step: stepText === undefined ? 1 : parse(stepText) };
 }
 
-/** They are counted one by one before the first is sent. */
+/** A limit, because all arrivals are planned before the first request is sent. */
 const MOST_REQUESTS = 1e8;
 
 /** FROM:TO:SECONDS; one of the rates may be 0. */
@@ -42,7 +42,7 @@ export function rateRamp(text: string): RateRamp {
   const requests = ((fromPerSecond + toPerSecond) / 2) * overS;
   if (requests > MOST_REQUESTS) throw usage(`'${text}' is more than ${MOST_REQUESTS} requests`, 'make it shorter');
   if (match && requests > 0) return { fromPerSecond, toPerSecond, overS };
-  throw usage(`'${text}' is no ramp`, 'write FROM:TO:SECONDS in requests per second, for example 100:2000:30');
+  throw usage(`'${text}' is not a ramp`, 'write FROM:TO:SECONDS in requests per second, for example 100:2000:30');
 }
 
 /** SIZE:PERIOD with the period in milliseconds. */
@@ -50,15 +50,15 @@ export function burstShape(text: string): BurstShape {
   const match = /^(\d+):([\d.]+)(?:ms)?$/.exec(text);
   const [size, periodMs] = (match?.slice(1) ?? []).map(Number) as [number, number];
   if (match && size > 0 && size <= MOST_REQUESTS && periodMs > 0 && periodMs < Infinity) return { size, periodMs };
-  throw usage(`'${text}' is no burst`, 'write SIZE:MILLISECONDS, for example 50:200');
+  throw usage(`'${text}' is not a burst`, 'write SIZE:MILLISECONDS, for example 50:200');
 }
 
-/** A percentile as perf_analyzer takes it, and decimals; -1 is none. */
+/** A percentile as in perf_analyzer, with decimals; -1 means the average. */
 export function percentileOrNone(text: string): number {
   if (text === '-1') return -1;
   const value = positiveNumber(text.replace(/^p/, ''));
   if (value >= 1 && value <= 99.99) return value;
-  throw usage(`there is no percentile '${text}' here`, 'give 1 to 99.99, or -1 for the average');
+  throw usage(`'${text}' is not a percentile`, 'give 1 to 99.99, or -1 for the average');
 }
 
 /** START[:END] of sequence ids; without an end they go up to the largest there is. */
@@ -66,7 +66,7 @@ export function sequenceIdRange(text: string): { readonly low: number; readonly 
   const [low = '', high, ...rest] = text.split(':');
   const range = { low: positiveWhole(low), high: high === undefined ? 2 ** 32 - 1 : positiveWhole(high) };
   if (rest.length === 0 && range.low <= range.high) return range;
-  throw usage(`'${text}' is no range of sequence ids`, 'write START:END, for example 1:1000');
+  throw usage(`'${text}' is not a range of sequence ids`, 'write START:END, for example 1:1000');
 }
 
 /** Numbers with commas between. */

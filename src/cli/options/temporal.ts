@@ -1,26 +1,29 @@
 import type { TemporalFlags } from '../../app/fleet/temporal-options.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 
 /** How to reach Temporal. Secrets are read from files and variables: a command line is for all to see. */
-export const temporalOptionTable: OptionTable<TemporalFlags> = {
+export const temporalOptionTable: OptionTable<TemporalFlags> = under<TemporalFlags>('Temporal', {
   temporalNamespace: {
     flags: '--temporal-namespace <name>',
-    help: 'the namespace of Temporal that the fleet is in',
+    help: 'Temporal namespace of the fleet',
     default: 'default',
   },
-  temporalTls: { flags: '--temporal-tls', help: 'speak TLS with Temporal' },
-  temporalTlsCa: { flags: '--temporal-tls-ca <file>', help: "PEM file with the CA of Temporal's certificate" },
-  temporalTlsCert: { flags: '--temporal-tls-cert <file>', help: 'PEM file with our certificate (mTLS)' },
-  temporalTlsKey: { flags: '--temporal-tls-key <file>', help: 'PEM file with the key of --temporal-tls-cert' },
+  temporalTls: { flags: '--temporal-tls', help: 'Use TLS with Temporal' },
+  temporalTlsCa: { flags: '--temporal-tls-ca <file>', help: "PEM file of the CA that signed Temporal's certificate" },
+  temporalTlsCert: { flags: '--temporal-tls-cert <file>', help: 'PEM file of the client certificate for Temporal' },
+  temporalTlsKey: { flags: '--temporal-tls-key <file>', help: 'PEM file of the key of --temporal-tls-cert' },
   temporalTlsServerName: {
     flags: '--temporal-tls-server-name <name>',
-    help: "the name in Temporal's certificate, where it is not the address's",
+    help: "Name in Temporal's certificate (default: the name in the address)",
   },
-  temporalApiKeyEnv: { flags: '--temporal-api-key-env <variable>', help: "Temporal's API key, from a variable" },
-  temporalApiKeyFile: { flags: '--temporal-api-key-file <file>', help: "Temporal's API key, from a file" },
+  temporalApiKeyEnv: {
+    flags: '--temporal-api-key-env <variable>',
+    help: "Environment variable with Temporal's API key",
+  },
+  temporalApiKeyFile: { flags: '--temporal-api-key-file <file>', help: "File with Temporal's API key" },
   payloadKeyEnv: {
     flags: '--payload-key-env <variable>',
-    help: 'encrypt all that goes through Temporal (AES-256-GCM) with this key, 32 bytes in base64; the same for all of a fleet',
+    help: 'Environment variable with the key that encrypts everything sent through Temporal: 32 bytes in base64, the same for the whole fleet',
   },
-  payloadKeyFile: { flags: '--payload-key-file <file>', help: 'such a key, from a file' },
-};
+  payloadKeyFile: { flags: '--payload-key-file <file>', help: 'File with that key' },
+});

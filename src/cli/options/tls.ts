@@ -1,14 +1,14 @@
 import type { TlsSpec } from '../../spec/server-spec.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 
-export const tlsOptionTable: OptionTable<TlsSpec> = {
-  tls: { flags: '--tls', help: 'speak TLS with the server, as do https:// and grpcs:// before its address' },
-  tlsCa: { flags: '--tls-ca <file>', help: "PEM file with the CA that signed the server's certificate" },
-  tlsCert: { flags: '--tls-cert <file>', help: 'PEM file with our certificate, for a server that asks for one' },
-  tlsKey: { flags: '--tls-key <file>', help: 'PEM file with the key of --tls-cert' },
+export const tlsOptionTable: OptionTable<TlsSpec> = under<TlsSpec>('TLS', {
+  tls: { flags: '--tls', help: 'Use TLS, as https:// or grpcs:// in the address do' },
+  tlsCa: { flags: '--tls-ca <file>', help: "PEM file of the CA that signed the server's certificate" },
+  tlsCert: { flags: '--tls-cert <file>', help: 'PEM file of the client certificate' },
+  tlsKey: { flags: '--tls-key <file>', help: 'PEM file of the key of --tls-cert' },
   tlsServerName: {
     flags: '--tls-server-name <name>',
-    help: "the name in the server's certificate, where it is not the address's",
+    help: "Name in the server's certificate (default: the name in the address)",
   },
-  tlsInsecure: { flags: '--tls-insecure', help: "do not verify the server's certificate" },
-};
+  tlsInsecure: { flags: '--tls-insecure', help: "Do not verify the server's certificate" },
+});

@@ -1,33 +1,33 @@
 import { compressions, sharedMemoryKinds, type TransportSpec, tensorFormats } from '../../spec/traffic-spec.ts';
-import type { OptionTable } from './option-table.ts';
+import { type OptionTable, under } from './option-table.ts';
 import { positiveWhole } from './option-values.ts';
 
-export const transportOptionTable: OptionTable<TransportSpec> = {
+export const transportOptionTable: OptionTable<TransportSpec> = under<TransportSpec>('Connection', {
   streaming: {
     flags: '--streaming',
-    help: 'send requests on long-lived gRPC streams, as decoupled models need; a request ends with its last response',
+    help: 'Send requests over gRPC streams, as decoupled models need; a request ends with its last response',
   },
   compression: {
     flags: '--compression <coding>',
-    help: 'how the bytes of requests are compressed, once, before they are sent',
+    help: 'Compression of requests',
     choices: compressions,
     default: 'none',
   },
   tensorFormat: {
     flags: '--tensor-format <format>',
-    help: 'how tensors go over HTTP; gRPC knows only binary',
+    help: 'Encoding of tensors over HTTP',
     choices: tensorFormats,
     default: 'binary',
   },
   sharedMemory: {
     flags: '--shared-memory <kind>',
-    help: 'tensors lie in memory that the server shares and do not travel; the server must be on this machine',
+    help: 'Pass tensors in shared memory; the server must run on this machine',
     choices: sharedMemoryKinds,
     default: 'none',
   },
   outputSharedMemorySize: {
     flags: '--output-shared-memory-size <bytes>',
-    help: 'room in shared memory for an output of strings, or of any size (default: 102400)',
+    help: 'Shared memory for an output of unknown size, in bytes (default: 102400)',
     parse: positiveWhole,
   },
-};
+});

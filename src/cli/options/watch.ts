@@ -5,18 +5,18 @@ import type { OptionTable } from './option-table.ts';
 export const pageOptionTable: OptionTable<Omit<WatchSpec, 'tokenFile' | 'tokenEnv'>> = {
   listen: {
     flags: '--listen <host:port>',
-    help: 'where to listen; port 0 takes a free one',
+    help: 'Address to listen on; port 0 takes a free port',
     default: '127.0.0.1:7420',
   },
-  tlsCert: { flags: '--tls-cert <file>', help: "PEM file with the page's certificate" },
-  tlsKey: { flags: '--tls-key <file>', help: 'PEM file with the key of --tls-cert' },
+  tlsCert: { flags: '--tls-cert <file>', help: "PEM file of the page's certificate" },
+  tlsKey: { flags: '--tls-key <file>', help: 'PEM file of the key of --tls-cert' },
   tlsCa: {
     flags: '--tls-ca <file>',
-    help: 'PEM file with a CA: only browsers with a certificate of it are let in (mTLS)',
+    help: 'PEM file of a CA; accept only browsers with a certificate that it signed',
   },
   plaintext: {
     flags: '--plaintext',
-    help: 'listen beyond the loopback interface without TLS: whoever is on the way can read it',
+    help: 'Listen on other interfaces than loopback without TLS; anybody on the network can read the page',
     default: false,
   },
 };

@@ -28,7 +28,7 @@ export function withEngineSettings(profile: Profile, changes: Partial<EngineSett
     throw new TrituneError(
       'USAGE',
       `profile '${profile.name}' has no language model`,
-      "leave out the engine's options",
+      'leave out the options for language models, or choose another --profile',
     );
   }
   try {
@@ -40,7 +40,7 @@ export function withEngineSettings(profile: Profile, changes: Partial<EngineSett
     });
     return { ...profile, models };
   } catch (error) {
-    throw new TrituneError('USAGE', messageOf(error), "see vLLM's own list of engine arguments");
+    throw new TrituneError('USAGE', messageOf(error), "see vLLM's list of engine arguments");
   }
 }
 

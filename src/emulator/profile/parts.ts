@@ -16,7 +16,7 @@ export function partsFault(profile: Profile): { readonly place: string; readonly
   if (twice) return { place: 'models', reason: `there is more than one model '${twice.name}'` };
   for (const { name, place, parts } of nodes) {
     const wrong = parts.find((part) => part === name || !byName.has(part));
-    if (wrong !== undefined) return { place, reason: `'${wrong}' is no other model of the profile` };
+    if (wrong !== undefined) return { place, reason: `'${wrong}' is not another model of the profile` };
   }
   const circle = nodes.find(({ name }) => below(name, byName).has(name));
   return circle ? { place: circle.place, reason: `requests to '${circle.name}' would come back to it` } : null;

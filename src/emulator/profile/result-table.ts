@@ -127,8 +127,8 @@ export function readResultTable(text: string, file: string, clientBatch: number)
   if (groups.size > 0) return [...groups.values()];
   throw new TrituneError(
     'INPUT_INVALID',
-    `${file} holds no rows of a closed loop`,
-    'give a CSV or a Markdown table with concurrency, throughput and p50 in the columns of tritune or of perf_analyzer',
+    `${file} has no rows with a concurrency`,
+    "give a CSV or Markdown table with concurrency, throughput and p50 in tritune's or perf_analyzer's columns",
   );
 }
 

@@ -18,6 +18,6 @@ export function asMeasured(outcome: WorkOutcome): WorkOutcome {
 export function asRecord(value: unknown): StudyRecord {
   const checked = checkRecord(value);
   if ('record' in checked) return checked.record;
-  const hint = 'see that all workers of the group, and the command line, are of one version of tritune';
+  const hint = 'install the same version of tritune on this machine and on all workers of the group';
   throw new TrituneError('INPUT_INVALID', `a record of the study cannot be read: ${checked.fault}`, hint);
 }

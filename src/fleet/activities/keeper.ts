@@ -149,4 +149,4 @@ function part(all: readonly StudyRecord[], from: number): RecordsPart {
 
 /** For a study that a keeper must have and has not. */
 export const noStudy = (study: string): TrituneError =>
-  new TrituneError('JOURNAL_INVALID', `there is no study '${study}' on this machine`, 'see --state of the worker');
+  new TrituneError('JOURNAL_INVALID', `there is no study '${study}' on this machine`, 'check --state of the worker');

@@ -69,7 +69,11 @@ export class ServerWorker implements ServerActivities {
       this.#tell({ work: work.id, trial: work.trial });
       const server = await this.#take(study, null);
       if (!server)
-        throw new TrituneError('SERVER_FAILED', `${this.#host.name} is not held for '${study}'`, 'it is held again');
+        throw new TrituneError(
+          'SERVER_FAILED',
+          `${this.#host.name} is not reserved for '${study}'`,
+          'wait: the study reserves it again',
+        );
       const outcome = await server.runner.run(work, signal).catch(async (error: unknown) => {
         if (!signal.aborted) await this.close().catch(() => undefined);
         throw error;
@@ -87,7 +91,7 @@ export class ServerWorker implements ServerActivities {
     if (!held) return (await this.#host.putBack(study)) ?? untouched(this.#host.name);
     const restored = await held.runner.restore();
     if (restored.how === 'failed')
-      throw new TrituneError('RESTORE_FAILED', restored.detail, 'it is tried again; else run `tritune restore`');
+      throw new TrituneError('RESTORE_FAILED', restored.detail, 'wait for the next attempt, or run `tritune restore`');
     this.#held = null;
     await held.close();
     return restored;
@@ -137,4 +141,4 @@ const untouched = (server: string): ServerRestored => ({
 });
 
 const taken = (server: string, study: string): TrituneError =>
-  new TrituneError('MODEL_LOCKED', `${server} is held for study '${study}'`, 'wait for that to end');
+  new TrituneError('MODEL_LOCKED', `${server} is reserved for study '${study}'`, 'wait until that study ends');

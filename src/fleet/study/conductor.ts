@@ -59,7 +59,7 @@ export interface StudyEnd {
 }
 
 /** Trials on one server between two measurements of the original config there: they show how fast it is beside the others. */
-const TRIALS_BETWEEN_ORIGINALS = 12;
+const TRIALS_BETWEEN_ORIGINALS = 24;
 /** A trial that loses its server so often is taken to be why. */
 const MOST_ATTEMPTS = 3;
 /** Levels of the original config that are looked for after the search, at most. */

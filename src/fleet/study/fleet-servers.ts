@@ -54,8 +54,8 @@ export class FleetServers {
     const reasons = [...this.#unfit].map(([server, reason]) => `${server}: ${reason}`).join('; ');
     throw new TrituneError(
       'SERVER_FAILED',
-      `no server can take this study: ${reasons}`,
-      'see that all serve the same model, and what their workers say',
+      `no server can run this study: ${reasons}`,
+      'check that all servers serve the same model, and read the log of their workers',
     );
   }
 

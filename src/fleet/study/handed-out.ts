@@ -6,6 +6,11 @@ import { BASELINE } from '../../tuner/run.ts';
 import type { Assigned } from '../../tuner/trial.ts';
 import type { Work } from './work.ts';
 
+const FINAL = 'final-';
+
+/** Tells by its id whether a piece of work is of the final. */
+export const isOfFinal = (work: string): boolean => work.startsWith(FINAL);
+
 /** Names the pieces of work of one study. What it must remember for that is in the study's records. */
 export class HandedOut {
   /** How often each trial was started. */
@@ -46,6 +51,6 @@ export class HandedOut {
       levels,
       isFull: !isLook,
     } as const;
-    return { id: `final-${turn}`, attempt: turn, ...what };
+    return { id: `${FINAL}${turn}`, attempt: turn, ...what };
   }
 }

@@ -4,6 +4,7 @@ import { finalMeasured } from '../../tuner/final.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 import type { StudyRecorder } from '../../tuner/study-recorder.ts';
 import type { TimeKeeper } from '../../tuner/time-keeper.ts';
+import { isOfFinal } from './handed-out.ts';
 import type { WorkOutcome } from './work.ts';
 
 type Done = Extract<WorkOutcome, { readonly kind: 'done' }>;
@@ -30,7 +31,7 @@ export class OutcomeRecords {
 
   /** Measurements of the final that are written. */
   get finals(): number {
-    return [...this.#written.keys()].filter((work) => work.startsWith('final-')).length;
+    return [...this.#written.keys()].filter(isOfFinal).length;
   }
 
   async take(outcome: Done): Promise<void> {

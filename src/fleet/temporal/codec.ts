@@ -20,7 +20,11 @@ const MOST_BYTES = 64 * 2 ** 20;
  */
 export function fleetCodec(key: Uint8Array | null): PayloadCodec {
   if (key && key.length !== KEY_BYTES)
-    throw new TrituneError('INPUT_INVALID', `the key has ${key.length} bytes, not ${KEY_BYTES}`, HOW_TO_MAKE_ONE);
+    throw new TrituneError(
+      'INPUT_INVALID',
+      `the payload key has ${key.length} bytes instead of ${KEY_BYTES}`,
+      HOW_TO_MAKE_ONE,
+    );
   return {
     encode: async (payloads) => payloads.map((payload) => encoded(payload, key)),
     decode: async (payloads) => payloads.map((payload) => decoded(payload, key)),

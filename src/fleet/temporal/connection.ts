@@ -1,5 +1,7 @@
 import { extname, join } from 'node:path';
+import type { GrpcRetryOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { realClock } from '../../base/clock.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { fleetCodec } from './codec.ts';
 import { clientPackages } from './packages.ts';
@@ -46,12 +48,49 @@ export const dataConverterOf = ({ payloadKey }: TemporalAddress): DataConverter 
 /** A client, and its end. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE. */
 export async function openClient(at: TemporalAddress) {
   const { client: sdk } = await clientPackages();
-  const connection = await sdk.Connection.connect(connectionOptions(at)).catch((error: unknown) => {
-    throw unreachable(at.address, error);
-  });
+  const retries = new Retries(sdk.defaultGrpcRetryOptions());
+  const interceptors = [sdk.makeGrpcRetryInterceptor(retries)];
+  const connection = await sdk.Connection.connect({ ...connectionOptions(at), interceptors }).catch(
+    (error: unknown) => {
+      throw unreachable(at.address, error);
+    },
+  );
   const client = new sdk.Client({ connection, namespace: at.namespace, dataConverter: dataConverterOf(at) });
-  return { client, connection, close: () => connection.close() };
+  const close = async (): Promise<void> => {
+    await retries.end();
+    await connection.close();
+  };
+  return { client, connection, close };
 }
+
+/** The SDK tries calls again after a while, on a connection that may be closed then: that would end the process. */
+class Retries implements GrpcRetryOptions {
+  readonly #usual: GrpcRetryOptions;
+  #isOpen = true;
+  #lastMs = 0;
+
+  constructor(usual: GrpcRetryOptions) {
+    this.#usual = usual;
+  }
+
+  readonly retryableDecider: GrpcRetryOptions['retryableDecider'] = (attempt, status) =>
+    this.#isOpen && this.#usual.retryableDecider(attempt, status);
+
+  readonly delayFunction: GrpcRetryOptions['delayFunction'] = (attempt, status) => {
+    const delayMs = this.#usual.delayFunction(attempt, status);
+    this.#lastMs = Math.max(this.#lastMs, performance.now() + delayMs);
+    return delayMs;
+  };
+
+  /** From here on nothing is tried again. Resolves when what waited for that has begun; that is five seconds at most. */
+  async end(): Promise<void> {
+    this.#isOpen = false;
+    const waitMs = this.#lastMs - performance.now();
+    if (waitMs > 0) await realClock.sleep(waitMs + BEGUN_MS);
+  }
+}
+
+const BEGUN_MS = 50;
 
 export type FleetClient = Awaited<ReturnType<typeof openClient>>['client'];
 
@@ -59,6 +98,6 @@ export const unreachable = (address: string, error: unknown): TrituneError =>
   new TrituneError(
     'SERVER_UNREACHABLE',
     `cannot reach Temporal at ${address}: ${messageOf(error)}`,
-    'see that it runs there, and that the TLS options are those of its front',
+    'check that Temporal is running there, and check the --temporal-tls options',
     { cause: error },
   );

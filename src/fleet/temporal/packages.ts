@@ -30,7 +30,7 @@ async function installed<T>(load: () => Promise<T>): Promise<T> {
     return await load();
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new TrituneError('UNSUPPORTED', 'a fleet needs the packages of Temporal, which are not installed', INSTALL, {
+    throw new TrituneError('UNSUPPORTED', 'the Temporal packages that a fleet needs are not installed', INSTALL, {
       cause: error,
     });
   }

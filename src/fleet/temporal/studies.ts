@@ -35,8 +35,8 @@ export async function startStudy(
     if (!(error instanceof sdk.WorkflowExecutionAlreadyStartedError)) throw error;
     throw new TrituneError(
       'OUTPUT_EXISTS',
-      `there is a study '${order.study}' already`,
-      'give it another --study name',
+      `the study '${order.study}' already exists`,
+      'choose another name with --study',
     );
   }
 }
@@ -85,8 +85,8 @@ export async function onStudy<T>(study: string, ask: () => Promise<T>): Promise<
     if (!(error instanceof common.WorkflowNotFoundError)) throw error;
     throw new TrituneError(
       'INPUT_INVALID',
-      `there is no study '${study}' under way`,
-      'tritune fleet status lists them',
+      `no study '${study}' is running`,
+      'list the studies with tritune fleet status',
     );
   });
 }

@@ -271,7 +271,7 @@ class StudyRun {
         },
         (error: unknown) => {
           const isRefused = PERMANENT.has(causeOf(error)?.type ?? '');
-          this.#refuse(server, neverBegan(error) ? 'its worker does not answer' : messageOf(error), isRefused);
+          this.#refuse(server, messageOf(error), isRefused);
           // What was refused or never began has changed nothing.
           if (isRefused || neverBegan(error)) this.#held.delete(server);
           if (!isRefused) this.#known.delete(server);
@@ -322,6 +322,10 @@ function causeOf(error: unknown): ApplicationFailure | null {
 
 function messageOf(error: unknown): string {
   const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof TimeoutFailure)
+    return cause.timeoutType === 'SCHEDULE_TO_START'
+      ? 'its worker does not answer'
+      : 'its worker says nothing any more';
   return cause instanceof Error ? cause.message : String(cause);
 }
 

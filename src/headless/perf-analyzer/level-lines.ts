@@ -120,7 +120,7 @@ function unstableWarning({ level }: LevelReport, { measuring }: ProfileSettings)
     'time-windows': 'Please try to increase the --measurement-interval.',
     'request-count': 'Please try to increase the --request-count.',
     passes: 'The server stopped answering before the workload was over.',
-    interval: 'Please try a wider --precision.',
+    interval: 'Please try a larger --precision, such as --precision 6.',
   };
   const limit = 'maxTrials' in measuring ? `within ${measuring.maxTrials} measurement windows ` : '';
   return `Failed to obtain stable measurement ${limit}for ${where}. ${advice[measuring.kind]}`;

@@ -16,13 +16,13 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
         ]
       : []),
     `    Measured: ${formatDuration(durationMs / 1e3)} in ${windows} ${windows === 1 ? 'window' : 'windows'}, ${stable ? 'stable' : 'NOT STABLE'}`,
-    `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU a request; ${client.bound ? `IT WAS THE LIMIT: ${client.reason ?? ''}` : 'not the limit'}`,
+    `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU per request; ${client.bound ? `THE CLIENT WAS THE LIMIT: ${client.reason ?? ''}` : 'not the limit'}`,
     ...agentLines(client.agents ?? []).map((line) => `    ${line}`),
     ...failureLines(measurement),
     ...(measurement.serverNote === undefined ? [] : [`    Server statistics: ${plainLine(measurement.serverNote)}`]),
     ...(measurement.foreignRequests === undefined
       ? []
-      : [`    Foreign traffic: the server counted ${measurement.foreignRequests} requests that are not ours`]),
+      : [`    Foreign traffic: other clients sent ${measurement.foreignRequests} requests`]),
     '',
   ];
 }

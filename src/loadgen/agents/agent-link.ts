@@ -149,7 +149,7 @@ export class AgentLink {
   }
 
   #closed(): TrituneError {
-    return this.named(agentFault('its connection was closed', 'begin anew'));
+    return this.named(agentFault('its connection was closed', 'start the run again'));
   }
 }
 
@@ -160,13 +160,13 @@ export const agentFault = (message: string, hint: string): TrituneError =>
 
 const lost = (why: string): TrituneError =>
   agentFault(
-    `it was lost: ${why}`,
-    'what was being measured does not count: see that the agent runs, start it again if it has ended, and measure again',
+    `the connection was lost: ${why}`,
+    'check that the agent is running, start it again if it has ended, and repeat the measurement, which does not count',
   );
 
 const tooLong = (bytes: number): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
-    `a schedule of ${Math.round(bytes / 2 ** 20)} MiB is too long to be sent to it`,
+    `a schedule of ${Math.round(bytes / 2 ** 20)} MiB is too large to send to it`,
     'play a shorter part of the trace or the workload',
   );

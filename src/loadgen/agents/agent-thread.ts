@@ -81,7 +81,7 @@ export class AgentThread implements LoadThread {
     if (read.success) return read.data;
     throw new TrituneError(
       'AGENT_FAILED',
-      `agent ${this.agent}: its answer makes no sense`,
+      `agent ${this.agent}: its answer is invalid`,
       'install the same version of tritune on both machines',
     );
   }

@@ -75,9 +75,9 @@ function checkShape(bytes: Uint8Array): void {
     at += headBytes + bodyBytes;
     if (at + values > bytes.length) throw malformed('it ends too early');
     if (values > 0) open.push(values);
-    if (open.length > MOST_LEVELS) throw malformed('its parts are too deep in each other');
+    if (open.length > MOST_LEVELS) throw malformed('it is nested too deeply');
   }
-  if (at !== bytes.length) throw malformed('more comes after its end');
+  if (at !== bytes.length) throw malformed('it continues after its end');
 }
 
 interface Head {
@@ -121,7 +121,7 @@ function lengthBytesOf(type: number): 1 | 2 | 4 {
   if (type === 0xc4 || type === 0xc7 || type === 0xd9) return 1;
   if (type === 0xc5 || type === 0xc8 || type === 0xda || type === 0xdc || type === 0xde) return 2;
   if (type === 0xc6 || type === 0xc9 || type === 0xdb || type === 0xdd || type === 0xdf) return 4;
-  throw malformed('it has a type that there is none of');
+  throw malformed('it has an unknown type');
 }
 
 type Row = (typeof rows)[number];
@@ -134,7 +134,7 @@ function littleEndian(values: Uint16Array | Uint32Array | Float64Array, { of, pu
 }
 
 function rowOf(bytes: Uint8Array, { of, get }: Row): InstanceType<Row['of']> {
-  if (bytes.length % of.BYTES_PER_ELEMENT !== 0) throw malformed('a row of numbers has bytes left over');
+  if (bytes.length % of.BYTES_PER_ELEMENT !== 0) throw malformed('an array of numbers has extra bytes');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const values = new of(bytes.length / of.BYTES_PER_ELEMENT);
   for (let index = 0; index < values.length; index++) values[index] = view[get](of.BYTES_PER_ELEMENT * index, true);
@@ -145,9 +145,13 @@ function mapOf(bytes: Uint8Array): Map<unknown, unknown> {
   checkShape(bytes);
   const entries = new Decoder().decode(bytes);
   if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry) && entry.length === 2))
-    throw malformed('a map is no row of pairs');
+    throw malformed('a map is not a list of pairs');
   return new Map(entries as [unknown, unknown][]);
 }
 
 const malformed = (why: string): TrituneError =>
-  new TrituneError('AGENT_FAILED', `a message cannot be read: ${why}`, 'see that a tritune agent is at this address');
+  new TrituneError(
+    'AGENT_FAILED',
+    `a message cannot be read: ${why}`,
+    'check that a tritune agent runs at this address',
+  );

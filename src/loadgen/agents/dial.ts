@@ -78,16 +78,16 @@ function dialOnce(address: string, { token, tls }: AgentAccess, onOpen: (socket:
   });
 }
 
-const WHERE = 'see whether `tritune fleet agent` runs there, and that its port is open to this machine';
+const WHERE = 'check that `tritune fleet agent` is running there, and that this machine can reach its port';
 
 function refusalOf(status: number): Error {
   if (status === 409)
     return new NotNow('another controller uses it', 'wait until that run has ended, or use other agents');
   if (status === 401)
-    return fault('it does not know the token', 'give the token that it was started with (--agent-token-file)');
+    return fault('it rejected the token', 'give the token that the agent was started with: --agent-token-file FILE');
   if (status === 426)
-    return fault('it speaks another form of the protocol', 'install the same version of tritune on both machines');
-  return fault(`it answered with status ${status}`, 'see that a tritune agent is at this address, and no proxy');
+    return fault('it uses another version of the protocol', 'install the same version of tritune on both machines');
+  return fault(`it answered with status ${status}`, 'check that a tritune agent runs at this address, and not a proxy');
 }
 
 function troubleOf(error: Error): Error {

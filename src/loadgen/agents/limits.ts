@@ -48,7 +48,7 @@ export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits
   const isAllowed =
     targets === null || targets.some((each) => each.host === host.toLowerCase() && (each.port ?? port) === port);
   if (!isAllowed) {
-    throw refused(`it may not send to ${target}`, `start it with --allow-target ${target} if it is to`);
+    throw refused(`it may not send to ${target}`, `start the agent with --allow-target ${target}`);
   }
 }
 
@@ -56,7 +56,7 @@ export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits
 export function checkThreads(threads: number, { threads: most }: AgentLimits): void {
   if (threads > most) {
     throw refused(
-      `it has ${most} threads at most, and not ${threads}`,
+      `it has at most ${most} threads, and ${threads} were requested`,
       'lower --client-threads, or raise --max-threads of the agent',
     );
   }
@@ -66,8 +66,8 @@ export function checkThreads(threads: number, { threads: most }: AgentLimits): v
 export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
   if (bytes <= memoryBytes) return;
   throw refused(
-    `requests may take ${megabytes(memoryBytes)} of its memory, and these take ${megabytes(bytes)} with a copy for each thread`,
-    'send fewer or smaller ones, or raise --max-memory of the agent',
+    `the requests need ${megabytes(bytes)} with a copy for each thread, more than its limit of ${megabytes(memoryBytes)}`,
+    'send fewer or smaller requests, or raise --max-memory of the agent',
   );
 }
 
@@ -77,7 +77,7 @@ export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'p
   if (mode === 'request-rate') return value / part.of;
   if (value / part.of > MOST_IN_FLIGHT) {
     throw refused(
-      `a thread keeps ${MOST_IN_FLIGHT} requests in flight at most`,
+      `a thread can have at most ${MOST_IN_FLIGHT} requests in flight`,
       'lower the concurrency, or use more agents',
     );
   }
@@ -88,7 +88,7 @@ export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'p
 export function checkRate(perSecond: number, { requestsPerSecond: most }: AgentLimits): void {
   if (perSecond <= most) return;
   throw refused(
-    `it sends ${most} requests per second at most, and not ${Math.round(perSecond)}`,
+    `it sends at most ${most} requests per second, and ${Math.round(perSecond)} were requested`,
     'lower the load, use more agents, or raise --max-rate of the agent',
   );
 }

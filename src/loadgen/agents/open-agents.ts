@@ -120,15 +120,15 @@ class AgentGroup implements ThreadGroup {
     const connection = this.#connection;
     await connection.opened;
     const read = clientUse.safeParse(await connection.link.ask((ask) => ({ type: 'read-watch', ask })));
-    if (!read.success) throw unsure(this.#address, 'what it tells of its CPU makes no sense', SAME_VERSION);
+    if (!read.success) throw unsure(this.#address, 'its CPU figures are invalid', SAME_VERSION);
     const use = read.data as Omit<ClientUse, 'agents'>;
     const now = connection.ahead;
     const driftNs = now.offsetNs - started.offsetNs;
     if (Math.abs(driftNs) > this.#asked.clockLimitNs + now.uncertaintyNs) {
       throw unsure(
         this.#address,
-        `its clock moved by ${formatMs(nsToMs(driftNs))} during the measurement, which does not count`,
-        'look for what sets or stops the clock of that machine (a virtual machine that was moved?), and measure again',
+        `its clock jumped by ${formatMs(nsToMs(driftNs))} during the measurement, which does not count`,
+        'find out what changes the clock of that machine (a virtual machine that was moved?), and measure again',
       );
     }
     const { version, cores } = connection.hello;

@@ -102,7 +102,7 @@ function checked(schema: z.ZodType, bytes: Uint8Array): unknown {
   const [issue] = read.error.issues;
   throw new TrituneError(
     'AGENT_FAILED',
-    `a message makes no sense: ${issue?.path.join('.') || 'all of it'}: ${issue?.message ?? ''}`,
-    'use the same version of tritune on both sides',
+    `a message is invalid: ${issue?.path.join('.') || 'all of it'}: ${issue?.message ?? ''}`,
+    'install the same version of tritune on both machines',
   );
 }

@@ -41,4 +41,8 @@ export class IncomingSet {
 }
 
 const damaged = (): TrituneError =>
-  new TrituneError('AGENT_FAILED', 'a set of requests came damaged', 'use the same version of tritune on both sides');
+  new TrituneError(
+    'AGENT_FAILED',
+    'a set of requests arrived damaged',
+    'install the same version of tritune on both machines',
+  );

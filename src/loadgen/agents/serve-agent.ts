@@ -83,7 +83,11 @@ async function listen(server: Server, { host, port }: AgentOptions): Promise<voi
     server.listen(port, host);
     await listening;
   } catch (error) {
-    throw new TrituneError('USAGE', `cannot listen on ${host}:${port}: ${messageOf(error)}`, 'give another --listen');
+    throw new TrituneError(
+      'USAGE',
+      `cannot listen on ${host}:${port}: ${messageOf(error)}`,
+      'choose another address with --listen',
+    );
   }
 }
 

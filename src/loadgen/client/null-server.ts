@@ -41,4 +41,4 @@ export async function startNullServer(protocol: NullProtocol, worker: WorkerOpti
 }
 
 const notStarted = (): TrituneError =>
-  new TrituneError('LAUNCH_FAILED', 'the null server did not start', 'see whether this machine is overloaded');
+  new TrituneError('LAUNCH_FAILED', 'the null server did not start', 'check whether this machine is overloaded');

@@ -63,7 +63,7 @@ export class EventStreamReply implements BodyReader {
   outcome(): SendOutcome {
     this.#lines.finish();
     if (this.#failure) return this.#failure;
-    if (this.#events === 0) return failed('malformed', 'the reply is no stream of events');
+    if (this.#events === 0) return failed('malformed', 'the reply is not a stream of events');
     if (this.#format.saysEnd && !this.#isEnded) return this.lost('the body ended');
     return this.#timing.outcome();
   }
@@ -99,7 +99,7 @@ export class EventStreamReply implements BodyReader {
       const each = lines.length > 1 ? parsed(line) : undefined;
       if (each !== undefined) this.#take(this.#format.read(each));
       else if (line === DONE.toString('latin1')) this.#isEnded = true;
-      else this.#failure ??= failed('malformed', `an event is no JSON: ${JSON.stringify(line.slice(0, 40))}`);
+      else this.#failure ??= failed('malformed', `an event is not JSON: ${JSON.stringify(line.slice(0, 40))}`);
     }
   }
 

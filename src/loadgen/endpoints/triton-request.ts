@@ -28,8 +28,8 @@ export function textTensors(
   const [usual] = input ? TEXT_OUTPUTS : TEXT_INPUTS;
   throw new TrituneError(
     'UNSUPPORTED',
-    `'${model}' has no ${lacks} of text that is known, such as ${usual}`,
-    'measure it with tensors: leave out --endpoint',
+    `'${model}' has no known text ${lacks}, such as ${usual}`,
+    'leave out --endpoint to measure it with tensors',
   );
 }
 

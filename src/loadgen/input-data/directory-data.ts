@@ -43,7 +43,7 @@ async function tensorOfFile(
 ): Promise<SampleTensor> {
   const path = join(directory, spec.name);
   const entry = await stat(path);
-  if (!entry.isFile()) throw invalidInput(path, 'it is no file', 'put the raw bytes of the tensor in a file');
+  if (!entry.isFile()) throw invalidInput(path, 'it is not a file', 'put the raw bytes of the tensor in a file');
   if (entry.size > MAX_TENSOR_BYTES) {
     throw invalidInput(path, `${entry.size} bytes are too many for one tensor`, `give at most ${MAX_TENSOR_BYTES}`);
   }

@@ -64,7 +64,11 @@ export function generatedStream(
 /** A server may say anything. */
 function checkDims(model: string, { name, dims }: TensorSpec): void {
   if (dims.every((dim) => Number.isSafeInteger(dim) && dim >= -1)) return;
-  throw invalidInput(model, `the server says that input '${name}' has shape ${shapeText(dims)}`, 'look at its config');
+  throw invalidInput(
+    model,
+    `the server says that input '${name}' has shape ${shapeText(dims)}`,
+    'check its config on the server',
+  );
 }
 
 function checkSize(

@@ -20,7 +20,11 @@ export function jsonStreams(
   const { data, validation_data: validation, ...others } = parsed(file, text, tensors);
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
-    throw invalidInput(file, `there is no '${unknown}' in a data file`, 'it has "data" and perhaps "validation_data"');
+    throw invalidInput(
+      file,
+      `there is no '${unknown}' in a data file`,
+      'use "data" and, for expected outputs, "validation_data"',
+    );
   }
   const streams = stepsOf(file, 'data', data);
   const expected = validation === undefined ? [] : stepsOf(file, 'validation_data', validation);
@@ -40,20 +44,24 @@ function parsed(file: string, text: string, tensors: ModelTensors): Record<strin
   try {
     root = parseLenientJson(text, exact);
   } catch (error) {
-    throw invalidInput(file, `no JSON: ${messageOf(error)}`, 'mend the file; a JSON checker shows the place');
+    throw invalidInput(file, `it is not JSON: ${messageOf(error)}`, 'correct the file; a JSON checker shows the place');
   }
   if (isObject(root)) return root;
-  throw invalidInput(file, 'its JSON is no object', 'write {"data": [{"INPUT": […]}, …]}');
+  throw invalidInput(file, 'its JSON is not an object', 'write {"data": [{"INPUT": […]}, …]}');
 }
 
 function stepsOf(file: string, name: string, list: unknown): readonly (readonly Step[])[] {
   if (!Array.isArray(list) || list.length === 0) {
-    throw invalidInput(file, `its "${name}" is no list of steps`, `write {"${name}": [{"TENSOR": […]}, …]}`);
+    throw invalidInput(file, `its "${name}" is not a list of steps`, `write {"${name}": [{"TENSOR": […]}, …]}`);
   }
   if (!list.some(Array.isArray)) return [list.map((step, index) => checkedStep(file, name, 0, index, step))];
   return list.map((steps: unknown, stream) => {
     if (!Array.isArray(steps)) {
-      throw invalidInput(file, `entry ${stream} of "${name}" is a step among streams`, 'put every step in a stream');
+      throw invalidInput(
+        file,
+        `entry ${stream} of "${name}" is a step, but other entries are streams`,
+        'put every step in a stream',
+      );
     }
     if (steps.length === 0) {
       throw invalidInput(file, `stream ${stream} of "${name}" is empty`, 'give it a step, or leave it out');
@@ -65,7 +73,7 @@ function stepsOf(file: string, name: string, list: unknown): readonly (readonly 
 function checkedStep(file: string, name: string, stream: number, index: number, step: unknown): Step {
   if (isObject(step)) return step;
   const place = `${file}, stream ${stream}, step ${index}`;
-  throw invalidInput(place, `it is no object in "${name}"`, 'write {"TENSOR": […], …} for each step');
+  throw invalidInput(place, `it is not an object in "${name}"`, 'write {"TENSOR": […], …} for each step');
 }
 
 function checkSameForm(file: string, data: readonly (readonly Step[])[], validation: readonly (readonly Step[])[]) {

@@ -32,7 +32,7 @@ function parts(place: string, value: unknown): { content: unknown; shape?: reado
   if (shape === undefined) return { content };
   const sizes = Array.isArray(shape) ? shape : [shape];
   if (sizes.every((size) => typeof size === 'number')) return { content, shape: sizes };
-  throw invalidInput(place, 'its shape is no list of whole numbers', 'for example "shape": [3, 224, 224]');
+  throw invalidInput(place, 'its shape is not a list of whole numbers', 'write for example "shape": [3, 224, 224]');
 }
 
 function listedValues(place: string, spec: TensorSpec, list: readonly unknown[]): Values {
@@ -44,11 +44,11 @@ function listedValues(place: string, spec: TensorSpec, list: readonly unknown[])
 }
 
 function encodedValues(place: string, spec: TensorSpec, content: unknown): Values {
-  if (!isObject(content)) throw invalidInput(place, `${shown(content)} is no tensor`, FORMS);
+  if (!isObject(content)) throw invalidInput(place, `${shown(content)} is not a tensor`, FORMS);
   const { b64, ...others } = content;
   checkNoOthers(place, others);
   if (typeof b64 !== 'string' || b64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(b64)) {
-    throw invalidInput(place, 'its b64 is no base64 text', 'write the raw bytes in base64, with its padding');
+    throw invalidInput(place, 'its b64 is not base64 text', 'write the raw bytes in base64, with its padding');
   }
   const raw = Buffer.from(b64, 'base64');
   return { raw, count: countOfRaw(place, spec, raw) };
@@ -61,7 +61,7 @@ export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): nu
   if (count !== null && Number.isInteger(count)) return count;
   throw invalidInput(
     place,
-    `${raw.length} bytes are no whole number of ${spec.datatype} values`,
+    `${raw.length} bytes are not a whole number of ${spec.datatype} values`,
     type
       ? `each takes ${type.bytes} bytes, little-endian`
       : 'each is its length in 4 bytes, little-endian, and the text in UTF-8',
@@ -82,7 +82,7 @@ function nestingOf(list: readonly unknown[]): readonly number[] | null {
 
 function checkNoOthers(place: string, others: object): void {
   const [name] = Object.keys(others);
-  if (name !== undefined) throw invalidInput(place, `there is no ${shown(name)} in a tensor`, FORMS);
+  if (name !== undefined) throw invalidInput(place, `a tensor has no field ${shown(name)}`, FORMS);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -34,7 +34,7 @@ async function streamsOf(
     if (entry.size > MAX_JSON_BYTES) {
       throw invalidInput(
         path,
-        `${entry.size} bytes are more than is read of JSON`,
+        `${entry.size} bytes are too many for a JSON file`,
         `give at most ${MAX_JSON_BYTES}, or the raw bytes of the tensors in a directory`,
       );
     }
@@ -51,6 +51,6 @@ function decoded(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw invalidInput(path, 'it is no text in UTF-8', 'raw bytes belong into a directory, a file for each input');
+    throw invalidInput(path, 'it is not UTF-8 text', 'put raw bytes in a directory, in a file for each input');
   }
 }

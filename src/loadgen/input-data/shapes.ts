@@ -38,8 +38,8 @@ export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues
   if (shape === null) {
     throw invalidInput(
       place,
-      `${clues.count} values do not tell which shape of ${shapeText(spec.dims)} they have`,
-      'give their shape: {"content": […], "shape": […]}, or --shape NAME:D1,D2',
+      `the shape of ${clues.count} values for ${shapeText(spec.dims)} is ambiguous`,
+      'give the shape: {"content": […], "shape": […]}, or --shape NAME:D1,D2',
     );
   }
   const wanted = elementsOf(shape);

@@ -36,21 +36,21 @@ export async function readTimestamps(path: string): Promise<readonly number[]> {
     const stamp = (step as { readonly timestamp?: unknown } | null)?.timestamp;
     const ms: unknown = Array.isArray(stamp) ? stamp[0] : stamp;
     if (typeof ms === 'number' && ms >= 0 && ms <= MOST_MS) return ms * NS_PER_MS;
-    throw invalid(path, `step ${index} has no "timestamp"`, 'give each step the milliseconds at which it is due');
+    throw invalid(path, `step ${index} has no "timestamp"`, 'give each step the time at which it is due, in ms');
   });
 }
 
 /** Empty lines, and what follows a #, are passed over. */
 async function readNumbers(path: string, unit: string): Promise<readonly number[]> {
   const text = await readText(path).catch((error: unknown) => {
-    throw invalid(path, `it cannot be read: ${messageOf(error)}`, `give a file with ${unit}, one number a line`);
+    throw invalid(path, `it cannot be read: ${messageOf(error)}`, `give a file with ${unit}, one number on each line`);
   });
   return text.split('\n').flatMap((line, index) => {
     const content = line.replace(/#.*/, '').trim();
     if (content === '') return [];
     const value = Number(content);
     if (value >= 0 && value <= MOST_MS) return [value];
-    throw invalid(path, `line ${index + 1} is no number of ${unit}`, 'give one number of 0 or more a line');
+    throw invalid(path, `line ${index + 1} is not a number of ${unit}`, 'write one number of 0 or more on each line');
   });
 }
 

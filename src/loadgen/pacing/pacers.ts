@@ -78,7 +78,7 @@ export function intervalList(gapsNs: readonly number[]): Pacer {
     roundNs += gapNs;
     endsNs.push(roundNs);
   }
-  if (roundNs === 0) throw invalid('the list of intervals adds up to nothing', 'give at least one interval above 0');
+  if (roundNs === 0) throw invalid('all intervals are 0', 'give at least one interval above 0');
   return following((index) => {
     const round = Math.floor(index / endsNs.length);
     return round * roundNs + (endsNs[index % endsNs.length] as number);

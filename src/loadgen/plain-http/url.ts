@@ -18,7 +18,7 @@ export interface PlainHttpUrl {
 export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') {
-    throw new TrituneError('USAGE', `'${scheme}' is no scheme of plain HTTP`, 'write http:// or https://');
+    throw new TrituneError('USAGE', `'${scheme}' is not supported for plain HTTP`, 'write http:// or https://');
   }
   const url = parsed(scheme === undefined ? `${securely ? 'https' : 'http'}://${text}` : text);
   const isHttps = url.protocol === 'https:';
@@ -37,7 +37,7 @@ function parsed(text: string): URL {
   if (url && url.hostname !== '' && url.port !== '0') return url;
   // What is before an @ may be a password.
   const shown = text.includes('@') ? 'what was given' : `'${text}'`;
-  throw new TrituneError('USAGE', `${shown} is no address`, 'write for example http://localhost:8000/inference');
+  throw new TrituneError('USAGE', `${shown} is not an address`, 'write for example http://localhost:8000/inference');
 }
 
 function decoded(part: string): string {

@@ -42,7 +42,7 @@ const unreadable =
   (error: unknown): never => {
     throw new TrituneError(
       'INPUT_INVALID',
-      `${path} is no tokenizer: ${messageOf(error)}`,
-      "give the model's tokenizer.json, or leave --tokenizer out for an estimate",
+      `${path} is not a tokenizer: ${messageOf(error)}`,
+      "give the model's tokenizer.json, or leave out --tokenizer for an estimate",
     );
   };

@@ -136,6 +136,6 @@ const unsupported = (message: string, cause?: unknown): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
     message,
-    'it needs an NVIDIA GPU with memory to spare, on the machine of the server; or use --shared-memory system',
+    'use --shared-memory system, or a machine with an NVIDIA GPU that has free memory',
     { cause },
   );

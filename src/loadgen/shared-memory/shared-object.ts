@@ -26,7 +26,11 @@ const removeAll = (): void => {
  */
 export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {
   if (!existsSync(FOLDER)) {
-    throw new TrituneError('UNSUPPORTED', `this machine has no ${FOLDER}`, 'leave out --shared-memory; it needs Linux');
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `this machine has no ${FOLDER}`,
+      'leave out --shared-memory, which needs Linux',
+    );
   }
   const name = ownName(what);
   const path = join(FOLDER, name);
@@ -72,8 +76,8 @@ export function writeShared(fd: number, bytes: Uint8Array, offset: number): void
 const noMemory = (error: unknown): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
-    `there is no shared memory to be had: ${messageOf(error)}`,
-    `make ${FOLDER} larger (a container: --shm-size), send less, or leave out --shared-memory`,
+    `cannot get shared memory: ${messageOf(error)}`,
+    `make ${FOLDER} larger (docker: --shm-size), send less data, or leave out --shared-memory`,
     { cause: error },
   );
 

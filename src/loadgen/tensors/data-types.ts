@@ -34,7 +34,11 @@ const types: ReadonlyMap<string, NumericType> = new Map([
 export function numericType(datatype: string): NumericType | undefined {
   const type = types.get(datatype);
   if (type || datatype === 'BYTES') return type;
-  throw new TrituneError('UNSUPPORTED', `there is no data type '${datatype}'`, 'the server gave a type unknown here');
+  throw new TrituneError(
+    'UNSUPPORTED',
+    `there is no data type '${datatype}'`,
+    'update tritune: the server named a type that this version does not know',
+  );
 }
 
 function integers(

@@ -44,8 +44,8 @@ function valuesOf(datatype: string, type: NumericType, options: ValueOptions, ra
     if (low < type.low || high > type.high) {
       throw new TrituneError(
         'INPUT_INVALID',
-        `${datatype} does not hold integers from ${low} to ${high}`,
-        `its own are ${type.low} to ${type.high}`,
+        `${datatype} cannot hold integers from ${low} to ${high}`,
+        `give --integers within ${type.low}:${type.high}`,
       );
     }
     return () => random.int(low, high);

@@ -9,6 +9,7 @@ export interface Address {
 export function addressOf(url: string): Address {
   const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
   const port = Number(match?.[3]);
-  if (!match || port > 65_535) throw new TrituneError('USAGE', `'${url}' is no server address`, 'give it as HOST:PORT');
+  if (!match || port > 65_535)
+    throw new TrituneError('USAGE', `'${url}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
   return { host: (match[1] ?? match[2]) as string, port };
 }

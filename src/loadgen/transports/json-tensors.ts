@@ -8,14 +8,15 @@ import type { OutputTensor } from '../types.ts';
  * floats (KServe v2 has them in binary only), NaN, infinities, and strings that are no UTF-8.
  */
 export function jsonValues({ name, datatype, raw }: OutputTensor): string {
-  if (datatype === 'FP16' || datatype === 'BF16') throw unsupported(name, `${datatype} has no form in JSON`);
+  if (datatype === 'FP16' || datatype === 'BF16') throw unsupported(name, `${datatype} cannot be written in JSON`);
   const type = numericType(datatype);
   if (!type) return JSON.stringify(decodeTexts(raw).map((bytes) => textOf(name, bytes)));
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   const values: string[] = [];
   for (let at = 0; at < raw.byteLength; at += type.bytes) {
     const value = type.read(view, at);
-    if (typeof value === 'number' && !Number.isFinite(value)) throw unsupported(name, `${value} has no form in JSON`);
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw unsupported(name, `${value} cannot be written in JSON`);
     values.push(type.kind === 'bool' ? String(value !== 0) : String(value));
   }
   return `[${values.join(',')}]`;
@@ -27,7 +28,7 @@ function textOf(name: string, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
-    throw unsupported(name, 'a string that is no UTF-8 has no form in JSON');
+    throw unsupported(name, 'a string that is not UTF-8 cannot be written in JSON');
   }
 }
 

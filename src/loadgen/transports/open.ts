@@ -33,14 +33,14 @@ function openRedacting(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sh
 
 function openPlain(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
   if (options.tensorFormat === 'json') {
-    if (protocol === 'grpc') throw usage('gRPC has no JSON tensors', 'use -i http with --tensor-format json');
+    if (protocol === 'grpc') throw usage('gRPC does not support JSON tensors', 'use -i http with --tensor-format json');
     if (options.check)
-      throw usage('JSON replies are not checked', 'use --tensor-format binary, or leave out the expected outputs');
+      throw usage('replies in JSON cannot be checked', 'use --tensor-format binary, or leave out the expected outputs');
   }
   if (options.streaming) {
-    if (protocol === 'http') throw usage('HTTP has no streams of requests', 'use -i grpc with --streaming');
+    if (protocol === 'http') throw usage('HTTP does not support streaming', 'use -i grpc with --streaming');
     if (options.check)
-      throw usage('replies on streams are not checked', 'leave out --streaming, or the expected outputs');
+      throw usage('replies on streams cannot be checked', 'leave out --streaming, or the expected outputs');
     return openGrpcStream(options);
   }
   if (options.check) return protocol === 'grpc' ? openGrpcJs(options) : openUndici(options);

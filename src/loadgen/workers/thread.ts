@@ -66,7 +66,7 @@ export class Thread implements LoadThread {
     const answer = new Promise<AnswerOf[K]>((resolve, reject) => this.#waiting.set(ask, { resolve, reject }));
     this.#worker.postMessage({ ...about, type, ask });
     return withDeadline(answer, ANSWER_LIMIT_MS + extraMs, () => {
-      const fault = ended(`it answered nothing for ${ANSWER_LIMIT_MS + extraMs} ms`);
+      const fault = ended(`it did not answer for ${ANSWER_LIMIT_MS + extraMs} ms`);
       this.#fail(fault);
       return fault;
     });
@@ -103,5 +103,5 @@ const ended = (why: string): TrituneError =>
   new TrituneError(
     'CLIENT_FAILED',
     `a thread of the load generator ended: ${why}`,
-    'give smaller inputs or fewer --client-threads if memory ran out; else please report it',
+    'use smaller inputs or fewer --client-threads if memory ran out; otherwise please report it',
   );

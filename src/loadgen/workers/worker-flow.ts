@@ -218,4 +218,4 @@ export class WorkerFlow implements Flow {
 const partAt = (index: number, threads: readonly LoadThread[]): Part => ({ index, of: threads.length });
 
 const tooFew = (): TrituneError =>
-  new TrituneError('UNSUPPORTED', 'so few requests are not divided over so many threads', 'leave out --client-threads');
+  new TrituneError('UNSUPPORTED', 'there are fewer requests than threads', 'lower --client-threads');

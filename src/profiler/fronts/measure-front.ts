@@ -150,7 +150,7 @@ function checkSameServer(
   if (!refused || (server && server.successCount >= LEAST_COUNTED * succeeded - 2 * mostInFlight)) return;
   throw new TrituneError(
     'SERVER_UNREACHABLE',
-    `the server was gone for a while: ${refused.firstMessage}${serverNote === undefined ? '' : `; ${serverNote}`}`,
-    'see why it ended, and measure again',
+    `the server could not be reached for a while: ${refused.firstMessage}${serverNote === undefined ? '' : `; ${serverNote}`}`,
+    'read its log to see why it ended, and measure again',
   );
 }

@@ -92,5 +92,5 @@ export function checkStepLaw(law: StepLaw): void {
 }
 
 function refuse(what: string, hint: string): never {
-  throw new TrituneError('INPUT_INVALID', `this is no law of an engine's steps: ${what}`, hint);
+  throw new TrituneError('INPUT_INVALID', `this is not a law of an engine's steps: ${what}`, hint);
 }

@@ -20,7 +20,7 @@ export function checkNetwork({ stages, devices = [], fronts }: Network): void {
     checkServiceLaw(law);
     if (!device) continue;
     if (!devices.some((each) => each.name === device.name)) {
-      refuse(`stage '${name}' runs on '${device.name}', which is no device`, 'give the name of a device');
+      refuse(`stage '${name}' runs on '${device.name}', which is not a device`, 'give the name of a device');
     }
     if (!(device.share > 0 && device.share <= 1)) {
       refuse(`an execution of '${name}' takes ${device.share} of its device`, 'give a share above 0 and at most 1');
@@ -63,7 +63,8 @@ function checkCalls(stages: Network['stages']): void {
 /** Returns the place of a stage by its name. Throws INPUT_INVALID where there is none. */
 export function stageFinder(stages: Network['stages']): (name: string) => number {
   const places = new Map(stages.map(({ name }, place) => [name, place]));
-  return (name) => places.get(name) ?? refuse(`a step runs '${name}', which is no stage`, 'give the name of a stage');
+  return (name) =>
+    places.get(name) ?? refuse(`a step runs '${name}', which is not a stage`, 'give the name of a stage');
 }
 
 function checkNames(names: readonly string[]): void {

@@ -16,6 +16,14 @@ export interface FrontAxes {
   readonly limit: { readonly value: number; readonly text: string } | null;
 }
 
+interface FrontLabel {
+  readonly text: string;
+  readonly side: Side;
+  /** On a narrow page; the same side if not given. */
+  readonly narrowSide?: Side;
+}
+type Side = 'left' | 'right' | 'top' | 'bottom';
+
 export interface FrontSeries {
   readonly name: string;
   readonly color: string;
@@ -23,7 +31,7 @@ export interface FrontSeries {
   readonly symbol: 'circle' | 'emptyCircle' | 'diamond' | 'rect' | 'triangle';
   readonly points: readonly FrontPoint[];
   /** What stands beside its points, and on which side; none where absent. */
-  readonly label?: { readonly text: string; readonly side: 'left' | 'right' | 'top' | 'bottom' } | null;
+  readonly label?: FrontLabel | null;
 }
 
 /** Two figures against each other: every measurement, the front as a line, and the budget. */
@@ -56,7 +64,8 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
             z: size,
             ...(label && {
               label: {
-                ...{ show: true, formatter: label.text, position: label.side, distance: 9, color: paper.ink },
+                ...{ show: true, formatter: label.text, distance: 9, color: paper.ink },
+                position: (paper.isNarrow && label.narrowSide) || label.side,
                 // White is the page's own colour in a page, so that lines and marks behind the words do not show through.
                 ...{ backgroundColor: '#fff', padding: [1, 3] },
               },

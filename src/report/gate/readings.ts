@@ -114,14 +114,14 @@ export function readGateDocument(text: string, path: string): GateDocument {
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw invalid(path, `it is no JSON: ${messageOf(error)}`);
+    throw invalid(path, `it is not JSON: ${messageOf(error)}`);
   }
   if (typeof json === 'object' && json !== null && 'kind' in json && json.kind === 'capacity')
     return capacityReadings(parsed(capacity, json, path));
   if (typeof json === 'object' && json !== null && 'levels' in json)
     return profileDocument(parsed(profile, json, path));
   if (typeof json === 'object' && json !== null && 'models' in json) {
-    throw new TrituneError('INPUT_INVALID', `${path} is of several models`, 'compare the directory of each of them');
+    throw new TrituneError('INPUT_INVALID', `${path} has several models`, 'compare the directory of each of them');
   }
   return tuneDocument(parsed(summary, json, path));
 }
@@ -277,5 +277,5 @@ const invalid = (path: string, what: string): TrituneError =>
   new TrituneError(
     'INPUT_INVALID',
     `${path}: ${what}`,
-    'give the summary.json of a tune run, a capacity.json, the directory of either, or a file of profile --json',
+    'give a summary.json, a capacity.json, the directory of either, or a file of profile --json',
   );

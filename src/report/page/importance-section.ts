@@ -12,10 +12,24 @@ export function importanceSection(state: StudyState): Html {
   if (!importance) return none;
   const most = Math.max(...importance.parameters.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
   return html`<h2>What mattered</h2>
+<h3>${titleOf(importance)}</h3>
 <div class="scroll"><table class="importance"><thead><tr><th>parameter</th><th>moved the result by</th><th>values tried, the best first</th><th>direct comparisons</th></tr></thead><tbody>
 ${importance.parameters.map((parameter) => row(parameter, most))}
 </tbody></table></div>
 <p class="soft">${methodText(importance, aimOf(state))}</p>`;
+}
+
+/** What to see in the table: the parameter with the largest effect. */
+function titleOf({ parameters }: Importance): string {
+  const [first] = parameters.filter(({ verdict }) => verdict !== 'not varied' && verdict !== 'within noise');
+  if (!first) return 'No parameter changed the result by more than two measurements of one config differ';
+  const [best, ...others] = first.values;
+  const worst = others.at(-1);
+  const values =
+    best && worst
+      ? `: ${plainLine(best.value, LONGEST_VALUE)} instead of ${plainLine(worst.value, LONGEST_VALUE)}`
+      : '';
+  return `${first.name} mattered most, by a factor of ${first.factor.toFixed(2)}${values}`;
 }
 
 function row(parameter: ParameterImportance, most: number): Html {

@@ -29,6 +29,20 @@ export function repeatedReadings(state: StudyState): Html {
 <p class="soft">The interval of a reading covers its own seconds, and a machine differs from minute to minute. The gain is not affected, because the final measures both configs in turn.</p>`;
 }
 
+/**
+ * Returns the same in a sentence each for the best and the original at the level that they stand for, where their readings differ even at the
+ * machine's usual speed.
+ */
+export function standingReadings(state: StudyState): readonly string[] {
+  return groupsOf(state).flatMap((group) => {
+    const stands = representative(state, group.trial)?.measurement;
+    const isStanding = group.trial === state.best || group.trial === state.baseline;
+    if (!isStanding || !stands || !group.readings.includes(stands)) return [];
+    const compared = group.readings.map((reading) => state.speeds.comparable(reading));
+    return contradict(compared) ? [sentenceOf(state, group)] : [];
+  });
+}
+
 /** By config, not by trial: a search may measure a config again as another trial. */
 function groupsOf({ trials, finals, best, baseline }: StudyState): readonly Repeated[] {
   const ofTrial = new Map(trials.map((trial) => [trial.number, trial]));
@@ -81,5 +95,6 @@ function causeOf({ speeds }: StudyState, readings: readonly Measurement[]): stri
   if (highest > SPEED_MATTERS * lowest)
     return `. The machine ran at ${describeSpeed(lowest)} to ${describeSpeed(highest)} of its first minute's speed then, which comparisons allow for`;
   const loose = readings.filter(({ stable }) => !stable).length;
-  return loose > 0 ? `. ${loose === 1 ? 'One of them' : `${loose} of them`} had not settled` : '';
+  if (loose === 0) return '';
+  return loose === readings.length ? '. None of them had settled' : `. ${loose} of them had not settled`;
 }

@@ -66,7 +66,7 @@ function shapeAt(path: ConfigPath): Shape {
 /** Throws a FieldFault for all settings at once. */
 function settingShape(path: ConfigPath): Shape {
   if (path.length > 1 && path.every((segment) => typeof segment === 'string')) return { type: 'any' };
-  throw new FieldFault(`${formatPath(path)} is no setting: name one, as in engine.max_num_seqs`);
+  throw new FieldFault(`${formatPath(path)} is not a setting: name one, as in engine.max_num_seqs`);
 }
 
 function fieldShape(message: MessageSchema, name: string, before: string): Shape {

@@ -51,7 +51,7 @@ export function editConfig(base: ModelConfig, edits: ConfigEdits): ModelConfig {
       ...(edits.modelFile === undefined ? [] : [knob('plan_file', edits.modelFile)]),
       ...(edits.versions === undefined ? [] : [versionWrite(edits.versions)]),
     ]);
-    if ('reason' in written) throw wrong(written.reason, 'look at that part of the config');
+    if ('reason' in written) throw wrong(written.reason, 'correct that part of the config');
     return written.config;
   } catch (error) {
     if (error instanceof FieldFault) throw wrong(error.message, 'give a value that the field can hold');
@@ -64,15 +64,21 @@ function batchingWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] {
   const hasBatcherFields = preferredBatchSizes !== undefined || queueDelayUs !== undefined;
   const batching = edits.batching ?? (hasBatcherFields ? 'dynamic' : undefined);
   if (hasBatcherFields && batching !== 'dynamic') {
-    throw wrong(`preferred sizes and a delay are no part of ${batching} batching`, 'use --batching dynamic');
+    throw wrong(
+      `preferred batch sizes and a queue delay need dynamic batching, not ${batching}`,
+      'use --batching dynamic',
+    );
   }
   if (batching === 'disabled') {
     if ((maxBatchSize ?? 0) > 0)
-      throw wrong('without batching there is no largest batch', 'leave out --max-batch-size');
+      throw wrong('--max-batch-size cannot be used with --batching disabled', 'leave out --max-batch-size');
     return [knob('dynamic_batching', false), knob('max_batch_size', 0)];
   }
   if (batching !== undefined && (maxBatchSize ?? base.max_batch_size ?? 0) < 1) {
-    throw wrong('the model has no batch dimension: its max_batch_size is 0', 'give --max-batch-size, if it has one');
+    throw wrong(
+      'the model has no batch dimension: its max_batch_size is 0',
+      'add --max-batch-size N if the model has a batch dimension',
+    );
   }
   return [
     ...(maxBatchSize === undefined ? [] : [knob('max_batch_size', maxBatchSize)]),
@@ -95,10 +101,7 @@ function acceleratorWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] 
     value === undefined ? [] : [fieldWrite(requirePath(`${TENSORRT}.parameters.${name}`), value).write],
   );
   if (parameters.length > 0 && !usesTensorrt(base, accelerator)) {
-    throw wrong(
-      'there is no TensorRT accelerator to have a precision or workspace',
-      'add --backend-accelerator tensorrt',
-    );
+    throw wrong('the config has no TensorRT accelerator', 'add --backend-accelerator tensorrt');
   }
   switch (accelerator) {
     case undefined:
@@ -151,7 +154,7 @@ function checkDevices(instances: readonly DeviceInstances[]): void {
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw wrong(`instances of ${twice} are given twice`, 'give each device once');
   if (names.includes('KIND_GPU') && instances.some(({ gpu }) => gpu !== null)) {
-    throw wrong('instances on every GPU and on one of them would add up', 'give gpu=N, or each GPU by its number');
+    throw wrong('gpu=N already places instances on every GPU', 'give gpu=N, or a number for each GPU, but not both');
   }
 }
 

@@ -26,7 +26,7 @@ interface Token {
 export function parseExpression(text: string, names: Names): Expression {
   const whole = parseValue(text, names);
   if (whole.kind !== 'operation' || ['+', '-', '*', '/', '%', 'negate'].includes(whole.operator)) {
-    throw new FieldFault(`'${text}' is no relation: compare something, as in a <= b`);
+    throw new FieldFault(`'${text}' is not a relation: compare something, as in a <= b`);
   }
   return whole;
 }

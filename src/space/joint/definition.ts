@@ -20,7 +20,7 @@ export const isJointJson = (json: JsonObject): boolean => isJsonObject(json.memb
 export function jointFromJson({ members, ...across }: JsonObject, original: Candidate, front: string): JointSpace {
   const spaces = Object.entries(isJsonObject(members) ? members : {}).map(([model, definition]) => {
     if (isJsonObject(definition)) return [model, spaceFromJson(definition)] as const;
-    throw new TrituneError('SPACE_INVALID', `the space of '${model}' is no search space`, 'see docs/search-spaces.md');
+    throw new TrituneError('SPACE_INVALID', `the search space of '${model}' is invalid`, 'see docs/search-spaces.md');
   });
   return joinSpaces(Object.fromEntries(spaces), original, front, readJsonSource('search space of the journal', across));
 }

@@ -87,8 +87,8 @@ export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrow
   }
   throw new TrituneError(
     'SPACE_INVALID',
-    'no assignment of these models keeps the rules over all of them',
-    'loosen the rules beside members in the search space',
+    'no combination of candidates keeps the rules over all models',
+    'relax the rules next to members in the search space',
   );
 }
 

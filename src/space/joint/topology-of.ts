@@ -80,6 +80,6 @@ function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
 const strayCaller = (model: string, stages: ReadonlySet<string>): TrituneError =>
   new TrituneError(
     'USAGE',
-    `'${model}' is no model of this study that could call others`,
-    `its models are ${[...stages].join(', ')}: name one with --bls-composing MODEL=a,b`,
+    `'${model}' is not in this study`,
+    `use one of ${[...stages].join(', ')}, as in --bls-composing MODEL=a,b`,
   );

@@ -25,7 +25,7 @@ export const engineFile = z.strictObject({
     .array(z.string())
     .default([])
     .describe(
-      'defaults that depend on the machine, the model or the release: a candidate that says one is no original',
+      'defaults that depend on the machine, the model or the release: a candidate that says one is not an original',
     ),
 });
 

@@ -82,7 +82,7 @@ function targetOf(name: string, parameter: JoinedParameter, isOfEngine: boolean)
     return { ...plain('name', knob.path), spell, removed: requirePath(within), ...(relative && { relative }) };
   }
   if (/[.[]/.test(name) || modelConfigSchema().field(name) !== undefined) return plain('name', name);
-  const reason = `'${name}' is no short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
+  const reason = `'${name}' is not a short name${didYouMean(name, knownKnobNames)}: give it a path or choices`;
   return failerOf(parameter)('name', [], reason);
 }
 

@@ -32,7 +32,7 @@ export function goalOverModels(goal: Goal, topology: Topology | undefined): Goal
 function metricOver(name: string, topology: Topology | undefined): string {
   const { base, model } = partsOfName(name);
   if (model === undefined) return name;
-  if (!topology) throw unknown(name, model, 'this study tunes one model alone', `write ${base}`);
+  if (!topology) throw unknown(name, model, 'the study tunes only one model', `write ${base}`);
   const { fronts, stages } = topology;
   const known = [...new Set([...fronts.map((front) => front.model), ...stages])];
   if (!known.includes(model))

@@ -21,8 +21,8 @@ export const constraintParser =
     if (!parts) {
       throw new TrituneError(
         'USAGE',
-        `'${text}' is no constraint`,
-        "write METRIC<=VALUE or METRIC>=VALUE, as in 'latency-p50<=2.5ms'",
+        `'${text}' is not a constraint`,
+        "write METRIC<=VALUE or METRIC>=VALUE, such as 'latency-p50<=2.5ms'",
       );
     }
     const [, name = '', relation, value, unit = ''] = parts;
@@ -31,7 +31,7 @@ export const constraintParser =
       throw new TrituneError(
         'USAGE',
         `'${text}': the value must be a finite number of 0 or more`,
-        'correct the constraint',
+        "write for example 'latency-p50<=2.5ms'",
       );
     }
     return { metric: name, relation: relation as Constraint['relation'], value: limit };
@@ -46,8 +46,8 @@ export const objectiveParser =
     if (!parts || !Number.isFinite(weight) || weight <= 0) {
       throw new TrituneError(
         'USAGE',
-        `'${text}' is no objective`,
-        "write NAME or NAME:WEIGHT with a weight above 0, as in 'throughput:3'",
+        `'${text}' is not an objective`,
+        "write NAME or NAME:WEIGHT with a weight above 0, such as 'throughput:3'",
       );
     }
     return { metric: metrics.named(parts[1] as string).name, weight };
@@ -55,7 +55,7 @@ export const objectiveParser =
 
 /** Returns what the help of `--constraint` says, with the names of the metrics. */
 export const constraintHelp = (metrics: Metrics): string =>
-  `repeatable, for example 'gpu-memory<=8000'; the metrics, with their units in docs/metrics.md: ${metrics.names.join(', ')}`;
+  `Limit on a metric, such as 'gpu-memory<=8000'; repeatable. Metrics (units in docs/metrics.md): ${metrics.names.join(', ')}`;
 
 function unitFactor(metric: Metric, unit: string, text: string): number {
   if (unit === '') return 1;
@@ -64,7 +64,7 @@ function unitFactor(metric: Metric, unit: string, text: string): number {
   const known = Object.keys(metric.units);
   throw new TrituneError(
     'USAGE',
-    `'${text}': '${unit}' is no unit of ${metric.name}`,
+    `'${text}': '${unit}' is not a unit of ${metric.name}`,
     known.length > 0 ? `use ${known.join(', ')}, or no unit for ${metric.unit}` : 'write the value without a unit',
   );
 }

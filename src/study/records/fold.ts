@@ -402,7 +402,7 @@ function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
 function contradiction(fault: string): never {
   throw new TrituneError(
     'JOURNAL_INVALID',
-    `the journal contradicts itself: ${fault}`,
+    `the journal is inconsistent: ${fault}`,
     'start a new study in another --output directory',
   );
 }

@@ -135,7 +135,7 @@ function outputLocked(path: string, holder: string): TrituneError {
   return new TrituneError(
     'OUTPUT_LOCKED',
     `another run${holder && ` (${holder})`} is writing to this output directory`,
-    `wait for it to end or choose another --output; if no such run exists, remove ${path}`,
+    `wait until it ends, or choose another --output; if there is no such run, delete ${path}`,
   );
 }
 

@@ -42,7 +42,7 @@ export async function createJournal(path: string): Promise<Journal> {
     if ((error as { code?: unknown }).code !== 'EEXIST') throw unwritable(path, error);
     throw new TrituneError(
       'OUTPUT_EXISTS',
-      `${path} already holds a study`,
+      `${path} already contains a study`,
       'continue it with --resume, or choose another --output',
     );
   }
@@ -152,7 +152,7 @@ export function parseJournal(bytes: Uint8Array, path: string, metrics: Metrics =
     records.push(checked.record);
     start = end + 1;
   }
-  if (records.length === 0) throw invalid(path, 'it holds no study');
+  if (records.length === 0) throw invalid(path, 'it contains no study');
   return { records, length: start };
 }
 
@@ -172,7 +172,7 @@ async function fileSize(path: string): Promise<number> {
     throw new TrituneError(
       'JOURNAL_INVALID',
       `cannot read ${path}: ${messageOf(error)}`,
-      'name the output directory of an earlier run',
+      'give the output directory of an earlier run',
       {
         cause: error,
       },

@@ -161,7 +161,7 @@ const topology = z.looseObject({
 });
 
 /** Whoever looks at what is a candidate's takes its fields to be of their types. */
-const value = json.refine((each) => isSound(each as JsonObject), 'it holds what is no model config');
+const value = json.refine((each) => isSound(each as JsonObject), 'it holds what is not a model config');
 
 const candidate = z.looseObject({ fingerprint: text, assignment: json, value, shape });
 

@@ -98,8 +98,8 @@ const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
 export function describeSpeedChange(speed: number, usual: number): string {
   const now =
     Math.abs(speed - 1) < ABOUT_ONE
-      ? 'the machine has about the speed of the first minute again'
-      : `the machine is at ${describeSpeed(speed)} ${speed < 1 ? 'of' : 'times'} the speed it had in the first minute`;
+      ? 'the machine is about as fast as in the first minute again'
+      : `the machine now has ${describeSpeed(speed)} ${speed < 1 ? 'of' : 'times'} its speed in the first minute`;
   return `${now}; figures are compared at its usual speed, ${describeSpeed(usual)}`;
 }
 
@@ -169,9 +169,9 @@ export const LEAST_INSTANCE_GAIN = 1.02;
 export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
   const busy = `${Math.round(100 * utilization)} % busy`;
   if (gain >= LEAST_INSTANCE_GAIN)
-    return `${stage} is the bottleneck (${busy}): one more instance is expected to give ${formatChange(gain)} at the same load`;
+    return `${stage} is the bottleneck (${busy}); one more instance is expected to give ${formatChange(gain)} at the same load`;
   return device === undefined
-    ? `no model is a bottleneck: one more instance of any gives nothing at the same load`
+    ? 'no model is a bottleneck: one more instance gives nothing at the same load'
     : `the ${device.split(' ')[0]?.toUpperCase()} that models share is used up: one more instance of any gives nothing`;
 }
 

@@ -16,7 +16,7 @@ export interface NoiseWords {
 }
 
 const ADVICE =
-  'what helps: a quieter machine, a looser budget, a lower --percentile, or longer windows (--stability perf-analyzer)';
+  'try a quieter machine, a larger --latency-budget, a lower --percentile, or longer windows (--stability perf-analyzer)';
 
 /** Returns the words for a noise floor, against the budget of the goal. */
 export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): NoiseWords {
@@ -29,27 +29,27 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
     case 'model':
       return {
         ...{ tone: 'warning', figures },
-        meaning: `${budgetIs}: with no more load than that half of the requests already take ${formatMs(floor.medianMs)} or more`,
-        advice: 'what helps: a looser budget, or a config that makes a single request faster',
+        meaning: `${budgetIs}: even at this load half of the requests take ${formatMs(floor.medianMs)} or more`,
+        advice: 'try a larger --latency-budget, or a config that makes a single request faster',
       };
     case 'breaks':
-      return { tone: 'warning', figures, meaning: `${budgetIs}: the machine alone breaks it`, advice: ADVICE };
+      return { tone: 'warning', figures, meaning: `${budgetIs}: noise alone breaks it`, advice: ADVICE };
     case 'may-break':
       return {
         ...{ tone: 'warning', figures, advice: ADVICE },
-        meaning: `${budgetIs}: in a bad window the machine alone breaks it`,
+        meaning: `${budgetIs}: in a bad window, noise alone breaks it`,
       };
     case 'large':
       return {
         tone: 'note',
         figures,
-        meaning: `${budgetIs}: the machine decides ${percent(share)} of it`,
+        meaning: `${budgetIs}: noise takes ${percent(share)} of it`,
         advice: null,
       };
     case 'small':
       return {
         ...{ tone: 'quiet', figures, advice: null },
-        meaning: `${budgetIs}: the machine decides ${percent(share)} of it`,
+        meaning: `${budgetIs}: noise takes ${percent(share)} of it`,
       };
   }
 }

@@ -21,7 +21,7 @@ function groupFaults(config: ModelConfig, group: InstanceGroup, path: string): r
     // Triton makes one instance of it without a word; nobody means that by a negative number.
     ...faultIf(count < 0, `${path}.count`, `${count} must be 1 or more`),
     ...faultIf(takesNoGpus && gpus.length > 0, `${path}.gpus`, `cannot be given for ${kind}`),
-    ...gpus.flatMap((gpu, i) => faultIf(gpu < 0, `${path}.gpus[${i}]`, `${gpu} is no GPU`)),
+    ...gpus.flatMap((gpu, i) => faultIf(gpu < 0, `${path}.gpus[${i}]`, `${gpu} is not a GPU`)),
     ...faultIf(profiles.length > 0 && !isTensorRt(config), `${path}.profile`, 'is for TensorRT only'),
     ...profiles.flatMap((profile, i) =>
       faultIf(!/^\d+$/.test(profile), `${path}.profile[${i}]`, `'${profile}' must be a number, 0 or more`),

@@ -78,7 +78,7 @@ class MessageReader {
 
   #refuseSecond(field: FieldSchema, place: { line: number; column: number }): void {
     if (field.shape === 'single' && this.#values.has(field)) {
-      this.#lexer.fail(`'${field.name}' is given a second time, but it is no list`, place);
+      this.#lexer.fail(`'${field.name}' is given a second time, but it is not a list`, place);
     }
     if (field.oneof === undefined) return;
     const other = this.#oneofs.get(field.oneof);

@@ -77,7 +77,7 @@ function scalarText(field: FieldSchema, value: Json, path: string): string {
   if (field.value.type === 'enum' || typeof value === 'boolean') {
     const text = String(value);
     if (/^([A-Za-z_]\w*|-?\d+)$/.test(text)) return text;
-    throw new ConfigValueError(path, `${quote(text)} is no name of an enum value`);
+    throw new ConfigValueError(path, `${quote(text)} is not a name of an enum value`);
   }
   if (typeof value === 'number') return numberText(value);
   return field.value.type === 'scalar' && field.value.scalar === 'string' ? quote(value as string) : notFinite(value);
@@ -97,7 +97,8 @@ function unknownLines(name: string, value: Json, path: string, unknown: Printing
 }
 
 function guessedLines(name: string, value: Json, path: string, depth: number): string[] {
-  if (!/^([A-Za-z_]\w*|\[[\w./]+\])$/.test(name)) throw new ConfigValueError(path, `'${name}' is no name of a field`);
+  if (!/^([A-Za-z_]\w*|\[[\w./]+\])$/.test(name))
+    throw new ConfigValueError(path, `'${name}' is not a name of a field`);
   if (depth > maxDepth) throw new ConfigValueError(path, `messages are nested more than ${maxDepth} deep`);
   if (Array.isArray(value)) return value.flatMap((item) => guessedLines(name, item, path, depth + 1));
   if (value !== null && typeof value === 'object') {

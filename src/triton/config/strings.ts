@@ -49,7 +49,7 @@ function escapeAt(body: string, slash: number): { bytes: Uint8Array; length: num
   }
   const code = Number.parseInt((short ?? long) as string, 16);
   if (code >= 0xd800 && code < 0xdc00) return surrogatePair(body, slash, whole, code);
-  if (code > 0x10ffff || (code >= 0xdc00 && code < 0xe000)) throw new Error(`'${whole}' is no character`);
+  if (code > 0x10ffff || (code >= 0xdc00 && code < 0xe000)) throw new Error(`'${whole}' is not a character`);
   return { bytes: encoder.encode(String.fromCodePoint(code)), length: whole.length };
 }
 

@@ -20,11 +20,11 @@ export class LoadRefusedError extends TrituneError {
   }
 }
 
-const stillServing = 'if the model was loaded before, it keeps serving as it was';
+const stillServing = 'a model that was loaded before keeps serving unchanged';
 
 const hints: Readonly<Record<LoadRefusalKind, string>> = {
-  'invalid-config': `the server's log may say more; ${stillServing}`,
+  'invalid-config': `read the server's log; ${stillServing}`,
   'out-of-memory': `use fewer instances or smaller batches; ${stillServing}`,
   'no-gpu': `use KIND_CPU, or a server with that GPU; ${stillServing}`,
-  'init-failed': `the server's log may say more; ${stillServing}`,
+  'init-failed': `read the server's log; ${stillServing}`,
 };

@@ -181,13 +181,13 @@ const looksLikeSpans = (text: string): boolean =>
 const otherForm = (name?: string): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
-    `${name === undefined ? 'these are' : `${plainLine(name)} holds`} spans of OpenTelemetry or alike, not what trace mode 'triton' writes`,
-    'trace with --trace-config mode=triton and file=FILE, or look at these in a viewer for OpenTelemetry',
+    `${name === undefined ? 'these are' : `${plainLine(name)} contains`} OpenTelemetry spans, not traces of mode 'triton'`,
+    'start the server with --trace-config mode=triton and file=FILE, or open these in an OpenTelemetry viewer',
   );
 
 const invalid = (name: string, fault: string): TrituneError =>
   new TrituneError(
     'INPUT_INVALID',
-    `${plainLine(name)} is no trace file of Triton: ${plainLine(fault)}`,
-    'give the file of --trace-config triton,file=FILE, or FILE.0, FILE.1 … beside it',
+    `${plainLine(name)} is not a trace file of Triton: ${plainLine(fault)}`,
+    'give the file of --trace-config triton,file=FILE, or its parts FILE.0, FILE.1 …',
   );

@@ -11,21 +11,21 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
       return new TrituneError(
         'SERVER_UNREACHABLE',
         `cannot reach ${server}: ${fault.message}`,
-        'is the server running, and is this its address (--url)?',
+        'check that the server is running and that --url is its address',
         options,
       );
     case 'wrong-protocol':
       return new TrituneError(
         'SERVER_UNREACHABLE',
         `${server} does not speak ${wire.protocol === 'grpc' ? 'gRPC' : "Triton's HTTP protocol"}: ${fault.message}`,
-        `check the port and the protocol (-i): Triton's usual ports are 8001 for gRPC and 8000 for HTTP`,
+        'check the port and the protocol (-i): Triton usually has gRPC on 8001 and HTTP on 8000',
         options,
       );
     case 'tls':
       return new TrituneError(
         'SERVER_UNREACHABLE',
         `cannot talk to ${server}: ${fault.message}`,
-        fault.hint ?? 'look at the TLS options',
+        fault.hint ?? 'check the TLS options',
         options,
       );
     case 'timeout':
@@ -33,15 +33,15 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
         'SERVER_TIMEOUT',
         `${server} did not finish '${operation.kind}' in time: ${fault.message}`,
         operation.kind === 'load' || operation.kind === 'unload'
-          ? 'the server may still be at it; look at its repository index, or allow more time'
-          : 'the server may be overloaded, or something else listens on this port',
+          ? 'allow more time, for example --load-timeout 20m; the server may still be loading the model'
+          : 'check that the server is not overloaded, and that it is the one on this port',
         options,
       );
     case 'restricted':
       return new TrituneError(
         'SERVER_FAILED',
-        `${server} keeps '${operation.kind}' to callers with a secret header: ${fault.message}`,
-        'give the header (-H, --header-env or --header-file), or ask whoever runs the server to open this API for the run',
+        `${server} allows '${operation.kind}' only with a secret header: ${fault.message}`,
+        'give the header with -H, --header-env or --header-file, or ask the operator of the server to open this API',
         options,
       );
     default:
@@ -57,15 +57,15 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
 function hintFor({ kind }: Operation): string {
   switch (kind) {
     case 'shared-memory-register':
-      return `the server must see this machine's /dev/shm (a container: --ipc=host) and ${allowed}`;
+      return `share this machine's /dev/shm with the server (docker: --ipc=host), and ${allowed}`;
     case 'cuda-memory-register':
-      return `the server must be on this machine, with the same GPU under the same number (a container: --gpus all --ipc=host --pid=host), and ${allowed}`;
+      return `run the server on this machine with the same GPU numbers (docker: --gpus all --ipc=host --pid=host), and ${allowed}`;
     default:
-      return "the server's log may say more";
+      return "read the server's log";
   }
 }
 
-const allowed = 'allow clients to use it (newer ones: --allow-client-shm=true)';
+const allowed = 'allow clients to use it (newer servers: --allow-client-shm=true)';
 
 /** True for the error of an unregistration that a request in flight forbids: Triton 2.51 says so, over both protocols. */
 export function isRegionInUse(error: Error): boolean {
@@ -80,8 +80,8 @@ export function isControlDisabled(fault: WireFault): boolean {
 export function controlDisabled(wire: Wire, fault: WireFault): TrituneError {
   return new TrituneError(
     'CONTROL_DISABLED',
-    `the server at ${wire.url} does not load models by request: ${fault.message}`,
-    'start it with --model-control-mode=explicit',
+    `the server at ${wire.url} does not allow loading models: ${fault.message}`,
+    'start the server with --model-control-mode=explicit',
     { cause: fault },
   );
 }
@@ -93,16 +93,21 @@ export function isModelMissing(fault: WireFault): boolean {
 
 /** `known`: the names in the server's index, when it could be asked. */
 export function modelUnknown(wire: Wire, model: string, known: readonly string[] | undefined, fault: WireFault): Error {
-  const hint = known === undefined ? 'check the name' : `its models: ${listed(known)}`;
+  const hint = known === undefined ? 'check the name' : `its models are ${listed(known)}`;
   return new TrituneError('MODEL_UNKNOWN', `the server at ${wire.url} has no model '${model}'`, hint, { cause: fault });
 }
 
 export function modelUnready(entry: ModelIndexEntry, fault: WireFault): Error {
   const reason = entry.reason ? `: ${entry.reason.trim().replace(/\s*\n\s*/g, ' ')}` : '';
   const state = entry.state ? `${entry.state}${reason}` : 'in the repository only';
-  return new TrituneError('MODEL_UNREADY', `model '${entry.name}' is not loaded (${state})`, 'load it first', {
-    cause: fault,
-  });
+  return new TrituneError(
+    'MODEL_UNREADY',
+    `model '${entry.name}' is not loaded (${state})`,
+    'load it first, or start the server with --load-model',
+    {
+      cause: fault,
+    },
+  );
 }
 
 /** Faults of a load that are the server's verdict on the model or its config, not trouble of its own. */

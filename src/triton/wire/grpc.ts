@@ -214,7 +214,7 @@ function refuseUnknownFields(message: Message, model: string): void {
   throw new TrituneError(
     'UNSUPPORTED',
     `the config of '${model}' has fields that this version of tritune does not know (${unknown.join(', ')})`,
-    'the server is newer: update tritune, or control the server over HTTP, which keeps such fields',
+    'update tritune, or use -i http, which keeps such fields',
   );
 }
 

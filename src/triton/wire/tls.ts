@@ -27,7 +27,7 @@ export function secureOptions(tls: TlsOptions, protocols: readonly string[]): Co
 /** Errors: USAGE when a certificate or key cannot be used. What is in them is never said. */
 export function checkTls(tls: TlsOptions): void {
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
-    throw usage('a client certificate and its key go together', 'give both, or neither');
+    throw usage('a client certificate needs its key', 'give both --tls-cert and --tls-key, or neither');
   }
   for (const [what, part] of [
     ['the CA certificate', { ca: tls.ca }],
@@ -40,8 +40,7 @@ export function checkTls(tls: TlsOptions): void {
     }
   }
   // A file without any certificate in it passes, and then nobody would be trusted.
-  if (tls.ca && !tls.ca.includes('-----BEGIN'))
-    throw usage('the CA certificate cannot be used: it is no PEM file', 'give a PEM file');
+  if (tls.ca && !tls.ca.includes('-----BEGIN')) throw usage('the CA certificate is not a PEM file', 'give a PEM file');
 }
 
 /** What is wrong between a client and a server as far as TLS goes, in words for people. */

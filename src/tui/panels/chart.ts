@@ -24,7 +24,7 @@ export function chartPanel(view: ViewState, interaction: Interaction, size: Size
   const legend = predictedFront.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ predicted' : '';
   const title = heading(`p${percentile} ms over infer/s${legend}`, size.columns);
   const points = study ? measurementsOf(study) : [];
-  if (!study || points.length === 0) return block([title, row('  nothing measured yet', 'muted')], size);
+  if (!study || points.length === 0) return block([title, row('  no measurements yet', 'muted')], size);
   const [columns, rows] = [size.columns - AXIS, size.rows - 3];
   const scale = scaleOf(view, points, predictedFront, study.goal.budget?.latencyMs);
   const canvas = new Canvas(columns, rows);

@@ -55,9 +55,9 @@ export function helpPanel(view: ViewState, interaction: Interaction, abilities: 
   const others = working.filter(({ command }) => command.name !== 'move' && !isHelp(command));
   const rows = others.map(({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)]);
   const signs: readonly Row[] = [
-    row('  ★ best  ◆ on the Pareto front  · within the budget  ? by luck  ○ over it', 'muted'),
-    row('  ✗ failed  ▶ under way  + asked for  ● selected  o the original  ╌ the budget', 'muted'),
-    row(`  ⠒⠒ the front that the sampler predicts  ${FINAL_MARK} measured in the final`, 'muted'),
+    row('  ★ best  ◆ on the Pareto front  · within budget  ? doubtful  ○ over budget', 'muted'),
+    row('  ✗ failed  ▶ running  + asked for  ● selected  o the original  ╌ the budget', 'muted'),
+    row(`  ⠒⠒ front predicted by the sampler  ${FINAL_MARK} measured in the final`, 'muted'),
   ];
   const keys: readonly Row[] = [
     [span(`  ${moves.join(' ')}`, 'accent'), span('  move through the trials')],

@@ -8,16 +8,16 @@ import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './
 /** How many of the waiting trials are shown. */
 const MOST_WAITING = 3;
 
-/** A candidate put together by hand: the value of every parameter, whether that is legal, and what waits already. */
+/** A candidate made by hand: the value of each parameter, whether it is valid, and which trials are waiting. */
 export function handPanel(
   study: StudyState,
   { row: selected, assignment, from }: HandQuestion,
   size: Size,
 ): readonly Row[] {
   const begun = from === 0 ? 'the original' : `trial ${from}`;
-  const title = heading('A candidate of your own', size.columns, `begun with ${begun}`);
+  const title = heading('A candidate of your own', size.columns, `starting from ${begun}`);
   const choices = handChoices(study, assignment);
-  if (choices.length === 0) return block([title, row('  the search space has nothing to set', 'muted')], size);
+  if (choices.length === 0) return block([title, row('  the search space has no parameters', 'muted')], size);
   const rows = choices.map((choice, index) => choiceRow(choice, index === selected, size.columns));
   const below = [
     row(''),
@@ -44,8 +44,8 @@ function choiceRow(choice: HandChoice, isSelected: boolean, columns: number): Ro
 }
 
 function verdictRows(verdict: Verdict, size: Size): readonly Row[] {
-  if (!verdict.legal) return sentenceRows(foreign(`not legal: ${verdict.reason}`), size, 'bad');
-  return sentenceRows(foreign(verdict.note === null ? 'legal' : `legal; ${verdict.note}`), size, 'good');
+  if (!verdict.legal) return sentenceRows(foreign(`not valid: ${verdict.reason}`), size, 'bad');
+  return sentenceRows(foreign(verdict.note === null ? 'valid' : `valid; ${verdict.note}`), size, 'good');
 }
 
 function waitingRows({ requested }: StudyState, columns: number): readonly Row[] {

@@ -32,7 +32,7 @@ export function predictionRows(
     `${formatRate(rate)}, p${budgetLatencyMs.percentile} ${formatMs(latencyMs)}`;
   const text = textOf(throughput, budgetLatencyMs.value);
   const own = compared && textOf(compared.throughput.value, compared.budgetLatencyMs.value);
-  const source = `the queueing model predicts${width < FULL_TITLES ? '' : ', from other trials'}`;
+  const source = `predicted by the ${width < FULL_TITLES ? 'model' : 'queueing model, from other trials'}`;
   return [
     row(`  ${source}`, 'muted'),
     row(`  ${text}${own === null ? '' : ' at the usual speed,'}`),
@@ -163,6 +163,6 @@ export function batchRows({ server }: Measurement, width: number): readonly Row[
   const more = batches.length - common.length;
   const title =
     width < FULL_TITLES ? 'batches: share of executions, time' : 'batch sizes: share of executions, time of one';
-  const rest = more > 0 && width >= FULL_TITLES ? ` (${more} rarer ones left out)` : '';
+  const rest = more > 0 && width >= FULL_TITLES ? ` (${more} rare sizes left out)` : '';
   return [row(`  ${title}${rest}`, 'muted'), ...lines];
 }

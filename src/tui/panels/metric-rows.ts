@@ -15,7 +15,7 @@ const TOLD_OTHERWISE = [
   ...['ttft', 'itl', 'tpot', 'output-token-throughput', 'output-tokens-per-user'],
 ];
 
-/** What clients see of each front of a mix, which has a row of its own. */
+/** The clients' figures of each front of a mix, in separate rows. */
 const toldOfFronts = ({ fronts = [] }: Measurement): readonly string[] =>
   fronts.flatMap(({ model }) => ['throughput', 'latency'].map((name) => nameOfModel(name, model)));
 

@@ -46,9 +46,9 @@ function around(pieces: readonly Span[], index: number, width: number): Row {
 }
 
 const costs: Readonly<Record<ChangeCost, string>> = {
-  'in-place': 'changed in place',
-  reload: 'a change loads the model anew',
-  expensive: 'a change takes a long load',
+  'in-place': 'changes without a reload',
+  reload: 'a change reloads the model',
+  expensive: 'a change needs a long load',
 };
 
 /** A sentence on as many rows as it needs where the panel is tall, else on one. */
@@ -64,5 +64,5 @@ const TALL = 14;
 export function parameterNote({ path, change, description }: Parameter, size: Size): readonly Row[] {
   const field = path === null ? 'several fields' : formatPath(path);
   const about = description === '' ? '' : `: ${description.trim()}`;
-  return sentenceRows(foreign(`${field}, ${costs[change]}${about}`), size, 'muted');
+  return sentenceRows(foreign(`${field} (${costs[change]})${about}`), size, 'muted');
 }

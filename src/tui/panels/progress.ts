@@ -26,8 +26,9 @@ function endedRows(stopReason: string, width: number): readonly Row[] {
 }
 
 function activityRow({ activity, isPaused }: ViewState, study: StudyState): Row {
-  if (activity.kind === 'finished') return [span('■ ', 'warning'), span('the run did not end by itself')];
-  if (isPaused) return [span('‖ paused', 'warning'), span('  the candidate stays loaded; p goes on', 'muted')];
+  if (activity.kind === 'finished') return [span('■ ', 'warning'), span('the run was stopped')];
+  if (isPaused)
+    return [span('‖ paused', 'warning'), span('  the candidate stays loaded; press p to continue', 'muted')];
   const [what, figures] = activityText(activity, study);
   return [span('▶ ', 'now'), span(what, 'now'), span(figures === '' ? '' : `  ${figures}`)];
 }
@@ -39,7 +40,7 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'choosing':
       return ['choosing the next candidate', ''];
     case 'restoring':
-      return ['putting the model back as it was', ''];
+      return ['putting the original model back', ''];
     case 'finished':
       return ['', ''];
     case 'loading':
@@ -47,10 +48,13 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
     case 'warming':
       return [`${trialName(activity, study)}: warming up at ${describeLevel(activity.level)}${under(activity)}`, ''];
     case 'starved':
-      return [`${trialName(activity, study)}: ${describeLevel(activity.level)} once more`, 'others had the CPU'];
+      return [
+        `${trialName(activity, study)}: measuring ${describeLevel(activity.level)} again`,
+        'other processes used the CPU',
+      ];
     case 'held-up': {
-      const what = `${trialName(activity, study)}: measuring ${describeLevel(activity.level)}${under(activity)}, a window once more`;
-      return [what, 'the load generator was held up'];
+      const what = `${trialName(activity, study)}: repeating a window at ${describeLevel(activity.level)}${under(activity)}`;
+      return [what, 'the load generator was delayed'];
     }
     case 'measuring': {
       const { level, window, throughput, latencyMs, fronts = [] } = activity;
@@ -89,7 +93,7 @@ function configText(number: number, { unfinished, trials }: StudyState): string 
 }
 
 const LONGEST_BAR = 40;
-/** Below this width, the words beside the bar need its room. */
+/** Below this width, the words next to the bar need its room. */
 const ROOMY = 110;
 
 function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {

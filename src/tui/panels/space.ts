@@ -11,8 +11,8 @@ import { type Cell, parameterNote, valuesRow, valueText } from './parameter-rows
 export function spacePanel(study: StudyState, question: SpaceQuestion, size: Size): readonly Row[] {
   const { row: selected, column, narrowing } = question;
   const parameters = parametersOf(study);
-  const title = heading('What is searched', size.columns, leftText(study, question));
-  if (parameters.length === 0) return block([title, row('  the search space has nothing to set', 'muted')], size);
+  const title = heading('Search space', size.columns, leftText(study, question));
+  if (parameters.length === 0) return block([title, row('  the search space has no parameters', 'muted')], size);
   const rows = parameters.map((shown, index) => {
     const { name } = shown.parameter;
     const isSelected = index === selected;
@@ -26,8 +26,8 @@ export function spacePanel(study: StudyState, question: SpaceQuestion, size: Siz
   const below = [
     row(''),
     ...parameters.slice(selected, selected + 1).flatMap(({ parameter }) => parameterNote(parameter, size)),
-    row('  = pinned: the only value, wherever the parameter applies   × excluded', 'muted'),
-    row('  What was measured already still counts; the trial under way goes on.', 'muted'),
+    row('  = pinned: the only value that is tried   × excluded', 'muted'),
+    row('  Earlier measurements still count; the running trial continues.', 'muted'),
   ];
   const room = Math.max(1, size.rows - 1 - below.length);
   return block([title, ...inSight(rows, selected, room), ...below], size);

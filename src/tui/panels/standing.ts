@@ -66,7 +66,7 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   if (!study) return [];
   const narrowing = describeNarrowing(study.narrowing);
   const waiting = isSearching(view) ? study.requested.length : 0;
-  const back = view.activity.kind === 'finished' ? '' : ` (u takes ${waiting === 1 ? 'it' : 'the last'} back)`;
+  const back = view.activity.kind === 'finished' ? '' : ` (u cancels ${waiting === 1 ? 'it' : 'the last'})`;
   const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
   const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
@@ -90,7 +90,7 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
 
 /** Tells also why a trial that seemed better in the search is not the best. */
 function nothingBetter({ gain, finished }: StudyState): Row {
-  if (!gain?.rejected) return row(`          nothing better was found${finished ? '' : ' yet'}`, 'muted');
+  if (!gain?.rejected) return row(`          nothing better found${finished ? '' : ' yet'}`, 'muted');
   const { trial, reason } = gain.rejected;
   return [span('          '), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
 }

@@ -21,7 +21,7 @@ import { workloadSection } from './workloads.ts';
 
 const MOST_DIFFERENCES = 8;
 
-/** At this width and above, a trial that is longer than the panel goes on in a second column. */
+/** From this width on, a trial that is longer than the panel continues in a second column. */
 const TWO_COLUMNS = 76;
 const GAP = 2;
 
@@ -43,7 +43,7 @@ export function trialPanel(view: ViewState, interaction: Interaction, size: Size
 
 function stateOf({ study }: ViewState, trial: Trial): string {
   if (trial.failure) return 'failed';
-  if (study && isInDoubt(study, trial)) return 'meets the goal, probably by luck';
+  if (study && isInDoubt(study, trial)) return 'meets the goal, but is doubtful';
   return study && meetsGoal(study, trial) ? 'meets the goal' : 'misses the goal';
 }
 
@@ -123,7 +123,7 @@ function failureRows({ failure }: Trial, width: number): readonly Row[] {
 function differenceRows(study: StudyState, trial: Trial, other: Trial | null, width: number): readonly Row[] {
   const differences = differencesOf(other?.candidate ?? study.started.original, trial.candidate);
   const against = other ? nameOf(other) : 'the original';
-  if (differences.length === 0) return trial.role === 'baseline' ? [] : [row(`  config as ${against}`, 'muted')];
+  if (differences.length === 0) return trial.role === 'baseline' ? [] : [row(`  same config as ${against}`, 'muted')];
   const longest = Math.max(...differences.map(({ path }) => path.length));
   const fieldWidth = Math.min(longest, Math.max(12, width - 20));
   const lines = differences.slice(0, MOST_DIFFERENCES).map(({ path, before, after }): Row => {

@@ -80,6 +80,9 @@ export async function servePage(options: PageOptions): Promise<RunningPage> {
   };
 }
 
+/** Of a chart: how many records of the study are in it, as the `chart` of its view. */
+const RECORDS_HEADER = 'tritune-records';
+
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 
 class Page {
@@ -135,9 +138,14 @@ class Page {
   }
 
   #chart(reply: ServerResponse, study: string, isNarrow: boolean): void {
-    const svg = this.#options.board.chart(decoded(study), isNarrow ? 'narrow' : 'wide');
-    if (svg === null) plain(reply, 404, 'nothing was measured');
-    else reply.writeHead(200, { 'content-type': 'image/svg+xml; charset=utf-8' }).end(svg);
+    const chart = this.#options.board.chart(decoded(study), isNarrow ? 'narrow' : 'wide');
+    if (!chart) {
+      plain(reply, 404, 'nothing was measured');
+      return;
+    }
+    // Whoever waits for a newer one asks again.
+    reply.setHeader(RECORDS_HEADER, chart.records);
+    reply.writeHead(200, { 'content-type': 'image/svg+xml; charset=utf-8' }).end(chart.svg);
   }
 
   async #order(request: IncomingMessage, reply: ServerResponse, name: string): Promise<void> {
@@ -189,6 +197,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 /** Errors: SERVER_TIMEOUT. */
 function withLimit(work: Promise<void>): Promise<void> {
   const late = (): TrituneError =>
-    new TrituneError('SERVER_TIMEOUT', 'nobody took the order in time', 'see that the fleet is reached, and try again');
+    new TrituneError(
+      'SERVER_TIMEOUT',
+      'the fleet did not accept the command in time',
+      'check that the fleet can be reached, and try again',
+    );
   return withDeadline(work, ORDER_LIMIT_MS, late);
 }

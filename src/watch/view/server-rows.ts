@@ -3,7 +3,7 @@ import type { Work } from '../../fleet/study/work.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
 import type { Watched } from './watched.ts';
-import { TAKEN, type WorkMoment } from './work-moment.ts';
+import { AT_WORK, type WorkMoment } from './work-moment.ts';
 
 /** What one server does. */
 export interface ServerRow {
@@ -50,7 +50,7 @@ export function serverRows(watched: Watched): readonly ServerRow[] {
 }
 
 function workRow({ state, moments }: Watched, work: Work): Omit<ServerRow, 'server' | 'speed' | 'done'> {
-  const moment = moments.get(work.id) ?? TAKEN;
+  const moment = moments.get(work.id) ?? AT_WORK;
   const last = moment.windows.at(-1);
   const percentile = state?.goal.budget?.percentile ?? 99;
   return {
@@ -72,14 +72,15 @@ function nameOf({ kind, trial }: Work): string {
 }
 
 /** A journal says which trial is under way, and nothing of the moment. */
-function onlyServer({ server, unfinished, trials }: StudyState): readonly ServerRow[] {
+function onlyServer({ server, unfinished, trials, finals }: StudyState): readonly ServerRow[] {
   const row = { ...NOTHING, server: plainLine(server.url), speed: '', done: searched(trials).length };
-  if (!unfinished) return [{ ...row, state: 'idle' }];
+  if (!unfinished)
+    return [finals.length > 0 ? { ...row, state: 'at work', what: 'the final' } : { ...row, state: 'idle' }];
   const last = unfinished.measurements.at(-1);
   return [
     {
       ...row,
-      state: 'taken',
+      state: 'at work',
       what: unfinished.number === 0 ? 'the original' : `trial ${unfinished.number}`,
       config: describeAssignment(unfinished.candidate.assignment),
       level: last ? `after ${describeLevel(last.level)}` : '',

@@ -7,7 +7,7 @@ import type { StudyRecord } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type StudyView, studyView } from './study-view.ts';
 import type { StudyHead } from './watched.ts';
-import { momentAfter, TAKEN, type WorkMoment } from './work-moment.ts';
+import { AT_WORK, momentAfter, type WorkMoment } from './work-moment.ts';
 
 /** One study that is watched: its records folded, and what its servers do at the moment. */
 export class WatchedStudy {
@@ -63,7 +63,7 @@ export class WatchedStudy {
   /** Returns whether it says anything new. */
   beat({ work, event }: HeartbeatDetails): boolean {
     if (work === undefined) return false;
-    const before = this.#moments.get(work) ?? TAKEN;
+    const before = this.#moments.get(work) ?? AT_WORK;
     const after = event ? momentAfter(before, event) : before;
     this.#moments.set(work, after);
     return after !== before;

@@ -12,13 +12,14 @@ export interface SeenWindow {
 
 /** What a server does of a piece of work, as its worker said last. */
 export interface WorkMoment {
-  readonly state: 'taken' | 'loading' | 'warming' | 'measuring' | 'held up' | 'once more';
+  readonly state: 'at work' | 'loading' | 'warming' | 'measuring' | 'held up' | 'once more';
   readonly level: LoadLevel | null;
   /** Those of this level that were seen: a heartbeat may pass over some. */
   readonly windows: readonly SeenWindow[];
 }
 
-export const TAKEN: WorkMoment = { state: 'taken', level: null, windows: [] };
+/** Work that nothing was said of yet. */
+export const AT_WORK: WorkMoment = { state: 'at work', level: null, windows: [] };
 
 /** A page shows no more of one measurement. */
 const MOST_WINDOWS = 40;

@@ -78,19 +78,34 @@ function checkTrace(trace: TraceFileArrivals, hasWeights: boolean, path: Path, p
   const { file, atS, classOf, classColumn, column, unit } = trace;
   const at = [...path, 'arrivals'];
   if ((file === undefined) === (atS === undefined)) {
-    throw workloadFault(place, at, 'a trace has a file or times of its own', 'write file: PATH, or atS: [0, 0.5, …]');
+    throw workloadFault(
+      place,
+      at,
+      'a trace needs either a file or a list of times',
+      'write file: PATH, or atS: [0, 0.5, …]',
+    );
   }
   if (classOf !== undefined && classOf.length !== atS?.length) {
-    throw workloadFault(place, [...at, 'classOf'], 'it is not as long as atS', 'write a class for each of atS');
+    throw workloadFault(
+      place,
+      [...at, 'classOf'],
+      'it has another length than atS',
+      'write one class for each time in atS',
+    );
   }
   if (atS !== undefined && (classColumn ?? column ?? unit) !== undefined) {
-    throw workloadFault(place, at, 'column, classColumn and unit are for files', 'leave them out beside atS');
+    throw workloadFault(
+      place,
+      at,
+      'column, classColumn and unit apply to files only',
+      'leave them out, or use file instead of atS',
+    );
   }
   if (hasWeights && (classColumn ?? classOf) !== undefined) {
     throw workloadFault(
       place,
       [...path, 'weights'],
-      'the trace says the class of each request itself',
+      'the trace already has the class of each request',
       'leave out weights, or the classes of the trace',
     );
   }

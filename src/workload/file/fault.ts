@@ -11,7 +11,7 @@ export interface WorkloadPlace {
   readonly position: (path: readonly PropertyKey[]) => TextPosition | null;
 }
 
-const SCHEMA_HINT = 'docs/workloads.md and docs/workload.schema.json say what may stand there';
+const SCHEMA_HINT = 'see docs/workloads.md and docs/workload.schema.json';
 
 /** INPUT_INVALID with the file, the line, the path and what to write. */
 export function workloadFault(
@@ -84,7 +84,7 @@ function wordsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[], value: u
       return { what, hint: `write ${issue.values.map(String).join(' or ')}` };
     case 'invalid_union':
       return path.at(-1) === 'process'
-        ? { what: 'there is no such process', hint: 'write constant, poisson, gamma, ramp, diurnal or trace' }
+        ? { what: 'there is no such arrival process', hint: 'write constant, poisson, gamma, ramp, diurnal or trace' }
         : { what: lowerFirst(what), hint: about };
     default:
       return { what: lowerFirst(what), hint: about };

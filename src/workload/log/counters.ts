@@ -35,14 +35,15 @@ export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWo
     (a, b) => a - b,
   );
   if (seconds.length < 2) {
-    throw invalid('there are fewer than two readings of the counters', 'give two scrapes or more, or a range of them');
+    throw invalid('there are fewer than two readings of the counters', 'give at least two scrapes, or a range query');
   }
   const cells = cellsOf(seconds, names, increases);
   const totals = names.map((_, index) =>
     cells.reduce((sum, cell) => sum + (cell.perSecond[index] as number) * cell.durationS, 0),
   );
   const total = totals.reduce((sum, each) => sum + each, 0);
-  if (total === 0) throw invalid('the counters stand still: no request came', 'give readings of a time with traffic');
+  if (total === 0)
+    throw invalid('the counters do not change: there were no requests', 'give readings from a time with traffic');
   const merged = mergedCells(cells);
   return {
     classes: names.map(
@@ -75,8 +76,8 @@ function spansOf({ name, readings }: CounterSeries): readonly Span[] {
   });
   if (resets > 1 + spans.length * MOST_RESETS_SHARE) {
     throw invalid(
-      `the series of ${name} goes up and down: it is no counter`,
-      'ask Prometheus for the counter itself, such as sum by (model) (nv_inference_request_success), and not for its rate',
+      `the series of ${name} goes up and down, so it is not a counter`,
+      'query the counter itself, such as sum by (model) (nv_inference_request_success), not its rate',
     );
   }
   return spans;

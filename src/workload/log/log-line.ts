@@ -57,7 +57,7 @@ function accessReader(): LogReader['read'] {
   return (line) => {
     const [, time, target = ''] = ACCESS.exec(line) ?? [];
     if (time === undefined) {
-      throw new BadRecord('it is no line of an access log', 'give one in the Common or Combined Log Format');
+      throw new BadRecord('it is not a line of an access log', 'give a log in the Common or Combined Log Format');
     }
     if (time !== lastTime) [lastTime, lastNs] = [time, logTimeNs(time)];
     return { timeNs: lastNs, model: null, target };

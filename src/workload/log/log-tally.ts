@@ -78,7 +78,7 @@ export class LogTally {
   /** What was gathered; `path` is for errors. Errors: INPUT_INVALID where that is nothing. */
   workload(path: string): RecordedWorkload {
     if (this.#arrivals.length === 0) {
-      throw invalidAt(path, 1, 'there is no request in it', 'give a log of requests, or another --match');
+      throw invalidAt(path, 1, 'it contains no requests', 'give a log of requests, or change --match');
     }
     const { mostClasses } = this.#rule;
     const byRequests = [...this.#classes.values()].sort((one, other) => other.requests - one.requests);
@@ -118,7 +118,7 @@ export class LogTally {
     const counts: readonly (readonly [number, string])[] = [
       [this.#upkeep, 'health checks, metrics and the like are left out'],
       [this.#unmatched, 'requests do not match and are left out'],
-      [this.bad, 'lines are no requests'],
+      [this.bad, 'lines are not requests'],
       [rare, `rare classes are put together as '${LAST_CLASS}'`],
     ];
     const step = this.#stepS > 0 ? [`its clock has steps of ${this.#stepS} s: arrivals are spread over one`] : [];

@@ -115,12 +115,12 @@ function phaseEvents(
 
 function checkCount({ name }: Workload, requests: number, durationS: number): void {
   if (requests === 0) {
-    throw invalid(`the workload ${name} has no request in ${durationS} s`, 'give it a higher rate or a longer time');
+    throw invalid(`the workload ${name} has no requests in ${durationS} s`, 'give it a higher rate or a longer time');
   }
   if (requests > MOST_REQUESTS) {
     throw invalid(
       `the workload ${name} has ${requests} requests, more than ${MOST_REQUESTS}`,
-      'shorten it by its time scale: rates stay as they are',
+      'shorten it with --time-scale, such as --time-scale 0.1',
     );
   }
 }

@@ -28,7 +28,7 @@ export class GrowingArrivals {
 
   #grow(): void {
     if (this.#length >= MOST_ARRIVALS) {
-      throw new BadRecord(`more than ${MOST_ARRIVALS} arrivals came before it`, 'take a part of the file');
+      throw new BadRecord(`the file has more than ${MOST_ARRIVALS} arrivals`, 'use a part of the file');
     }
     const [timesNs, classOf] = [new Float64Array(2 * this.#length), new Uint16Array(2 * this.#length)];
     timesNs.set(this.#timesNs);

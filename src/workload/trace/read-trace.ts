@@ -35,7 +35,7 @@ export async function readTrace(path: string, columns: TraceColumns, classes: re
       }
     }
   }
-  if (arrivals.length === 0) throw invalidAt(path, 1, 'there is no arrival in it', 'give a file with times');
+  if (arrivals.length === 0) throw invalidAt(path, 1, 'it contains no arrivals', 'give a file with times');
   const { timesNs, classOf } = inOrder(arrivals.arrivals);
   const firstNs = timesNs[0] as number;
   for (let index = 0; index < timesNs.length; index++) timesNs[index] = (timesNs[index] as number) - firstNs;
@@ -46,7 +46,7 @@ function indexOf(name: string, indexes: ReadonlyMap<string, number>): number {
   const index = indexes.get(name);
   if (index !== undefined) return index;
   throw new BadRecord(
-    `it is of the class '${name.slice(0, 60)}'${didYouMean(name, indexes.keys())}, which the workload has not`,
-    'name it under classes, or leave out classColumn',
+    `the workload has no class '${name.slice(0, 60)}'${didYouMean(name, indexes.keys())}`,
+    'add it under classes, or leave out classColumn',
   );
 }

@@ -12,7 +12,7 @@ const DAY_TIME = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})
  */
 export function dayTimeNs(text: string): number {
   const match = DAY_TIME.exec(text);
-  if (!match) throw new BadRecord(`'${text.slice(0, 40)}' is no time`, 'write 2023-11-16 18:15:46.6805900');
+  if (!match) throw new BadRecord(`'${text.slice(0, 40)}' is not a time`, 'write 2023-11-16 18:15:46.6805900');
   const [, year, month, day, hour, minute, second, fraction, sign, zoneHours, zoneMinutes] = match;
   const minutes = sign === undefined ? 0 : Number(zoneHours) * 60 + Number(zoneMinutes);
   const zoneMs = (sign === '-' ? -1 : 1) * minutes * 60_000;
@@ -31,7 +31,7 @@ export function logTimeNs(text: string): number {
   const match = LOG_TIME.exec(text);
   const month = MONTHS.indexOf(match?.[2] ?? '');
   if (!match || month < 0) {
-    throw new BadRecord(`'${text.slice(0, 40)}' is no time of a log`, 'write 10/Oct/2000:13:55:36 -0700');
+    throw new BadRecord(`'${text.slice(0, 40)}' is not a time of a log`, 'write 10/Oct/2000:13:55:36 -0700');
   }
   const [, day, , year, time, zone = 'Z'] = match;
   return dayTimeNs(`${year}-${String(month + 1).padStart(2, '0')}-${day} ${time}${zone}`);
@@ -44,7 +44,7 @@ export function timeNs(value: unknown, unit: TimeUnit): number {
   if (typeof value === 'string' && /^\d{4}-/.test(value)) return dayTimeNs(value);
   if (typeof value === 'string' && /^\d{2}\/\w{3}\//.test(value)) return logTimeNs(value);
   throw new BadRecord(
-    `'${String(value).slice(0, 40)}' is no time`,
+    `'${String(value).slice(0, 40)}' is not a time`,
     'write a number, or a date and a time such as 2023-11-16T18:15:46.680Z',
   );
 }

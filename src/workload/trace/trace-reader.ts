@@ -76,7 +76,7 @@ function csvReader(names: readonly string[], { column, classColumn, unit: asked 
   const read = (text: string): TraceRecord => {
     const cells = csvCells(text);
     if (cells.length < names.length) {
-      throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'see whether it is whole');
+      throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'check that the file is complete');
     }
     const time = cells[timePlace] as string;
     unit ??= usualUnit(Number(time));
@@ -110,10 +110,10 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new BadRecord('it is no JSON', 'write one JSON object a line, or all of them in one JSON list');
+    throw new BadRecord('it is not JSON', 'write one JSON object on each line, or all of them in one JSON list');
   }
   if (isJsonObject(value)) return value;
-  throw new BadRecord('it is no JSON object', 'write for example {"timestamp": 0.5, "model": "resnet"}');
+  throw new BadRecord('it is not a JSON object', 'write for example {"timestamp": 0.5, "model": "resnet"}');
 }
 
 /** The field with this name, or the one that a path such as `request.time` leads to. */

@@ -86,7 +86,7 @@ describe('an adapter of a server that takes its settings at its start', { timeou
       verified: true,
       detail: 'the server that was started for the run has ended',
     });
-    expect(await adapter.changed(signal())).toBe('the server has ended');
+    expect(await adapter.changed(signal())).toBe('the server has exited');
     await close();
   });
 

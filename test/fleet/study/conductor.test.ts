@@ -70,7 +70,7 @@ describe('a study over several servers', () => {
     ]);
     expect(finished(two).length).toBe(trials);
     const one = await play({ disturb: unfit('s0') });
-    expect(one.end.failure?.message).toContain('no server can take this study: s0: another model');
+    expect(one.end.failure?.message).toContain('no server can run this study: s0: another model');
   });
 
   it('writes down once why a server does not take it, and ends where none does', async () => {
@@ -82,7 +82,7 @@ describe('a study over several servers', () => {
     expect(finished(others).length).toBe(trials);
     const refused = { ...away, reason: 'the model is protected', isFinal: true };
     const none = await play({ report: () => ({ idle: [], refusals: [refused] }) });
-    expect(none.end.failure?.message).toContain('no server can take this study: x: the model is protected');
+    expect(none.end.failure?.message).toContain('no server can run this study: x: the model is protected');
     // One that is away may still come.
     await expect(play({ report: () => ({ idle: [], away: 1, refusals: [refused] }) })).rejects.toThrow('stands still');
   });

@@ -9,7 +9,7 @@ import { type ComposeFile, commandInPlace, type InPlace, readCompose } from '../
 import { startTemporal, type TemporalServer } from '../../support/temporal-server.ts';
 
 const TOKEN = 'a-token-of-the-tests-only';
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 400_000;
 
 let compose: ComposeFile;
 let place: InPlace;
@@ -104,7 +104,8 @@ describe('the compose file, with processes in place of containers', () => {
       });
     expect((await ask('another-token-than-that', 'composed')).status).toBe(401);
     const none = await ask(TOKEN, 'no-such-study');
-    expect([none.status, await none.text()]).toEqual([502, "there is no study 'no-such-study' under way\n"]);
+    expect(none.status).toBe(502);
+    expect(await none.text()).toContain('no-such-study');
   });
 
   it('has agents that listen, and processes that end in order', async () => {

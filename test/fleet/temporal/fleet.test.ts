@@ -10,7 +10,8 @@ import { finishedTrials, kill, type Machine, MODEL, TestFleet, until } from '../
 const KILLS = Number(process.env.TRITUNE_KILLS ?? 4);
 /** Enough that the study is not over before all of these. */
 const TRIALS = 8 + KILLS;
-const BUDGET = ['--latency-budget', '20'];
+/** Few levels, none of them measured to the last digit: no figure is looked at. */
+const BUDGET = ['--latency-budget', '500', '--concurrency', '1:16', '--precision', '20'];
 
 let fleet: TestFleet;
 let original: readonly string[];
@@ -48,7 +49,7 @@ describe('a fleet on a real Temporal', () => {
 
   it('goes on in another history when one has become long', async () => {
     const { client, close } = await openClient(fleet.at);
-    const asked = { model: MODEL, latencyBudget: 20, maxTrials: 8, sampler: 'random' };
+    const asked = { model: MODEL, latencyBudget: 500, maxTrials: 8, sampler: 'random' };
     const order = { study: 'long', group: 'test', spec: specOf(asked), commandLine: [] };
     await startStudy(client, order, { historyLimit: { events: 100, bytes: 2 ** 20 } });
     expect(await fleet.ended('long')).toBe('COMPLETED');

@@ -47,11 +47,11 @@ describe('what an agent gives', () => {
     const usage = new AgentUsage(limits, 0);
     const [one, other] = [{}, {}];
     usage.addThreads(one, 2);
-    expect(() => usage.addThreads(other, 2)).toThrow(/3 threads at most, and not 4/);
+    expect(() => usage.addThreads(other, 2)).toThrow(/at most 3 threads, and 4 were requested/);
     usage.addBytes(one, 600);
-    expect(() => usage.addBytes(other, 600)).toThrow(/MiB of its memory/);
+    expect(() => usage.addBytes(other, 600)).toThrow(/more than its limit of 1 MiB/);
     usage.planRate(one, 'a', 60);
-    expect(() => usage.planRate(other, 'b', 60)).toThrow(/100 requests per second at most, and not 120/);
+    expect(() => usage.planRate(other, 'b', 60)).toThrow(/at most 100 requests per second, and 120 were requested/);
     usage.leave(one);
     usage.leave(other);
     usage.addThreads(other, 3);
@@ -64,7 +64,7 @@ describe('what an agent gives', () => {
   it('is also what a closed loop sends, looked at once a second', () => {
     const meter = new RateMeter(limits, 0);
     meter.add(500, 0.5e9);
-    expect(() => meter.add(1, 1e9)).toThrow(/and not 501/);
+    expect(() => meter.add(1, 1e9)).toThrow(/and 501 were requested/);
     // Random arrivals are a little uneven, and a second that was over does not count again.
     meter.add(119, 2e9);
   });

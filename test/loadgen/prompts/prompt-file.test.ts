@@ -197,16 +197,16 @@ describe('a trace', () => {
 
 describe('a bad file', () => {
   it.each([
-    ['{"prompt": "a"}\n{"prompt": 3}', 'line 2: it has no text'],
-    ['{"prompt": "a"}\n\n{"prompt": "b"', 'line 3: it is no JSON'],
-    ['[{"prompt": "a"},\n{"promt": "b"}]', 'line 2: it has no text'],
-    ['[{"prompt": "a"},\n{"prompt": "b"}', 'line 2: the list does not end'],
+    ['{"prompt": "a"}\n{"prompt": 3}', 'line 2: it has no prompt'],
+    ['{"prompt": "a"}\n\n{"prompt": "b"', 'line 3: it is not JSON'],
+    ['[{"prompt": "a"},\n{"promt": "b"}]', 'line 2: it has no prompt'],
+    ['[{"prompt": "a"},\n{"prompt": "b"}', 'line 2: the list is not closed'],
     ['{"prompt": "a", "max_tokens": "9"}', 'line 1: its "max_tokens"'],
-    ['{"conversations": [{"from": "nobody", "value": "x"}]}', "line 1: nobody knows who 'nobody' is"],
+    ['{"conversations": [{"from": "nobody", "value": "x"}]}', "line 1: 'nobody' is not a known role"],
     ['{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}', 'more than text'],
     ['{"input_length": -1, "output_length": 2}', 'line 1: its "input_length"'],
     ['{"input_length": 1, "output_length": 2, "hash_ids": ["x"]}', 'line 1: its "hash_ids"'],
-    ['TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,2', "line 2: 'yesterday' is no time"],
+    ['TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,2', "line 2: 'yesterday' is not a time"],
     ['TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1', 'line 2: it has 2 of 3 columns'],
     ['when,tokens_in,tokens_out\n1,2,3', 'line 1: a CSV file with these columns'],
     ['', 'it has no prompt'],

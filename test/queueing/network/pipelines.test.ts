@@ -187,7 +187,7 @@ describe('a network that cannot be', () => {
   const device = { name: 'gpu', share: 1 };
   it.each<[Partial<Network>, RegExp]>([
     [{ fronts: [] }, /nobody sends/],
-    [{ fronts: [closed('f', chain('a', 'c'), 2)] }, /'c', which is no stage/],
+    [{ fronts: [closed('f', chain('a', 'c'), 2)] }, /'c', which is not a stage/],
     [{ fronts: [closed('f', [], 2)] }, /no steps/],
     [{ fronts: [closed('f', [{ stage: 'a', after: [0] }], 2)] }, /step 0 comes after step 0/],
     [{ fronts: [closed('f', chain('a'), 0)] }, /concurrency 0/],
@@ -195,7 +195,7 @@ describe('a network that cannot be', () => {
     [{ fronts: [rate('f', chain('a'), 0)] }, /0 requests per second/],
     [{ fronts: [closed('f', chain('a'), 1, { frontEndNs: -1 })] }, /-1 ns for 'f'/],
     [{ stages: [plain('a', 1), plain('a', 1)] }, /two have the name 'a'/],
-    [{ stages: [plain('a', 1, { device }), plain('b', 1)] }, /'gpu', which is no device/],
+    [{ stages: [plain('a', 1, { device }), plain('b', 1)] }, /'gpu', which is not a device/],
     [
       {
         stages: [plain('a', 1, { device: { name: 'gpu', share: 2 } }), plain('b', 1)],

@@ -105,8 +105,10 @@ describe('the report in a browser', () => {
     for (const part of ['.verdict', '.figures', '#picture .wide', '.changes'])
       expect(await page.$eval(part, (element) => element.getBoundingClientRect().bottom), part).toBeLessThan(900);
     // The cards stand side by side on a screen, one below the other on a phone.
-    const cards: string = '.card-figure';
-    const tops = () => page.$$eval(cards, (all) => all.map((card) => card.getBoundingClientRect().top));
+    const tops = (): Promise<unknown[]> =>
+      page.evaluate(
+        `[...document.querySelectorAll('.card-figure')].map((card) => card.getBoundingClientRect().top)`,
+      ) as Promise<unknown[]>;
     expect(new Set(await tops()).size).toBe(1);
     await page.setViewport({ width: 390, height: 844 });
     expect(new Set(await tops()).size).toBe(3);

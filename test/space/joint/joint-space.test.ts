@@ -217,14 +217,14 @@ describe('a joint space', () => {
 
     it('says what it cannot read, and where nothing is left', () => {
       expect(() => ruled('hed.instances > 1')).toThrow(
-        /rules\[0\].require: 'hed.instances' is of no model of the study/,
+        /rules\[0\].require: 'hed.instances' does not name a model of the study/,
       );
-      expect(() => ruled('instances > 1')).toThrow(/is of no model of the study; name what it is of: encoder/);
+      expect(() => ruled('instances > 1')).toThrow(/does not name a model of the study; begin it with encoder/);
       expect(() => ruled('head.instnces > 1')).toThrow(/there is no parameter 'instnces'.*instances/);
       expect(() => ruled('head.instances > limits.cores')).toThrow(/there is no limit 'cores'/);
       const nothing = ruled('head.instances > 99');
       expect(jointSize(nothing)).toBe(0);
-      expect(() => sampleJoint(nothing, seededRandom(1))).toThrow(/no assignment of these models keeps the rules/);
+      expect(() => sampleJoint(nothing, seededRandom(1))).toThrow(/no combination of candidates keeps the rules/);
     });
 
     it('is the same after the journal', () => {

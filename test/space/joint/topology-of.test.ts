@@ -64,7 +64,7 @@ describe('a topology', () => {
     });
     expect(partsOf(configs.d, 'd', asked)).toEqual(['a', 'inner']);
     expect(() => topologyOf({ fronts: [{ model: 'a' }], calls: { d: ['b'] } }, configs)).toThrow(
-      /'d' is no model of this study that could call others/,
+      /'d' is not in this study/,
     );
   });
 

@@ -89,7 +89,7 @@ export class ModelLoads {
         throw new TrituneError(
           'MODEL_UNREADY',
           `'${this.model}' did not ${what} within ${settleTimeoutMs / 1e3} s`,
-          'look at the log of the server',
+          'read the log of the server',
         );
       }
       await clock.sleep(POLL_MS, signal);

@@ -25,14 +25,14 @@ export const changedByOthers = (model: string): TrituneError =>
   new TrituneError(
     'MODEL_LOCKED',
     `somebody else has changed '${model}' since this run began`,
-    'see who else loads and unloads models on this server, and tune again when they are done',
+    'find out who else loads models on this server, and tune again when they have finished',
   );
 
 export function mismatch(model: string, differences: readonly ConfigDifference[]): TrituneError {
   return new TrituneError(
     'CONFIG_MISMATCH',
-    `the server has another config of '${model}' than was sent: ${wordsOf(differences)}`,
-    'something else changes the model, or this server does not take these fields',
+    `the server's config of '${model}' differs from the one sent: ${wordsOf(differences)}`,
+    'check whether somebody else changes the model; or this server ignores these fields: leave them out of the search space',
   );
 }
 
@@ -57,8 +57,8 @@ export function restoreFailed(failures: ReadonlyMap<string, unknown>, restored: 
     'RESTORE_FAILED',
     [...reasons, ...restored.map(({ detail }) => detail)].join('; '),
     causes.some((error) => isTrituneError(error, 'MODEL_UNKNOWN'))
-      ? 'put the model into its repository again, and run `tritune restore` on the output directory'
-      : 'when the server answers again, run `tritune restore` on the output directory',
+      ? 'put the model back into its repository, then run `tritune restore` with the output directory'
+      : 'when the server answers again, run `tritune restore` with the output directory',
     { cause: causes[0] },
   );
 }

@@ -30,7 +30,7 @@ export function twinOf(records: readonly StudyRecord[]): Profile {
   const own = settingsKeyOf(started.original.shape);
   const fitted = fittedLaws(attempts);
   if (!fitted)
-    throw cannot(reasonFor(started, attempts), 'tune it again at concurrencies, on a server that reports them');
+    throw cannot(reasonFor(started, attempts), 'tune it again with --concurrency, on a server that reports statistics');
   const { network_ms, answer_lead_ms } = answerTimes(fitted.roundTripNs / NS_PER_MS);
   const loads = loadsOf(records, own);
   const limits = limitsOf(attempts);
@@ -73,19 +73,22 @@ function checked(profile: unknown): Profile {
   const read = profileSchema.safeParse(profile);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw cannot(`${issue?.path.join('.')}: ${issue?.message}`, 'the emulator cannot serve such a model');
+  throw cannot(`${issue?.path.join('.')}: ${issue?.message}`, 'choose a model that the emulator can serve');
 }
 
 function checkModelled({ model, original, topology }: StudyStarted): void {
-  if (topology) throw cannot(`it is of ${topology.stages.join(', ')} together`, 'make a twin of a study of one model');
+  if (topology) throw cannot(`it tunes ${topology.stages.join(', ')} together`, 'give a study of one model');
   if (!isModelled(original.shape)) {
     throw cannot(
       `'${model}' batches sequences, is an ensemble, or is decoupled`,
-      'the emulator has only the dynamic batcher and the default scheduler',
+      'give a study of another model: the emulator has only the dynamic batcher and the default scheduler',
     );
   }
   if ((modelConfigOf(original).instance_group ?? []).some(({ gpus = [] }) => gpus.some((gpu) => gpu > 0))) {
-    throw cannot(`'${model}' runs on a GPU beside the first`, 'the emulator has one GPU');
+    throw cannot(
+      `'${model}' runs on another GPU than the first`,
+      'give a study that uses GPU 0 only: the emulator has one GPU',
+    );
   }
 }
 
@@ -123,4 +126,4 @@ function sourceOf(
 }
 
 const cannot = (reason: string, hint: string): TrituneError =>
-  new TrituneError('UNSUPPORTED', `no twin can be made of this study: ${reason}`, hint);
+  new TrituneError('UNSUPPORTED', `this study cannot be emulated: ${reason}`, hint);

@@ -15,7 +15,7 @@ export const REQUESTS_SENT = ROUNDS[0] + ROUNDS[1];
 /** A first request may bring about what later ones do not. */
 const ATTEMPTS = 2;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** One in flight, ever: each request is an execution of its own. */
+/** One request in flight, so that each request is one execution. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 const LEAST_QUIET_MS = 100;
 const MOST_QUIET_MS = 1_000;

@@ -77,7 +77,7 @@ export function callsFinder(
 
 const BY_HAND = '--bls-composing names them by hand';
 
-/** What a few requests of a front bring about; null where nothing of it could call another model, and where it does not answer. */
+/** Returns which models a few requests to a front call; null if it cannot call others, or gives no reply. */
 async function askFront(
   { spec, opened, read }: Search,
   front: string,
@@ -131,7 +131,7 @@ async function withoutHeld({ server }: OpenServer, { rates, unclear }: Answer): 
   return { rates: new Map([...rates].filter(([name]) => !held.has(name))), unclear: [...unclear, ...held] };
 }
 
-/** Reads the configs of models of which most are none of the study's: one that cannot be read is empty. */
+/** Reads the configs of all models; one that cannot be read is empty. */
 async function configsOf(client: TritonClient, models: readonly string[]): Promise<ModelConfigs> {
   const read = async (name: string): Promise<ModelConfig> =>
     client.modelConfig(name).catch((error: unknown) => {

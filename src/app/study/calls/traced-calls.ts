@@ -78,8 +78,8 @@ async function putBack(tracing: Tracing, earlier: Parameters<Tracing['putBack']>
     await realClock.sleep(PUT_BACK_WAIT_MS);
   }
   const settings = Object.entries(earlier).map(([name, values]) => `${name}=${values.join(',')}`);
-  const hint = `set them again: ${settings.join(' ')}`;
-  throw new TrituneError('RESTORE_FAILED', "the server's trace settings could not be put back", hint);
+  const hint = `set them by hand: ${settings.join(' ')}`;
+  throw new TrituneError('RESTORE_FAILED', "the server's trace settings could not be restored", hint);
 }
 
 /** A file that is not as Triton writes it tells nothing. */

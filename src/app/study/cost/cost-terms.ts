@@ -12,7 +12,9 @@ export function readPrices(file: string): PriceList {
   if (outcome.success) return outcome.data;
   const [issue] = outcome.error.issues;
   const place = issue?.path.join('.') ?? '';
-  throw invalid(`${file} has no prices: ${place === '' ? '' : `${place}: `}${issue?.message ?? 'it is empty'}`);
+  throw invalid(
+    `${file} is not a file of prices: ${place === '' ? '' : `${place}: `}${issue?.message ?? 'it is empty'}`,
+  );
 }
 
 function contentOf(file: string): unknown {
@@ -24,11 +26,7 @@ function contentOf(file: string): unknown {
 }
 
 const invalid = (what: string): TrituneError =>
-  new TrituneError(
-    'INPUT_INVALID',
-    what,
-    'docs/prices.schema.json says what may stand there, examples/prices.yaml is one',
-  );
+  new TrituneError('INPUT_INVALID', what, 'see docs/prices.schema.json, and examples/prices.yaml for an example');
 
 /** Returns the spec with what stands in its file of prices instead of the file's name. Errors: INPUT_INVALID. */
 export const withPrices = (spec: StudySpec): StudySpec =>
@@ -42,7 +40,7 @@ export function costTermsOf(spec: Pick<StudySpec, 'prices' | 'cost'>): CostTerms
   const { cost = { headroomPercent: 10, holdPercent: 95 } } = spec;
   if (spec.prices === undefined) {
     if (spec.cost === undefined) return undefined;
-    throw usage('there are no prices to count costs by', 'give them with --prices (docs/cost.md)');
+    throw usage('costs need prices', 'add --prices FILE (docs/cost.md)');
   }
   const prices = typeof spec.prices === 'string' ? readPrices(spec.prices) : spec.prices;
   return {
@@ -61,7 +59,7 @@ function paidFor(
   { gpu, instanceType, serverGpus }: Partial<NonNullable<StudySpec['cost']>>,
 ): PaidFor {
   if (gpu !== undefined && instanceType !== undefined)
-    throw usage('either GPUs are paid for or whole servers', 'give --gpu or --instance-type, not both');
+    throw usage('--gpu and --instance-type cannot be used together', 'leave one of them out');
   if (instanceType !== undefined) {
     const { perHour, gpus } = named(prices.instanceTypes, instanceType, 'instance type');
     const many = serverGpus ?? gpus;
@@ -78,7 +76,7 @@ function onlyGpu({ gpus, instanceTypes }: PriceList): string {
     ...Object.keys(gpus).map((name) => `--gpu ${name}`),
     ...Object.keys(instanceTypes).map((name) => `--instance-type ${name}`),
   ];
-  throw usage('there are several prices, and nothing says which of them counts', `give ${all.join(', ')}`);
+  throw usage('the file has several prices', `choose one: ${all.join(', ')}`);
 }
 
 /** The name of a GPU may hold a slash; what follows the last one is its slice where there is no such GPU. */
@@ -99,7 +97,7 @@ function named<T>(all: Readonly<Record<string, T>>, name: string, what: string):
   const names = Object.keys(all);
   throw usage(
     `the prices have no ${what} '${name}'${didYouMean(name, names)}`,
-    names.length > 0 ? `they have ${names.join(', ')}` : 'add it to the file',
+    names.length > 0 ? `use one of ${names.join(', ')}` : 'add it to the file',
   );
 }
 

@@ -43,15 +43,15 @@ function spaceFor({ space }: StudySpec, command: string): SearchSpace {
   if (name !== undefined) return loadSpace(name);
   throw new TrituneError(
     'USAGE',
-    'the launch command starts none of the engines that tritune has a search space for',
-    'give one with --space, which may extend engines/vllm, engines/sglang, engines/tensorrt-llm or engines/llama-cpp',
+    'there is no search space for the engine of this launch command',
+    'give --space FILE; the file may extend engines/vllm, engines/sglang, engines/tensorrt-llm or engines/llama-cpp',
   );
 }
 
 function nothingToSet({ server: { url = 'HOST:PORT', endpoint }, model }: StudySpec): TrituneError {
   return new TrituneError(
     'USAGE',
-    `a server that runs already takes no other settings, so that there is nothing to tune at ${url}`,
-    `say how it is started, --launch-command 'vllm serve ${model} --port {port} {flags}', or measure it as it is: tritune profile --endpoint ${endpoint} -u ${url} -m ${model}`,
+    `the settings of the running server at ${url} cannot be changed`,
+    `give the command that starts it, --launch-command 'vllm serve ${model} --port {port} {flags}', or measure it as it is: tritune profile --endpoint ${endpoint} -u ${url} -m ${model}`,
   );
 }

@@ -40,7 +40,7 @@ const windowsOf = (purpose: MeasurePurpose | undefined): Partial<WindowRule> => 
   maxWindows: purpose === undefined ? 6 : (shorterWindows[purpose].maxWindows ?? 3),
 });
 
-/** Connections are not opened anew for less. */
+/** Connections are not reopened for less. */
 const isNear = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
 
 /** What requests are like, and when they come. */

@@ -22,8 +22,8 @@ function servedSettings({ server, model }: StudySpec, { name }: SearchSpace): Js
   if (file === undefined) {
     throw new TrituneError(
       'USAGE',
-      `the space '${name}' changes settings that '${model}' has in its model.json, which no server tells`,
-      'give that file with --engine-settings 1/model.json',
+      `the search space '${name}' changes settings in the model.json of '${model}', which cannot be read from the server`,
+      'give that file, for example --engine-settings 1/model.json',
     );
   }
   try {
@@ -34,9 +34,5 @@ function servedSettings({ server, model }: StudySpec, { name }: SearchSpace): Js
       cause: error,
     });
   }
-  throw new TrituneError(
-    'INPUT_INVALID',
-    `${file} holds no settings`,
-    'give the model.json that the model is served with',
-  );
+  throw new TrituneError('INPUT_INVALID', `${file} contains no settings`, 'give the model.json of the served model');
 }

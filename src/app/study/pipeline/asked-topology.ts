@@ -2,7 +2,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { AskedTopology } from '../../../space/joint/topology-of.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 
-/** Returns what a spec says of the models that are tuned together. Errors: USAGE for something of a model that no requests are sent to. */
+/** Returns the topology that a spec asks for. Errors: USAGE for settings of a model that gets no requests. */
 export function askedTopology({
   model,
   together = {},
@@ -12,12 +12,13 @@ export function askedTopology({
   const fronts = [...new Set([model, ...models])];
   const named = [mix, requests, goal.modelBudgetsMs ?? {}].flatMap(Object.keys);
   const stray = named.find((name) => !fronts.includes(name));
-  if (stray !== undefined) throw refuse(`no requests are sent to '${stray}'`, `they are sent to ${fronts.join(', ')}`);
+  if (stray !== undefined)
+    throw refuse(`--mix names '${stray}', which gets no requests`, `use only ${fronts.join(', ')} in --mix`);
   const asked = fronts.map((front) => ({ model: front, ...mix[front] }));
   if (asked.every((front) => 'requestsPerSecond' in front))
     throw refuse(
-      'every model of the mix has a rate of its own, and none has the level that is searched',
-      'give one a share: --mix a,b=40/s',
+      'every model of --mix has a fixed rate, so there is no load level to search',
+      'give one model a share, such as --mix a=1,b=40/s',
     );
   return { fronts: asked, calls: blsComposing };
 }

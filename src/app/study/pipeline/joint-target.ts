@@ -43,11 +43,19 @@ const presetOf = ({ backend, platform }: ModelConfig): string => presetFor(backe
 
 function withoutVariants(model: string, space: SearchSpace): SearchSpace {
   if (!hasVariants(space)) return space;
-  const hint = 'find the best variant of the model by itself, and tune it together with the others then';
-  throw new TrituneError('SPACE_INVALID', `'${model}' has variants, and is tuned together with others`, hint);
+  const hint = 'tune the model alone to find its best variant, then tune that one together with the others';
+  throw new TrituneError(
+    'SPACE_INVALID',
+    `'${model}' has variants, which cannot be tuned together with other models`,
+    hint,
+  );
 }
 
 function strange(model: string, stages: readonly string[]): TrituneError {
-  const hint = `the models that are tuned together are ${stages.join(', ')}`;
-  return new TrituneError('SPACE_INVALID', `there is a space of '${model}'${didYouMean(model, stages)}`, hint);
+  const hint = `use one of ${stages.join(', ')}`;
+  return new TrituneError(
+    'SPACE_INVALID',
+    `a search space names '${model}', which is not in the study${didYouMean(model, stages)}`,
+    hint,
+  );
 }

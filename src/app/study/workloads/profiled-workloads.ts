@@ -70,7 +70,7 @@ function frontsIn(
   if (stray) {
     throw new TrituneError(
       'USAGE',
-      `the workload ${name} has requests to '${stray.model}', which the study sends none to`,
+      `the workload ${name} has requests for '${stray.model}', which is not in the study`,
       `tune them together: --together ${[...models, stray.model].join(',')}`,
     );
   }
@@ -79,8 +79,8 @@ function frontsIn(
     if (front) return front;
     throw new TrituneError(
       'USAGE',
-      `the workload ${name} has no requests to '${wanted}'`,
-      `give it a class with model: ${wanted}`,
+      `the workload ${name} has no requests for '${wanted}'`,
+      `add a class with model: ${wanted} to the workload file`,
     );
   });
 }

@@ -102,7 +102,7 @@ function checkNames(workloads: readonly Workload[], files: readonly string[]): v
   throw new TrituneError(
     'USAGE',
     `${first} and ${files[place]} are both named '${names[place]}'`,
-    'give each workload a name of its own',
+    'give each workload file another name',
   );
 }
 
@@ -119,14 +119,14 @@ function digestOf({ planAt, perSecond }: PlayedWorkload): string {
     .slice(0, 16);
 }
 
-/** Errors: INPUT_INVALID where a study goes on with other arrivals than it began with. */
+/** Errors: INPUT_INVALID if a resumed study would have other arrivals than before. */
 export function checkSameWorkloads(kept: StartedWorkloads | undefined, read: StudiedWorkloads | null): void {
   const changed = read?.record.of.find(({ digest }, place) => kept?.of[place]?.digest !== digest);
   if (!changed) return;
   throw new TrituneError(
     'INPUT_INVALID',
-    `the study began with other arrivals than ${changed.file} has now`,
-    'put the file and its traces back as they were, or start a new study',
+    `${changed.file} has changed since the study began`,
+    'restore the file and its traces, or start a new study',
   );
 }
 

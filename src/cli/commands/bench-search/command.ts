@@ -5,9 +5,9 @@ import { type BenchSearchOptions, benchSearchOptionTable } from './options.ts';
 
 /** `tritune bench-search`: how good the samplers are, on made-up models and on grids recorded on real servers; no server is needed. */
 export function benchSearchCommand(terminal: Terminal): Command {
-  const command = new Command('bench-search').description(
-    'compare the samplers offline: made-up models, and grids recorded on real servers',
-  );
+  const command = new Command('bench-search')
+    .summary('Compare the samplers offline')
+    .description('Compare the samplers offline, on simulated models and on grids recorded on real servers');
   return addOptions(command, benchSearchOptionTable).action(async (options: BenchSearchOptions) => {
     const { runBenchSearch } = await import('./run.ts');
     await runBenchSearch(options, terminal);

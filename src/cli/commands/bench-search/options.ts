@@ -48,78 +48,86 @@ export const USUAL_MEASUREMENTS = { one: 16, pipeline: 20, engine: 60 };
 export const ONE_BY_ONE = 'one-by-one';
 
 export const benchSearchOptionTable: OptionTable<BenchSearchOptions> = {
-  quick: { flags: '--quick', help: `${QUICK_SCENARIOS} made-up models instead of ${ALL_SCENARIOS}`, default: false },
+  quick: {
+    flags: '--quick',
+    help: `Use ${QUICK_SCENARIOS} simulated models instead of ${ALL_SCENARIOS}`,
+    default: false,
+  },
   scenarios: {
     flags: '--scenarios <n>',
-    help: 'number of made-up models; 0 also leaves out the made-up servers',
+    help: 'Number of simulated models; 0 also leaves out the simulated servers',
     parse: wholeNumber,
   },
   otherServers: {
     flags: '--other-servers <n>',
-    help: 'number of made-up servers that queue otherwise than Triton; none without made-up models',
+    help: 'Number of simulated servers that queue in another way than Triton',
     parse: wholeNumber,
   },
   pipelines: {
     flags: '--pipelines <n>',
-    help: `play this many made-up pipelines (${ALL_PIPELINES} at most) instead of the other problems; the sampler \`${ONE_BY_ONE}\` tunes one model after the other`,
+    help: `Use this many simulated pipelines instead, at most ${ALL_PIPELINES}; the sampler ${ONE_BY_ONE} tunes one model after another`,
     parse: positiveWhole,
   },
   engines: {
     flags: '--engines <n>',
-    help: `play this many made-up engines of language models (${ALL_ENGINES} at most) instead of the other problems, and count starts`,
+    help: `Use this many simulated engines of language models instead, at most ${ALL_ENGINES}, and count server starts`,
     parse: positiveWhole,
   },
   measurements: {
     flags: '--measurements <n>',
-    help: 'the length of each search, the original config among them (default: 16; 20 for pipelines, 60 for engines)',
+    help: 'Measurements in each search, with the original config (default: 16, 20 for pipelines, 60 for engines)',
     parse: positiveWhole,
   },
-  samplers: { flags: '--samplers <names>', help: 'separated by commas', default: contestants.join(',') },
+  samplers: { flags: '--samplers <names>', help: 'Samplers, separated by commas', default: contestants.join(',') },
   statistics: {
     flags: '--no-statistics',
-    help: 'servers that report no statistics: samplers see only what clients see',
+    help: 'Hide the statistics of the server from the samplers',
     default: true,
   },
   gpuMemory: {
     flags: '--gpu-memory',
-    help: 'made-up models whose memory may run out are on GPUs that report it',
+    help: 'Let GPUs report their memory',
     default: false,
   },
-  seed: { flags: '--seed <n>', help: 'of the samplers and of the noise', parse: wholeNumber, default: 1 },
+  seed: { flags: '--seed <n>', help: 'Seed of the samplers and of the noise', parse: wholeNumber, default: 1 },
   grid: {
     flags: '--grid <file>',
-    help: 'a grid of your own, from tritune record; repeatable; takes the place of those that come with tritune',
+    help: 'Grid from tritune record, instead of the built-in ones; repeatable',
     parse: collect,
   },
   without: {
     flags: '--without <name>',
-    help: `leave a mechanism of the default sampler out, to see what it is worth; repeatable: ${Object.keys(mechanisms).join(', ')}`,
+    help: `Leave out a mechanism of the default sampler: ${Object.keys(mechanisms).join(', ')}; repeatable`,
     parse: collect,
   },
   studies: {
     flags: '--studies',
-    help: 'whole studies with their final, each as long as it turns out to be, instead of searches of one length',
+    help: 'Run whole studies with their final, instead of searches of one length',
     default: false,
   },
-  seeds: { flags: '--seeds <n>', help: 'whole studies with so many seeds, from --seed on', parse: positiveWhole },
+  seeds: {
+    flags: '--seeds <n>',
+    help: 'Run whole studies with this many seeds, starting at --seed',
+    parse: positiveWhole,
+  },
   speed: {
     flags: '--speed <kind>',
-    help: 'whole studies on machines whose speed changes so',
+    help: 'Run whole studies on a machine whose speed changes in this way',
     choices: speedKinds,
   },
   stalls: {
     flags: '--stalls <share>',
-    help: 'whole studies in which a stall makes this share of the measurements late, for example 0.35',
+    help: 'Run whole studies in which stalls delay this share of the measurements, 0 to 1',
     parse: share,
   },
   local: {
     flags: '--local',
-    help: 'whole studies of a server on this host, whose own work then tells of the speed',
+    help: 'Run whole studies of a server on the same host as the load generator',
     default: false,
   },
   correction: {
     flags: '--no-correction',
-    help: 'whole studies that take the machine for steady, to see what the correction is worth',
+    help: 'Run whole studies without the correction for the speed of the machine',
     default: true,
   },
 };

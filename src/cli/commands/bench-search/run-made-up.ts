@@ -18,7 +18,7 @@ export interface MadeUp {
   readonly asked: number;
   /** How many there are. */
   readonly most: number;
-  /** The first so many are those by which constants were chosen. */
+  /** The number of problems, from the first, that constants were chosen by. */
   readonly chosenBy: number;
   readonly problemAt: (index: number) => SuitePlan['testProblems'][number];
   /** Names a problem while it is searched. */
@@ -35,8 +35,9 @@ export async function runMadeUp(
   { seed, seeds = 1, statistics, studies }: BenchSearchOptions,
   terminal: Terminal,
 ): Promise<MadeUpResults> {
-  if (asked > most) throw new TrituneError('USAGE', `there are ${most} made-up ${kind}`, `give --${kind} no more`);
-  if (studies) throw new TrituneError('USAGE', `${kind} are searched, not studied`, 'leave --studies out');
+  if (asked > most)
+    throw new TrituneError('USAGE', `there are only ${most} simulated ${kind}`, `give --${kind} ${most} or less`);
+  if (studies) throw new TrituneError('USAGE', `--studies cannot be used with --${kind}`, 'leave out --studies');
   const testProblems = Array.from({ length: asked }, (_, index) => problemAt(index));
   const results: Result[] = [];
   for (let each = seed; each < seed + seeds; each++) {

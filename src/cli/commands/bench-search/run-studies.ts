@@ -20,7 +20,7 @@ export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: 
     ...{ '--local': local, '--no-correction': !correction },
   };
   const [option] = Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
-  if (option !== undefined) throw new TrituneError('USAGE', `${option} is for whole studies`, 'add --studies');
+  if (option !== undefined) throw new TrituneError('USAGE', `${option} needs --studies`, 'add --studies');
 }
 
 /** Lets the samplers tune everything in whole studies, the final included, and prints what came of it. */

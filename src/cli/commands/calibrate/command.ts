@@ -6,8 +6,9 @@ import { type CalibrateOptions, calibrateOptionTable } from './options.ts';
 /** `tritune calibrate TABLE`: how a server's figures come about, and an emulator profile that behaves like it. */
 export function calibrateCommand(terminal: Terminal): Command {
   const command = new Command('calibrate')
-    .description('fit the queueing model to a table of results, predict its other rows, and write an emulator profile')
-    .argument('<table>', 'CSV or Markdown of offline and online rows, results.csv of a run, or of perf_analyzer');
+    .summary('Fit the queueing model to results, for an emulator profile')
+    .description('Fit the queueing model to a table of results, and write an emulator profile')
+    .argument('<table>', 'CSV or Markdown table of results, results.csv of a run, or a CSV file of perf_analyzer');
   return addOptions(command, calibrateOptionTable).action(async (file: string, options: CalibrateOptions) => {
     const { runCalibrate } = await import('./run.ts');
     await runCalibrate(file, options, terminal);

@@ -15,26 +15,30 @@ export interface CalibrateOptions {
 export const calibrateOptionTable: OptionTable<CalibrateOptions> = {
   config: {
     flags: '-c, --config <file>',
-    help: "the model's config.pbtxt that the table was measured with",
+    help: 'The config.pbtxt that the table was measured with',
     required: true,
   },
-  output: { flags: '-o, --output <file>', help: 'write an emulator profile of the server' },
+  output: { flags: '-o, --output <file>', help: 'File for the emulator profile' },
   select: {
     flags: '--select <column=value>',
-    help: 'keep the set-ups of the table with this value, such as gpu=t4 or trial=3; repeatable',
+    help: 'Use only rows with this value, such as gpu=t4 or trial=3; repeatable',
     parse: collect,
   },
   fit: {
     flags: '--fit <levels>',
-    help: 'concurrency levels to fit, separated by commas; all others are held out and predicted (default: 8,64,256, or the lowest, middle and highest)',
+    help: 'Concurrency levels to fit; the others are predicted (default: 8,64,256, or the lowest, middle and highest)',
     parse: (text) => text.split(',').map(wholeNumber),
   },
   clientBatch: {
     flags: '-b, --client-batch <n>',
-    help: 'samples per request, where the table does not say',
+    help: 'Samples in one request, unless the table says',
     parse: positiveWhole,
     default: 1,
   },
-  instances: { flags: '--instances <n>', help: 'where neither table nor config says', parse: positiveWhole },
-  name: { flags: '--name <name>', help: "the profile's name (default: that of the output file)" },
+  instances: {
+    flags: '--instances <n>',
+    help: 'Number of instances, unless the table or the config says',
+    parse: positiveWhole,
+  },
+  name: { flags: '--name <name>', help: 'Name of the profile (default: the name of the output file)' },
 };

@@ -9,17 +9,17 @@ export function selected(setUps: readonly SetUp[], wanted: readonly string[]): S
   const pairs = wanted.map((text) => {
     const [column, ...rest] = text.split('=');
     if (!column || rest.length === 0)
-      throw new TrituneError('USAGE', `'${text}' selects nothing`, 'write COLUMN=VALUE');
+      throw new TrituneError('USAGE', `'${text}' is not COLUMN=VALUE`, 'write for example --select gpu=t4');
     return [column, rest.join('=')] as const;
   });
   const kept = setUps.filter(({ labels }) => pairs.every(([column, value]) => labels[column] === value));
   if (kept.length > 0) return kept;
   const there = setUps.map(describeSetUp).join('; ');
-  throw new TrituneError('INPUT_INVALID', `the table has no set-up with ${wanted.join(' and ')}`, `it has: ${there}`);
+  throw new TrituneError('INPUT_INVALID', `the table has no rows with ${wanted.join(' and ')}`, `use one of ${there}`);
 }
 
 /**
- * The config of a set-up: the given one with the table's instances and backend, and a name of its own among several.
+ * The config of a set-up: the given one with the table's instances and backend, and a unique name if there are several.
  * Instances: of the option, the table, the config's groups; the first that says.
  */
 export function configOf(

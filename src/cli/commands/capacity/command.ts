@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addExamples, type Example } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { refuseOthers, serviceKindOf } from '../profile/service-kind.ts';
@@ -7,12 +8,29 @@ import { type CapacityOptions, capacityOptionTable } from './options.ts';
 /** Options of ours that `profile` has for other purposes, or not at all, and that suit every kind of service. */
 const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst']);
 
+const mostUsed = [
+  ...(['model', 'url', 'protocol', 'latencyBudget', 'percentile', 'forRate', 'burst', 'maxDuration'] as const),
+  ...(['workload', 'output'] as const),
+];
+
+const examples: readonly Example[] = [
+  [
+    'Find the rate that keeps the p99 latency within 50 ms',
+    'tritune capacity -m resnet -u gpu-box:8001 -i grpc --latency-budget 50',
+  ],
+  [
+    'Find the number of servers for 2000 requests per second',
+    'tritune capacity -m resnet -u gpu-box:8001 -i grpc --latency-budget 50 --for-rate 2000 --headroom 20',
+  ],
+];
+
 /** `tritune capacity`: the highest request rate within a budget, and what lies beyond it. */
 export function capacityCommand(terminal: Terminal): Command {
-  const command = new Command('capacity').description(
-    'find the highest request rate that a served model keeps within a budget, what happens beyond it, how much burst it stands, and how many replicas a rate needs',
-  );
-  return addOptions(command, capacityOptionTable).action(async (options: CapacityOptions) => {
+  const command = new Command('capacity')
+    .summary('Find the highest request rate within a latency budget')
+    .description('Find the highest request rate that a model keeps within a latency budget');
+  addExamples(command, examples, 'Guide: docs/capacity.md');
+  return addOptions(command, capacityOptionTable, mostUsed).action(async (options: CapacityOptions) => {
     const kind = serviceKindOf(options);
     const given = command.options.filter(
       (option) => command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),

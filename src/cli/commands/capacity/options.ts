@@ -4,7 +4,7 @@ import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { BurstShape } from '../../../capacity/loads.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import type { OptionTable } from '../../options/option-table.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, percentile, positiveNumber } from '../../options/option-values.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from '../profile/http-options.ts';
@@ -32,21 +32,23 @@ export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
 /** The options of `tritune capacity`, parsed. */
 export type CapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
 
-const own: OptionTable<CapacityFlags> = {
+const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
   latencyBudget: {
     flags: '-l, --latency-budget <ms>',
-    help: 'budget on the percentile of latency, from the time that each request is due; or give --goodput',
+    help: 'Highest latency allowed at the --percentile, in ms, from the time that a request is due; or give --goodput',
+    heading: 'Goal',
     parse: positiveNumber,
   },
   percentile: {
     flags: '--percentile <p>',
-    help: 'the percentile of requests that must keep the budget or the limits',
+    help: 'Percentage of requests that must keep the budget or the limits',
+    heading: 'Goal',
     parse: percentile,
     default: capacityDefaults.percentile,
   },
   precision: {
     flags: '--precision <percent>',
-    help: "half-width of the capacity's 95 % interval that ends the search",
+    help: "Search until the capacity's 95 % interval is this narrow, in ± percent",
     parse: positiveNumber,
     default: capacityDefaults.precision,
   },
@@ -56,49 +58,56 @@ const own: OptionTable<CapacityFlags> = {
   },
   maxDuration: {
     flags: '--max-duration <duration>',
-    help: 'time for the search; what lies beyond the capacity, and bursts, come after it',
+    help: 'Longest time for the search, such as 10m, in s without a unit; bursts come after it',
     parse: durationSeconds,
     default: capacityDefaults.maxDuration,
   },
   burst: {
     flags: '--burst <factor:duration>',
-    help: 'also find the highest base rate at which a burst of so many times it keeps the limit, such as 2x:30s, by playing it',
+    help: 'Also find the highest rate that stands a burst of this size and length, such as 2x:30s',
+    heading: 'Load',
     parse: burst,
   },
   recoverWithin: {
     flags: '--recover-within <duration>',
-    help: 'the burst of --burst may break the limit, and must keep it again so long after its end',
+    help: 'Time after a burst within which the limit must be kept again (default: it must be kept throughout)',
+    heading: 'Load',
     parse: durationSeconds,
   },
   forRate: {
     flags: '--for-rate <rate>',
-    help: 'also tell how many replicas a rate of so many requests a second needs',
+    help: 'Requests per second; find the number of replicas for it',
+    heading: 'Cost and replicas',
     parse: positiveNumber,
   },
   chance: {
     flags: '--chance <p>',
-    help: 'the chance that all replicas of --for-rate keep the limit',
+    help: 'Chance that all replicas keep the limit, 0.5 to 0.9999',
+    heading: 'Cost and replicas',
     parse: (text) => shareBelow(text, 0.5, 0.9999),
     default: capacityDefaults.chance,
   },
   headroom: {
     flags: '--headroom <percent>',
-    help: 'the part of the capacity that each replica of --for-rate keeps free',
+    help: 'Capacity of each replica that stays free, in percent',
+    heading: 'Cost and replicas',
     parse: (text) => shareBelow(text, 0, 0.9),
     default: capacityDefaults.headroom,
   },
   replicaSpread: {
     flags: '--replica-spread <percent>',
-    help: 'how far the capacities of replicas differ from each other, as a standard deviation',
+    help: 'Standard deviation of the capacity among replicas, in percent',
+    heading: 'Cost and replicas',
     parse: (text) => shareBelow(text, 0, 0.5),
     default: capacityDefaults.replicaSpread,
   },
-  json: { flags: '--json <file>', help: 'write everything that was found as JSON' },
+  json: { flags: '--json <file>', help: 'Write all results as JSON', heading: 'Output' },
   output: {
     flags: '-o, --output <directory>',
-    help: 'directory for capacity.json, results.csv and report.html',
+    help: 'Directory for capacity.json, results.csv and report.html',
+    heading: 'Output',
   },
-};
+});
 
 /** The rows of another table whose keys are named. */
 const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
@@ -109,6 +118,12 @@ const { outputFormat: _, ...plainHttp } = plainHttpOptionTable;
 export const capacityOptionTable: OptionTable<CapacityOptions> = {
   ...own,
   ...rowsOf(profileOptionTable, shared),
+  workload: { ...profileOptionTable.workload, help: 'Workload file to scale to each rate (docs/workloads.md)' },
+  goodput: {
+    ...profileOptionTable.goodput,
+    help: "Limits that --percentile of the requests must keep, such as e2e<=50ms or 'ttft<=200ms tpot<=15ms'",
+    heading: 'Goal',
+  },
   ...endpointOptionTable,
   ...promptOptionTable,
   ...plainHttp,
@@ -119,8 +134,8 @@ function burst(text: string): BurstShape {
   if (factor === undefined || duration === undefined || !(Number(factor) > 1)) {
     throw new TrituneError(
       'USAGE',
-      `'${text}' is no burst`,
-      'write FACTOR:DURATION, such as 2x:30s, with a factor above 1',
+      `'${text}' is not a burst`,
+      'write FACTOR:DURATION with a factor above 1, such as 2x:30s',
     );
   }
   return { factor: Number(factor), seconds: durationSeconds(duration) };
@@ -131,5 +146,9 @@ function shareBelow(text: string, least: number, most: number): number {
   const number = Number(text.replace(/ ?%$/, ''));
   const share = text.trim().endsWith('%') || number > 1 ? number / 100 : number;
   if (text.trim() !== '' && share >= least && share <= most) return share;
-  throw new TrituneError('USAGE', `'${text}' is no share here`, `give ${least * 100} % to ${most * 100} %`);
+  throw new TrituneError(
+    'USAGE',
+    `'${text}' is not a percentage from ${least * 100} to ${most * 100}`,
+    'give a percentage such as 20%',
+  );
 }

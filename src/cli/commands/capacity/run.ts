@@ -20,7 +20,7 @@ export async function runCapacityCommand(
   options: CapacityOptions,
   terminal: Terminal,
 ): Promise<number> {
-  // What is wrong with the options is told before anybody is asked.
+  // Faults in the options are reported before the server is contacted.
   const limit = limitAsked(options);
   await prepareCapacity(options);
   warnIfInsecure(options, terminal);

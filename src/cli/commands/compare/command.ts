@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addExamples } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type CompareOptions, compareOptionTable } from './options.ts';
@@ -6,9 +7,20 @@ import { type CompareOptions, compareOptionTable } from './options.ts';
 /** `tritune compare BASELINE RUN`: the gate. Exits with 5 when the run is surely worse than the baseline. */
 export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
-    .description('decide by their intervals whether a run is worse than a baseline')
-    .argument('<baseline>', 'a summary.json, a capacity.json, the directory of a run, or a file of profile --json')
-    .argument('<run...>', 'the same of what is to be judged; several are repeated measurements of it');
+    .summary('Fail when a run is worse than a baseline')
+    .description('Fail with exit code 5 when a run is worse than a baseline')
+    .argument('<baseline>', 'summary.json, capacity.json, directory of a run, or file of profile --json')
+    .argument('<run...>', 'The same of the run to judge; several are repeated measurements');
+  addExamples(
+    command,
+    [
+      [
+        'Fail when the run is more than 5 % worse',
+        'tritune compare baseline/summary.json tritune-runs/resnet --tolerance 5',
+      ],
+    ],
+    'Guide: docs/ci.md',
+  );
   return addOptions(command, compareOptionTable).action(
     async (baseline: string, runs: readonly string[], options: CompareOptions) => {
       const { runCompare } = await import('./run.ts');

@@ -16,33 +16,37 @@ export interface CompareOptions {
 export const compareOptionTable: OptionTable<CompareOptions> = {
   baseline: {
     flags: '--baseline <file>',
-    help: 'one more measurement of the baseline; repeatable',
+    help: 'Another measurement of the baseline; repeatable',
     parse: (text, before: readonly string[] = []) => [...before, text],
   },
   tolerance: {
     flags: '--tolerance <percent>',
-    help: 'changes for the worse up to so much are borne',
+    help: 'Largest change for the worse that is accepted, in percent',
     parse: (text) => percentBelow(text, 0, 90),
     default: 2,
   },
   confidence: {
     flags: '--confidence <percent>',
-    help: 'how sure a regression must be, over all figures together',
+    help: 'Confidence that a regression needs, over all figures together, in percent',
     parse: (text) => percentBelow(text, 50, 99.9999),
     default: 99,
   },
   allowOtherModel: {
     flags: '--allow-other-model',
-    help: 'the runs are of another model than the baseline, such as the same network in another format',
+    help: 'Compare runs of different models, such as one network in two formats',
   },
-  junit: { flags: '--junit <file>', help: 'write the figures as test cases, for test reporters' },
-  json: { flags: '--json <file>', help: 'write everything that was compared as JSON' },
-  markdown: { flags: '--markdown <file>', help: "append a table, such as to GitHub's $GITHUB_STEP_SUMMARY" },
-  github: { flags: '--github', help: 'print annotations of GitHub Actions (default: when it runs there)' },
+  junit: { flags: '--junit <file>', help: 'Write the figures as JUnit test cases' },
+  json: { flags: '--json <file>', help: 'Write all compared figures as JSON' },
+  markdown: { flags: '--markdown <file>', help: 'Append a Markdown table to this file, such as $GITHUB_STEP_SUMMARY' },
+  github: { flags: '--github', help: 'Print annotations for GitHub Actions (default: when running there)' },
 };
 
 function percentBelow(text: string, low: number, high: number): number {
   const value = Number(text.replace(/ ?%$/, ''));
   if (text.trim() !== '' && value >= low && value <= high) return value;
-  throw new TrituneError('USAGE', `'${text}' is no percentage here`, `give ${low} to ${high}`);
+  throw new TrituneError(
+    'USAGE',
+    `'${text}' is not a percentage from ${low} to ${high}`,
+    `give a number such as ${low + 2}`,
+  );
 }

@@ -59,7 +59,7 @@ async function read(path: string): Promise<GateDocument> {
     throw new TrituneError(
       'INPUT_INVALID',
       `cannot read ${path}: ${messageOf(error)}`,
-      'give a file or a run directory',
+      'give a file or the directory of a run',
     );
   }
 }
@@ -81,6 +81,6 @@ async function write(decision: GateDecision, { junit, json, markdown }: CompareO
     if (json !== undefined) await writeFile(json, gateJson(decision));
     if (markdown !== undefined) await writeFile(markdown, gateMarkdown(decision), { flag: 'a' });
   } catch (error) {
-    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write: ${messageOf(error)}`, 'name another file');
+    throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write: ${messageOf(error)}`, 'choose another file');
   }
 }

@@ -7,10 +7,11 @@ import { zshCompletion } from './zsh.ts';
 
 const shells = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-/** `tritune completion SHELL`: prints what teaches a shell the commands, options, choices and files. */
+/** `tritune completion SHELL`: prints a completion script with the commands, options, choices and files. */
 export function completionCommand(terminal: Terminal): Command {
   return new Command('completion')
-    .description('print the completion script of a shell: source <(tritune completion bash)')
+    .description('Print the completion script of a shell')
+    .addHelpText('after', '\nExample:\n  source <(tritune completion bash)')
     .addArgument(new Argument('<shell>').choices(Object.keys(shells)))
     .action((shell: keyof typeof shells, _: unknown, command: Command) => {
       const root: Outline = outlineOf(command.parent as Command);

@@ -25,7 +25,7 @@ export async function readModelPath(path: string, version?: number): Promise<Mod
   const chosen = version ?? Math.max(...versions);
   if (!versions.includes(chosen))
     throw wrong(
-      `${path} has no folder of a version${version === undefined ? '' : ` ${version}`}`,
+      `${path} has no directory of a version${version === undefined ? '' : ` ${version}`}`,
       'give the file itself',
     );
   return { file: await onlyFileIn(join(at, String(chosen))), version: chosen };
@@ -37,8 +37,7 @@ async function onlyFileIn(folder: string): Promise<string> {
   const names = (await namesIn(folder)).filter((name) => !name.startsWith('.'));
   const [file, ...others] = names;
   if (file === undefined) throw wrong(`${folder} is empty`, 'give the file itself');
-  if (others.length > 0)
-    throw wrong(`${folder} has several files: ${names.join(', ')}`, 'give the one that is to be served');
+  if (others.length > 0) throw wrong(`${folder} has several files: ${names.join(', ')}`, 'give the one to serve');
   return file;
 }
 
@@ -50,7 +49,7 @@ const namesIn = async (folder: string): Promise<string[]> => (await reading(fold
 
 const reading = <T>(path: string, work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
-    throw wrong(`cannot read ${path}: ${messageOf(error)}`, "give a model's file, or its folder in a repository");
+    throw wrong(`cannot read ${path}: ${messageOf(error)}`, "give a model's file, or its directory in a repository");
   });
 
 const wrong = (message: string, hint: string): TrituneError => new TrituneError('INPUT_INVALID', message, hint);

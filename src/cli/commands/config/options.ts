@@ -7,7 +7,7 @@ import {
 import type { HeaderSpec, ProtectSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import type { TensorConfig } from '../../../triton/config/model-config.ts';
 import { headerOptionTable } from '../../options/headers.ts';
-import type { OptionTable } from '../../options/option-table.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
 import { protectOptionTable } from '../../options/protect.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
@@ -41,91 +41,99 @@ export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec {
   readonly verbose: boolean;
 }
 
-export const configOptionTable: OptionTable<ConfigOptions> = {
-  from: { flags: '--from <file>', help: 'start from this config.pbtxt' },
+export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions>('Model config', {
+  from: { flags: '--from <file>', help: 'Start from this config.pbtxt' },
   model: {
     flags: '-m, --model <name>',
-    help: 'the model: its config on the server is the start, unless it is given here',
+    help: 'Start from the config of this model on the server, or name the new model',
   },
   url: {
     flags: '-u, --url <host:port>',
-    help: 'the server (default: localhost:8001 for grpc, localhost:8000 for http)',
+    help: 'Address of the server (default: localhost:8001 for grpc, localhost:8000 for http)',
+    heading: 'Connection',
   },
   protocol: {
     flags: '-i, --protocol <protocol>',
-    help: 'how to talk to it',
+    help: 'Protocol of the control calls',
+    heading: 'Connection',
     choices: ['grpc', 'http'],
     default: 'grpc',
   },
   ...tlsOptionTable,
   ...headerOptionTable,
-  backend: { flags: '--backend <name>', help: 'start from nothing: a model of this backend' },
-  platform: { flags: '--platform <name>', help: 'start from nothing: a model of this platform, such as tensorrt_plan' },
+  backend: { flags: '--backend <name>', help: 'Start a new config for this backend' },
+  platform: { flags: '--platform <name>', help: 'Start a new config for this platform, such as tensorrt_plan' },
   inputs: {
     flags: '--inputs <name:type:dims>',
-    help: 'an input of a new config, for example image:FP32:3,224,224 (without the batch dimension); repeatable',
+    help: 'Input of a new config, such as image:FP32:3,224,224, without the batch dimension; repeatable',
     parse: tensor,
   },
-  outputs: { flags: '--outputs <name:type:dims>', help: 'an output of a new config; repeatable', parse: tensor },
+  outputs: { flags: '--outputs <name:type:dims>', help: 'Output of a new config; repeatable', parse: tensor },
   backendAccelerator: {
     flags: '--backend-accelerator <name>',
-    help: 'what executes the model inside its backend (trt is tensorrt); none takes out what is there',
+    help: 'Accelerator inside the backend; trt is tensorrt, none removes it',
     choices: ['none', 'tensorrt', 'trt', 'amp', 'openvino'],
   },
   tensorrtPrecision: {
     flags: '--tensorrt-precision <precision>',
-    help: 'of the tensorrt accelerator',
+    help: 'Precision of the tensorrt accelerator',
     choices: ['FP32', 'FP16', 'INT8'],
   },
   tensorrtMaxWorkspaceSize: {
     flags: '--tensorrt-max-workspace-size <bytes>',
-    help: 'memory for building engines of the tensorrt accelerator: bytes, 512MiB, 4GiB',
+    help: 'Memory for building engines of the tensorrt accelerator, such as 512MiB or 4GiB, in bytes without a unit',
     parse: byteCount,
   },
   modelPath: {
     flags: '--model-path <path>',
-    help: "the model's file, or the folder of a model or of one of its versions: which file and which version are served",
+    help: 'File of the model, or the directory of the model or of a version, to serve',
   },
   modelVersion: {
     flags: '--model-version <versions>',
-    help: 'which versions are served: 3, or 1,3, latest, latest:2, all',
+    help: 'Versions to serve: 3, 1,3, latest, latest:2 or all',
     parse: servedVersions,
   },
   cudaGraphs: {
     flags: '--cuda-graphs <on|off>',
-    help: 'capture executions as CUDA graphs (read by the TensorRT backend)',
+    help: 'Use CUDA graphs, with the TensorRT backend',
     choices: ['on', 'off'],
   },
-  maxBatchSize: { flags: '--max-batch-size <n>', help: 'largest batch of one execution', parse: wholeNumber },
+  maxBatchSize: { flags: '--max-batch-size <n>', help: 'Largest batch of one execution', parse: wholeNumber },
   batching: {
     flags: '--batching <how>',
-    help: 'disabled: no batch dimension; static: batches as clients send them; dynamic: the server makes them',
+    help: 'Batching: none (disabled), by clients only (static), or by the server (dynamic)',
     choices: batchingNames,
   },
   preferredBatchSizes: {
     flags: '--preferred-batch-sizes <n,n,…>',
-    help: 'batches that are sent on without waiting for the delay; means --batching dynamic',
+    help: 'Batch sizes that run without waiting for the delay; implies --batching dynamic',
     parse: batchSizes,
   },
   maxQueueDelay: {
     flags: '--max-queue-delay <duration>',
-    help: 'how long a request may wait for others: 500us, 2ms, or microseconds; means --batching dynamic',
+    help: 'Longest wait for a larger batch, such as 500us or 2ms, in µs without a unit; implies --batching dynamic',
     parse: microseconds,
   },
   instances: {
     flags: '--instances <device=n>',
-    help: 'instances: gpu=2 on each GPU, 0:1 on GPU 0, cpu=4; repeatable; takes the place of those that are there',
+    help: 'Instances, replacing those of the config: gpu=2 on each GPU, 0:1 on GPU 0, cpu=4; repeatable',
     parse: deviceInstances,
   },
   ...protectOptionTable,
-  load: { flags: '--load', help: 'load the model with it on the server, through model control', default: false },
+  load: {
+    flags: '--load',
+    help: 'Load the model with the new config on the server',
+    default: false,
+    heading: 'Connection',
+  },
   loadTimeout: {
     flags: '--load-timeout <duration>',
-    help: 'how long that may take: 90s, 10m …',
+    help: 'Longest time for --load, such as 90s or 10m, in s without a unit',
+    heading: 'Connection',
     parse: durationSeconds,
     default: 600,
   },
-  output: { flags: '-o, --output <file>', help: 'write it there (default: print it)' },
-  force: { flags: '--force', help: 'also over a file that is there', default: false },
-  verbose: { flags: '--verbose', help: 'stack traces with errors', default: false },
-};
+  output: { flags: '-o, --output <file>', help: 'File to write (default: print the config)', heading: 'Output' },
+  force: { flags: '--force', help: 'Overwrite an existing file', default: false, heading: 'Output' },
+  verbose: { flags: '--verbose', help: 'Show stack traces with errors', default: false, heading: 'Output' },
+});

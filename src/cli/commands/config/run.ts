@@ -20,7 +20,7 @@ import type { ConfigOptions } from './options.ts';
 import { type Start, startOf, withServer } from './start.ts';
 
 /**
- * Makes the config, checks it, says what became of which field, and prints, writes or loads it. Errors: USAGE,
+ * Makes the config, checks it, reports which fields changed, and prints, writes or loads it. Errors: USAGE,
  * CONFIG_INVALID for what Triton would refuse (nothing is written or loaded then), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
@@ -73,8 +73,8 @@ function checkConfig(config: ModelConfig, start: Start): void {
   if (faults.length === 0) return;
   throw new TrituneError(
     'CONFIG_INVALID',
-    `Triton would refuse this config: ${faults.join('; ')}`,
-    'nothing was written or loaded: give other values',
+    `Triton would reject this config: ${faults.join('; ')}`,
+    'give other values; nothing was written or loaded',
   );
 }
 
@@ -85,7 +85,7 @@ async function writeNew(file: string, text: string, force: boolean): Promise<voi
     await writeFile(file, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new TrituneError('OUTPUT_EXISTS', `${file} is there already`, 'add --force to write over it');
+      throw new TrituneError('OUTPUT_EXISTS', `${file} already exists`, 'add --force to overwrite it');
     }
     throw new TrituneError('OUTPUT_UNWRITABLE', `cannot write ${file}: ${messageOf(error)}`, 'choose another --output');
   }
@@ -97,7 +97,7 @@ const SETTLE_TIMEOUT_MS = 60_000;
 /** Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH when the server then has something else, SERVER_TIMEOUT, CONTROL_DISABLED. */
 async function load(config: ModelConfig, options: ConfigOptions, terminal: Terminal): Promise<void> {
   const model = options.model ?? config.name;
-  if (model === undefined) throw wrong('load which model?', 'name it with -m MODEL');
+  if (model === undefined) throw wrong('--load needs a model', 'add -m MODEL');
   await withServer(options, (client, server) =>
     whileHeld([model], server, () => loadHeld(client, model, config, options, terminal)),
   );
@@ -127,7 +127,7 @@ async function loadHeld(
   terminal.tell(`loaded '${plainLine(model)}' on ${client.url}: ${how}, ${(loadMs / MS_PER_S).toFixed(2)} s`);
   // Some backends do when there is a batch dimension and no scheduler.
   if (!config.dynamic_batching && (await client.modelConfig(model)).dynamic_batching) {
-    terminal.tell('the server has added a dynamic batcher of its own accord');
+    terminal.tell('the server added a dynamic batcher on its own');
   }
 }
 

@@ -26,9 +26,9 @@ export async function startOf(options: ConfigOptions): Promise<Start> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
   if ((inputs ?? outputs) && !isNew)
-    throw wrong('tensors are given to a new config only', 'add --backend or --platform');
+    throw wrong('--inputs and --outputs are for a new config only', 'add --backend NAME or --platform NAME');
   if (isNew && from !== undefined)
-    throw wrong('a config starts either from a file or from nothing', 'leave out --from');
+    throw wrong('--from cannot be used with --backend or --platform', 'leave out --from');
   if (isNew) {
     const config = {
       ...(model !== undefined && { name: model }),
@@ -41,7 +41,7 @@ export async function startOf(options: ConfigOptions): Promise<Start> {
   }
   if (from !== undefined) return fromFile(from, model);
   if (model === undefined)
-    throw wrong('a config of what?', 'give --from FILE, -m MODEL, or --backend NAME for a new one');
+    throw wrong('there is no config to start from', 'add --from FILE, -m MODEL, or --backend NAME for a new one');
   // The server makes up names of instances and a preferred size: written down, they would outlive what they follow from.
   const config = await withServer(options, (client) => client.modelConfig(model));
   const plain = withoutServerDefaults(config);
@@ -54,7 +54,10 @@ async function fromFile(file: string, model: string | undefined): Promise<Start>
   });
   const { config, unknownFields } = parseConfigText(text, file);
   if (model !== undefined && config.name !== undefined && config.name !== model) {
-    throw wrong(`${file} is of '${config.name}', not of '${model}'`, 'leave out -m, or change the name in the file');
+    throw wrong(
+      `${file} is the config of '${config.name}', not of '${model}'`,
+      'leave out -m, or change the name in the file',
+    );
   }
   return { config, before: config, unknownFields, isServed: false };
 }

@@ -21,7 +21,8 @@ const byteUnits = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const;
 /** '4GiB', '512MiB', or a plain number of bytes → bytes. */
 export function byteCount(text: string): number {
   const [, count, unit] = /^(\d+)\s*([KMG]iB)?$/.exec(text.trim()) ?? [];
-  if (count === undefined) throw wrong(`'${text}' is no number of bytes`, 'write 1073741824, 512MiB or 1GiB');
+  if (count === undefined)
+    throw wrong(`'${text}' is not a number of bytes`, 'write for example 1073741824, 512MiB or 1GiB');
   return positiveWhole(count) * byteUnits[(unit ?? '') as keyof typeof byteUnits];
 }
 
@@ -40,7 +41,7 @@ export function deviceInstances(
   previous: readonly DeviceInstances[] | undefined,
 ): readonly DeviceInstances[] {
   const match = /^(?:(gpu|cpu|model)=|(\d{1,4})[:=])(\d+)$/.exec(text.trim());
-  if (!match) throw wrong(`'${text}' says no instances`, 'write gpu=2, 0:1 (for GPU 0) or cpu=4');
+  if (!match) throw wrong(`'${text}' is not a number of instances`, 'write gpu=2, 0:1 (for GPU 0) or cpu=4');
   const [, kind, gpu, count] = match;
   const on = kind === undefined ? { kind: kinds.gpu, gpu: Number(gpu) } : { kind: kindOf(kind), gpu: null };
   return [...(previous ?? []), { ...on, count: positiveWhole(count as string) }];
@@ -51,7 +52,7 @@ const kindOf = (name: string) => kinds[name as keyof typeof kinds];
 /** 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', the batch dimension left out; repeated options add up. */
 export function tensor(text: string, previous: readonly TensorConfig[] | undefined): readonly TensorConfig[] {
   const match = /^(.+):(?:TYPE_)?([A-Z]+\d*):(-?\d+(?:,-?\d+)*)$/.exec(text.trim());
-  if (!match) throw wrong(`'${text}' describes no tensor`, 'write NAME:TYPE:DIMS, for example image:FP32:3,224,224');
+  if (!match) throw wrong(`'${text}' is not a tensor`, 'write NAME:TYPE:DIMS, for example image:FP32:3,224,224');
   const [, name, type, dims] = match as unknown as [string, string, string, string];
   const data_type = `TYPE_${type === 'BYTES' ? 'STRING' : type}`;
   return [...(previous ?? []), { name, data_type, dims: dims.split(',').map(Number) }];

@@ -4,6 +4,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { loadProfile, profileNames } from '../../../emulator/profile/profiles.ts';
 import type { Profile } from '../../../emulator/profile/schema.ts';
+import { addExamples } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -27,7 +28,7 @@ const DEFAULT_PROFILE = 'demo';
 
 const port = (name: string, value: number) => ({
   flags: `--${name}-port <port>`,
-  help: `0 takes a free one`,
+  help: `Port of ${name === 'grpc' ? 'gRPC' : name === 'http' ? 'HTTP' : 'the Prometheus metrics'}; 0 takes a free one`,
   parse: wholeNumber,
   default: value,
 });
@@ -35,37 +36,42 @@ const port = (name: string, value: number) => ({
 const table: OptionTable<EmulateOptions> = {
   profile: {
     flags: '-p, --profile <name|file>',
-    help: `which server and models: ${profileNames().join(', ')} (default: ${DEFAULT_PROFILE})`,
+    help: `Server and models to emulate: a file, or ${profileNames().join(', ')} (default: ${DEFAULT_PROFILE})`,
   },
   from: {
     flags: '--from <directory>',
-    help: 'instead of a profile, a twin of the server that a run of tune measured; its output directory',
+    help: 'Emulate the server of this run of tune instead of a profile',
   },
-  writeProfile: { flags: '--write-profile <file>', help: 'keep the twin as a profile file' },
-  host: { flags: '--host <address>', help: 'where to listen', default: '127.0.0.1' },
+  writeProfile: { flags: '--write-profile <file>', help: 'Write the emulated server of --from to a profile file' },
+  host: { flags: '--host <address>', help: 'Address to listen on', default: '127.0.0.1' },
   grpcPort: port('grpc', 8001),
   httpPort: port('http', 8000),
-  port: { flags: '--port <port>', help: 'as --http-port', parse: wholeNumber },
+  port: { flags: '--port <port>', help: 'Same as --http-port', parse: wholeNumber },
   startDelay: {
     flags: '--start-delay <duration>',
-    help: 'listen after so long, as an engine that reads its weights first',
+    help: 'Wait this long before listening, like an engine that loads its weights',
     parse: durationSeconds,
   },
   metricsPort: port('metrics', 8002),
   controlMode: {
     flags: '--control-mode <mode>',
-    help: 'as --model-control-mode of Triton',
+    help: "Triton's --model-control-mode",
     choices: ['explicit', 'none', 'poll'],
     default: 'explicit',
   },
-  seed: { flags: '--seed <n>', help: 'seed of the noise', parse: wholeNumber, default: 1 },
+  seed: { flags: '--seed <n>', help: 'Seed of the noise', parse: wholeNumber, default: 1 },
   ...engineOptionTable,
 };
 
 /** `tritune emulate`: serves until it is interrupted. */
 export function emulateCommand(terminal: Terminal): Command {
-  const command = new Command('emulate').description(
-    "serve a profile's models as a Triton would: same protocols, emulated compute; language models over OpenAI's API too",
+  const command = new Command('emulate')
+    .summary("Serve emulated models over Triton's and OpenAI's protocols")
+    .description("Serve emulated models over Triton's protocols, and language models over OpenAI's API");
+  addExamples(
+    command,
+    [['Serve the models of a profile', 'tritune emulate --profile tft-a30']],
+    'Guide: docs/emulator.md',
   );
   addOptions(command, table);
   addEngineSwitches(command);
@@ -94,10 +100,14 @@ async function profileOf({
 }: Pick<EmulateOptions, 'profile' | 'from' | 'writeProfile'>): Promise<Profile> {
   if (from === undefined) {
     if (writeProfile === undefined) return loadProfile(profile ?? DEFAULT_PROFILE);
-    throw new TrituneError('USAGE', 'there is no twin to write a profile of', 'name the run with --from DIRECTORY');
+    throw new TrituneError(
+      'USAGE',
+      '--write-profile needs a run to write the profile of',
+      'add --from with the output directory of a run',
+    );
   }
   if (profile !== undefined) {
-    throw new TrituneError('USAGE', 'a server is either a profile or a twin', 'give --profile or --from, not both');
+    throw new TrituneError('USAGE', '--profile and --from cannot be used together', 'leave one of them out');
   }
   const { twinOfRun, writeTwin } = await import('../../../app/study/twin-of-run.ts');
   const twin = await twinOfRun(from);

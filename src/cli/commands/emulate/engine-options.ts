@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { EngineSettings } from '../../../emulator/language/engine-settings.ts';
-import type { OptionTable } from '../../options/option-table.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole, share } from '../../options/option-values.ts';
 
 /** How an emulated engine of a language model is started, in vLLM's spelling. */
@@ -17,34 +17,34 @@ export interface EngineOptions {
 
 const whole = (flag: string, help: string) => ({
   flags: `${flag} <n>`,
-  help: `language model: ${help}`,
+  help,
   parse: positiveWhole,
 });
 const yes = (flag: string, help: string) => ({
   flags: flag,
-  help: `language model: ${help}; --no-${flag.slice(2)} for not`,
+  help: `${help}; --no-${flag.slice(2)} turns it off`,
 });
 
-export const engineOptionTable: OptionTable<EngineOptions> = {
-  maxNumSeqs: whole('--max-num-seqs', 'sequences that run at once'),
-  maxNumBatchedTokens: whole('--max-num-batched-tokens', 'tokens of a step'),
-  enableChunkedPrefill: yes('--enable-chunked-prefill', 'prompts are spread over steps'),
-  enablePrefixCaching: yes('--enable-prefix-caching', 'prompts that begin alike share the work of it'),
+export const engineOptionTable: OptionTable<EngineOptions> = under<EngineOptions>('Language models', {
+  maxNumSeqs: whole('--max-num-seqs', 'Sequences that run at once'),
+  maxNumBatchedTokens: whole('--max-num-batched-tokens', 'Tokens in a step'),
+  enableChunkedPrefill: yes('--enable-chunked-prefill', 'Spread prompts over several steps'),
+  enablePrefixCaching: yes('--enable-prefix-caching', 'Reuse the work of shared prefixes'),
   gpuMemoryUtilization: {
     flags: '--gpu-memory-utilization <share>',
-    help: 'language model: share of the memory for weights and KV cache',
+    help: 'Share of the GPU memory for weights and KV cache, 0 to 1',
     parse: share,
   },
-  numGpuBlocksOverride: whole('--num-gpu-blocks-override', 'blocks of 16 tokens in the KV cache'),
+  numGpuBlocksOverride: whole('--num-gpu-blocks-override', 'Blocks of 16 tokens in the KV cache'),
   kvCacheDtype: {
     flags: '--kv-cache-dtype <type>',
-    help: 'language model: fp8 halves the KV cache',
+    help: 'Type of the KV cache; fp8 halves its size',
     choices: ['auto', 'fp8', 'fp8_e4m3', 'fp8_e5m2'],
   },
-  maxModelLen: whole('--max-model-len', 'tokens of a prompt and its answer'),
-};
+  maxModelLen: whole('--max-model-len', 'Tokens of a prompt and its reply together'),
+});
 
-/** Adds the other side of the switches, out of sight. */
+/** Adds the other side of the switches, hidden from the help. */
 export function addEngineSwitches(command: Command): void {
   for (const name of ['chunked-prefill', 'prefix-caching']) {
     command.addOption(new Option(`--no-enable-${name}`).hideHelp());

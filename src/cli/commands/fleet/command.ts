@@ -16,14 +16,14 @@ import { fleetWatchCommand } from './watch/command.ts';
 
 /** `tritune fleet`: workers over many servers, the studies that they do, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
-  const fleet = new Command('fleet').description(
-    'many machines: workers that tune many servers at once, on Temporal (docs/fleet.md), and agents that send load (docs/agents.md)',
-  );
+  const fleet = new Command('fleet')
+    .summary('Tune many servers at once, or send load from many machines')
+    .description('Tune many servers at once with workers (docs/fleet.md), and send load with agents (docs/agents.md)');
   fleet.addCommand(agentCommand(terminal));
   fleet.addCommand(fleetWatchCommand(terminal));
   fleet.addCommand(
     addOptions(
-      new Command('worker').description('drive one server for studies of its group, and keep their journals'),
+      new Command('worker').description('Run trials on one server for the studies of its group'),
       workerOptionTable,
     ).action(async (options: WorkerFlags) => {
       const { runWorker } = await import('./worker.ts');
@@ -32,7 +32,7 @@ export function fleetCommand(terminal: Terminal): Command {
   );
   fleet.addCommand(
     addOptions(
-      new Command('status').description('list the studies, and what their servers do'),
+      new Command('status').description('List the studies and what their servers are doing'),
       statusOptionTable,
     ).action(async (options: StatusFlags) => {
       const { runStatus } = await import('./studies.ts');
@@ -42,8 +42,8 @@ export function fleetCommand(terminal: Terminal): Command {
   fleet.addCommand(
     addOptions(
       new Command('attach')
-        .description('watch and steer a study, and write its documents here; an interrupt leaves it running')
-        .argument('<study>', 'its name'),
+        .description('Watch and steer a study, and write its results here; Ctrl-C leaves it running')
+        .argument('<study>', 'Name of the study'),
       attachOptionTable,
     ).action(async (study: string, options: AttachFlags) => {
       const { runAttach } = await import('./studies.ts');
@@ -52,7 +52,7 @@ export function fleetCommand(terminal: Terminal): Command {
   );
   return fleet.addCommand(
     addOptions(
-      new Command('stop').description('end a study: its servers are put back').argument('<study>', 'its name'),
+      new Command('stop').description('End a study and put its servers back').argument('<study>', 'Name of the study'),
       stopOptionTable,
     ).action(async (study: string, options: StopFlags) => {
       const { runStop } = await import('./studies.ts');

@@ -21,7 +21,12 @@ interface FleetFlags extends TemporalFlags {
 }
 
 const fleetOptionTable: OptionTable<FleetFlags> = {
-  temporal: { flags: '--temporal <host:port>', help: 'the front of Temporal', default: 'localhost:7233' },
+  temporal: {
+    flags: '--temporal <host:port>',
+    help: 'Address of Temporal',
+    heading: 'Temporal',
+    default: 'localhost:7233',
+  },
   ...temporalOptionTable,
 };
 
@@ -37,26 +42,35 @@ export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpe
 export const workerOptionTable: OptionTable<WorkerFlags> = {
   server: {
     flags: '-s, --server <host:port>',
-    help: 'the Triton to drive, as this machine reaches it',
+    help: 'Address of the Triton to tune, as seen from this machine',
     required: true,
   },
-  group: { flags: '-g, --group <name>', help: 'the group of like servers that it is one of', required: true },
+  group: { flags: '-g, --group <name>', help: 'Group of equal servers that it belongs to', required: true },
   state: {
     flags: '--state <directory>',
-    help: 'where journals are kept, and what the server had before: keep it over restarts',
+    help: 'Directory for journals and the original config; keep it over restarts',
     default: 'tritune-fleet',
   },
-  protocol: { flags: '-i, --protocol <protocol>', help: 'how the traffic goes', choices: protocols, default: 'grpc' },
-  controlUrl: { flags: '--control-url <host:port>', help: 'as for tune' },
-  metricsUrl: { flags: '--metrics-url <url>', help: 'as for tune' },
+  protocol: {
+    flags: '-i, --protocol <protocol>',
+    help: 'Protocol of the requests',
+    choices: protocols,
+    default: 'grpc',
+  },
+  controlUrl: { flags: '--control-url <host:port>', help: 'Address of gRPC for loading models, with --protocol http' },
+  metricsUrl: {
+    flags: '--metrics-url <url>',
+    help: "Address of the server's Prometheus metrics (default: http://HOST:8002/metrics)",
+  },
   ...tlsOptionTable,
   ...headerOptionTable,
   ...protectOptionTable,
   ...agentsOptionTable,
   agents: {
     flags: '--agents <host:port,…>',
-    help: 'agents (tritune fleet agent) that send to this server in place of this machine: its own, which no other worker uses (docs/fleet.md)',
+    help: 'Agents that send the load to this server instead of this machine; no other worker may use them (docs/fleet.md)',
     parse: collectListed,
+    heading: 'Agents',
   },
   ...fleetOptionTable,
 };
@@ -66,7 +80,7 @@ export interface StatusFlags extends FleetFlags {
 }
 
 export const statusOptionTable: OptionTable<StatusFlags> = {
-  group: { flags: '-g, --group <name>', help: 'only the studies of this group' },
+  group: { flags: '-g, --group <name>', help: 'List only the studies of this group' },
   ...fleetOptionTable,
 };
 
@@ -76,8 +90,16 @@ export interface AttachFlags extends FleetFlags {
 }
 
 export const attachOptionTable: OptionTable<AttachFlags> = {
-  output: { flags: '-o, --output <directory>', help: 'where journal and documents go (default: tritune-runs/STUDY)' },
-  ui: { flags: '--ui <screen>', help: 'as for tune', choices: uiNames, default: 'auto' },
+  output: {
+    flags: '-o, --output <directory>',
+    help: 'Directory for the journal and the results (default: tritune-runs/STUDY)',
+  },
+  ui: {
+    flags: '--ui <screen>',
+    help: 'What to show; auto shows the full screen on a terminal, else lines',
+    choices: uiNames,
+    default: 'auto',
+  },
   ...fleetOptionTable,
 };
 
@@ -88,7 +110,7 @@ export interface StopFlags extends FleetFlags {
 export const stopOptionTable: OptionTable<StopFlags> = {
   now: {
     flags: '--now',
-    help: 'leave what is under way; without it the search ends, and the final is played',
+    help: 'Stop running trials at once (default: end the search and run the final)',
     default: false,
   },
   ...fleetOptionTable,

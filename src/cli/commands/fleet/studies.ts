@@ -19,7 +19,7 @@ export async function runStatus(flags: StatusFlags, terminal: Terminal): Promise
   try {
     const studies = await listStudies(client, flags.group);
     for (const line of studies.flatMap(linesOf)) terminal.print(inertLine(line));
-    if (studies.length === 0) terminal.print('no studies');
+    if (studies.length === 0) terminal.print('there are no studies');
     return exitCodes.done;
   } finally {
     await close();
@@ -45,8 +45,8 @@ export async function runStop(study: string, flags: StopFlags, terminal: Termina
   try {
     if (flags.now) await stopStudy(client, study);
     else await steerStudy(client, study, { kind: 'stop-search' });
-    const how = flags.now ? 'it ends, and its servers are put back' : 'its search ends, and its final is played';
-    terminal.print(`${study}: ${how}; \`tritune fleet attach ${study}\` shows it`);
+    const how = flags.now ? 'ending now, and putting its servers back' : 'ending the search, then running the final';
+    terminal.print(`${study}: ${how}; watch it with tritune fleet attach ${study}`);
     return exitCodes.done;
   } finally {
     await close();
@@ -59,8 +59,8 @@ export async function runAttach(study: string, flags: AttachFlags, terminal: Ter
   const mirror = await openMirror(flags.output ?? join(RUNS_DIRECTORY, safeName(study)));
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the study goes on: tritune fleet attach ${study}`,
-    'the study goes on without being watched',
+    () => `the study continues; watch it with tritune fleet attach ${study}`,
+    'the study continues without being watched',
   );
   let screen: Screen | null = null;
   try {

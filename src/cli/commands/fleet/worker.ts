@@ -20,7 +20,11 @@ import type { WorkerFlags } from './options.ts';
 export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise<number> {
   const { server: url, group, state, temporal, protocol } = flags;
   if (!/^[\w.-]+$/.test(group))
-    throw new TrituneError('USAGE', `'${group}' is no name of a group`, 'use letters, digits, - _ and .');
+    throw new TrituneError(
+      'USAGE',
+      `'${group}' is not a valid name of a group`,
+      'use only letters, digits, dots, hyphens and underscores',
+    );
   const { server, traffic } = specOf({ ...flags, model: '-', url });
   const agents = agentsIn(traffic);
   if (agents.agents !== undefined) await agentAccess(agents);
@@ -29,8 +33,8 @@ export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise
   const address = await temporalAddress(temporal, flags);
   const interrupts = listenForInterrupts(
     terminal.tell,
-    () => 'servers may not be as they were',
-    'the worker ends; what it has in hands is done elsewhere, or later',
+    () => 'its server may be left changed',
+    'stopping; its work is done later, or by another worker',
   );
   const { signal } = interrupts;
   const tell = terminal.tell;
@@ -53,6 +57,6 @@ export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise
   }
 }
 
-/** The same for the same directory on the same machine: whoever comes after a restart is asked for the journals that are there. */
+/** A name that stays the same for a directory on a machine, so that a restarted worker finds its journals. */
 const keeperName = (directory: string): string =>
   `${hostname()}-${createHash('sha256').update(directory).digest('hex').slice(0, 8)}`;

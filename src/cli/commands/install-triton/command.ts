@@ -11,16 +11,18 @@ interface InstallCommandOptions {
 }
 
 const table: OptionTable<InstallCommandOptions> = {
-  dir: { flags: '--dir <directory>', help: `where to (default: ${defaultInstallDirectory()})` },
+  dir: { flags: '--dir <directory>', help: `Directory to install into (default: ${defaultInstallDirectory()})` },
   python: { flags: '--python <interpreter>', help: 'Python 3.8 to 3.13 with its shared library (default: python3)' },
-  with: { flags: '--with <requirement>', help: 'a PyPI package that your models import; repeatable', parse: collect },
+  with: { flags: '--with <requirement>', help: 'PyPI package that your models import; repeatable', parse: collect },
 };
 
 /** `tritune install-triton`: fetches the server that `--launch local` starts. */
 export function installCommand(terminal: Terminal): Command {
-  const command = new Command('install-triton').description(
-    `fetch Triton ${TRITON_WHEEL_VERSION} with the Python backend from PyPI, for --launch local (Linux x86-64)`,
-  );
+  const command = new Command('install-triton')
+    .summary('Install Triton from PyPI, for --launch local')
+    .description(
+      `Install Triton ${TRITON_WHEEL_VERSION} with the Python backend from PyPI, for --launch local (Linux x86-64)`,
+    );
   return addOptions(command, table).action(async (options: InstallCommandOptions) => {
     const install = await installTriton({
       ...(options.dir !== undefined && { directory: options.dir }),

@@ -1,8 +1,8 @@
 import { Command, type Option, type ParseOptionsResult } from 'commander';
 
 /**
- * The long options of perf_analyzer (2.59 and its newest source), which take precedence: what is an abbreviation of one of
- * them there means the same here, whatever options of our own begin alike.
+ * The long options of perf_analyzer (2.59 and its newest source), which take precedence: an abbreviation of one of
+ * them means the same here, even if an option of tritune begins in the same way.
  */
 const perfAnalyzerNames: ReadonlySet<string> = new Set(
   `async binary-search bls-composing-models collect-metrics concurrency-range data-directory enable-mpi endpoint

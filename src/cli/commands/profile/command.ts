@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
+import { addExamples, type Example } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { AbbreviatingCommand } from './abbreviations.ts';
@@ -25,14 +26,35 @@ const table: OptionTable<AllOptions> = {
 /** Replies of a language model take their time, and differ in length: fewer of them can be waited for. */
 const languageDefaults = { requestTimeout: 600, precision: 5 } as const;
 
+const mostUsed = [
+  ...(['model', 'url', 'protocol', 'concurrencyRange', 'requestRateRange', 'latencyThreshold'] as const),
+  ...(['percentile', 'inputData', 'csv', 'json'] as const),
+];
+
+const examples: readonly Example[] = [
+  [
+    'Sweep the concurrency over gRPC',
+    'tritune profile -m resnet -u gpu-box:8001 -i grpc --concurrency-range 1:64:8 -f levels.csv',
+  ],
+  [
+    'Measure a language model behind an OpenAI API',
+    'tritune profile -m llama -u gpu-box:8000 --endpoint openai --concurrency-range 8',
+  ],
+  [
+    'Send 200 requests per second to any URL',
+    'tritune profile --service-kind http -u http://host:8080/predict --request-rate-range 200',
+  ],
+];
+
 /** `tritune profile`: the load generator by itself. */
 export function profileCommand(terminal: Terminal): Command {
-  const command = new AbbreviatingCommand('profile').description(
-    "measure a model as it is, with perf_analyzer's options; a language model, with --endpoint; or any URL, with --service-kind http",
-  );
+  const command = new AbbreviatingCommand('profile')
+    .summary('Measure a model, a language model or any URL as it is')
+    .description("Measure a model as it is, with perf_analyzer's options; also a language model or any URL");
+  addExamples(command, examples, "perf_analyzer's other options are accepted too; docs/profile.md lists them.");
   const { refuse } = addRefusedOptions(command, ['--endpoint']);
   const prompts = addPromptAliases(command);
-  return addOptions(command, table).action(async (options: AllOptions) => {
+  return addOptions(command, table, mostUsed).action(async (options: AllOptions) => {
     refuse();
     const kind = serviceKindOf(options);
     const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';

@@ -27,7 +27,7 @@ export type EndpointOptions = ProfileOptions & EndpointSpec & PromptSpec;
 export async function runEndpoint(given: EndpointOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
   const { asked, path } = askedOf(options);
-  // What is wrong with the options is told before anybody is asked.
+  // Faults in the options are reported before the server is contacted.
   const asFarAsKnown = await planProfile(options, false);
   warnIfInsecure(options, terminal);
   const where = await serverOf(options);

@@ -6,7 +6,7 @@ import type { RequestHeader } from '../../../loadgen/types.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';
-import type { OptionTable } from '../../options/option-table.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { levelOptionTable } from './level-options.ts';
 import { measuringOptionTable } from './measuring-options.ts';
@@ -24,24 +24,24 @@ export interface PlainHttpFlags {
   readonly outputFormat?: 'text' | 'json';
 }
 
-export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = {
-  method: { flags: '--method <method>', help: 'plain HTTP: the method (default: GET, or POST with a body)' },
+export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = under<PlainHttpFlags>('Plain HTTP', {
+  method: { flags: '--method <method>', help: 'HTTP method (default: GET, or POST with a body)' },
   body: {
     flags: '--body <text>',
-    help: 'plain HTTP: the body; if it is JSON, its Content-Type says so unless -H gives another',
+    help: 'Body of the request; JSON gets its Content-Type',
   },
-  bodyFile: { flags: '--body-file <file>', help: 'plain HTTP: file with the body' },
+  bodyFile: { flags: '--body-file <file>', help: 'File with the body of the request' },
   basicAuth: {
     flags: '--basic-auth <user:password>',
-    help: 'plain HTTP: basic authentication; neither printed nor kept',
+    help: 'User and password for basic authentication',
   },
-  disableKeepalive: { flags: '--disable-keepalive', help: 'plain HTTP: a new connection for every request' },
+  disableKeepalive: { flags: '--disable-keepalive', help: 'Open a new connection for every request' },
   outputFormat: {
     flags: '--output-format <format>',
-    help: 'plain HTTP: the summary as text or as JSON (default: text)',
+    help: 'Format of the summary (default: text)',
     choices: ['text', 'json'],
   },
-};
+});
 
 const { fixedSchedule, scenario, batchSizes, concurrencies, ...levels } = levelOptionTable;
 const { profileExportFile, output, ...outputs } = outputOptionTable;
@@ -74,7 +74,7 @@ export interface PlainContent {
   readonly secrets: readonly RequestHeader[];
 }
 
-/** These say how long the message is and what becomes of its connection, and are ours to set. */
+/** Headers about the length of the message and its connection, which tritune sets itself. */
 const reserved = /^(content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect)$/;
 /** These have a body by their nature, be it an empty one (RFC 9110, section 8.6). */
 const bodied = ['POST', 'PUT', 'PATCH'];
@@ -89,7 +89,7 @@ export async function plainContent(options: ContentOptions, credentials: string 
   const body = await bodyOf(options);
   const method = options.method?.toUpperCase() ?? (body === null ? 'GET' : 'POST');
   if (!/^[A-Z][A-Z-]*$/.test(method) || method === 'CONNECT' || method === 'TRACE') {
-    throw usage(`'${options.method}' is no method to load a server with`, 'give for example GET, POST or PUT');
+    throw usage(`'${options.method}' is not a supported HTTP method`, 'give for example --method POST');
   }
   const given = headersOf(options, reserved);
   const names = new Set(given.map(({ name }) => name));
@@ -111,7 +111,7 @@ export async function plainContent(options: ContentOptions, credentials: string 
 
 async function bodyOf({ body, bodyFile }: PlainHttpFlags): Promise<Uint8Array | null> {
   if (body !== undefined && bodyFile !== undefined) {
-    throw usage('there is one body to a request', 'give --body or --body-file');
+    throw usage('--body and --body-file cannot be used together', 'leave one of them out');
   }
   if (bodyFile === undefined) return body === undefined ? null : Buffer.from(body);
   return readFile(bodyFile).catch((error: unknown) => {
@@ -134,7 +134,7 @@ function isJson(body: Uint8Array): boolean {
 
 /** RFC 7617, in UTF-8. */
 function authorization(login: string): RequestHeader {
-  if (!login.includes(':')) throw usage('--basic-auth is not of the form USER:PASSWORD', 'put a colon between the two');
+  if (!login.includes(':')) throw usage('--basic-auth is not USER:PASSWORD', 'put a colon between user and password');
   return { name: 'authorization', value: `Basic ${Buffer.from(login).toString('base64')}` };
 }
 

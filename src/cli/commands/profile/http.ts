@@ -29,7 +29,7 @@ export type PlainHttpOptions = ProfileOptions & PlainHttpFlags;
  */
 export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
-  if (options.protocol !== 'http') throw usage('plain HTTP goes over HTTP/1.1', 'leave out -i');
+  if (options.protocol !== 'http') throw usage('--service-kind http always uses HTTP/1.1', 'leave out -i');
   const plan = await planProfile(options, false);
   const to = await requestTo(options, maxInFlight);
   warnIfInsecure(options, terminal);
@@ -48,7 +48,7 @@ export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal):
     }
   });
   if (options.collectMetrics && !outcome.reports.some(({ measurement }) => hasFigures(measurement.device))) {
-    terminal.tell('no metrics of GPUs or CPUs were found, neither with nvidia-smi nor on a page (--metrics-url)');
+    terminal.tell('no GPU or CPU metrics found with nvidia-smi; give their address with --metrics-url');
   }
   if (isJson) terminal.print(inertJson(JSON.stringify(profileJson(head, outcome.reports), null, 2)));
   return outcome.wasInterrupted ? exitCodes.interrupted : exitCodes.done;
@@ -58,11 +58,11 @@ const hasFigures = (device: DeviceMetrics): boolean => Object.keys(device).lengt
 
 export async function requestTo(options: PlainHttpOptions, maxInFlight: number | undefined): Promise<HttpRequestTo> {
   if (options.url === undefined) {
-    throw usage('plain HTTP needs an address', 'give it with -u, for example -u http://localhost:8000/inference');
+    throw usage('the URL is missing', 'add it, for example -u http://localhost:8000/inference');
   }
   const url = plainHttpUrl(options.url, wantsTls(options));
   if (url.isSecure === false && wantsTls(options)) {
-    throw usage('http:// is an address without TLS', 'write https://, or leave out the options about TLS');
+    throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
   }
   const isSecure = url.isSecure ?? wantsTls(options);
   const { host = url.host, secrets, ...content } = await plainContent(options, url.credentials);

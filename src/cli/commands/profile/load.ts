@@ -13,7 +13,11 @@ export function loadOf<O extends LevelSpec>(options: O): Load<O> {
   if (!concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
   const { start, end } = concurrencyRange;
   if (start !== end) {
-    throw new TrituneError('USAGE', 'the most in flight is one number', `write --concurrency-range ${start}`);
+    throw new TrituneError(
+      'USAGE',
+      'the limit of requests in flight is a single number',
+      `write --concurrency-range ${start}`,
+    );
   }
   return { options: others as O, maxInFlight: start };
 }

@@ -19,18 +19,30 @@ export interface ProfileOptions extends ProfileSpec, PerfAnalyzerFlags {
 }
 
 export const profileOptionTable: OptionTable<ProfileOptions> = {
-  model: { flags: '-m, --model <name>', help: 'the model to send to' },
-  modelVersion: { flags: '-x, --model-version <version>', help: "its version (default: the server's choice)" },
+  model: { flags: '-m, --model <name>', help: 'Model to measure' },
+  modelVersion: {
+    flags: '-x, --model-version <version>',
+    help: "Version of the model (default: the server's choice)",
+    heading: 'Requests',
+  },
   serviceKind: {
     flags: '--service-kind <kind>',
-    help: 'triton, or http for any URL (see the options about plain HTTP)',
+    help: 'Kind of server: triton, openai for a language model, or http for any URL',
+    heading: 'Connection',
     default: 'triton',
   },
   url: {
     flags: '-u, --url <host:port>',
-    help: 'the server (default: localhost:8000 for http, localhost:8001 for grpc)',
+    help: 'Address of the server (default: localhost:8000 for http, localhost:8001 for grpc)',
+    heading: 'Connection',
   },
-  protocol: { flags: '-i, --protocol <protocol>', help: 'http or grpc', parse: protocol, default: 'http' },
+  protocol: {
+    flags: '-i, --protocol <protocol>',
+    help: 'Protocol of the requests: http or grpc',
+    parse: protocol,
+    default: 'http',
+    heading: 'Connection',
+  },
   ...levelOptionTable,
   ...measuringOptionTable,
   ...requestOptionTable,
@@ -46,5 +58,5 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
 function protocol(text: string): Protocol {
   const name = text.toLowerCase();
   if (name === 'grpc' || name === 'http') return name;
-  throw new TrituneError('USAGE', `there is no protocol '${text}'`, 'use http or grpc');
+  throw new TrituneError('USAGE', `there is no protocol '${text}'`, 'use -i http or -i grpc');
 }

@@ -11,14 +11,15 @@ export function withoutAliases(options: ProfileOptions): ProfileOptions {
 function levelsOf(options: ProfileOptions): Partial<ProfileOptions> {
   const { startConcurrency: start, endConcurrency: end, dynamicConcurrency } = options;
   if (start === undefined && end === undefined && !dynamicConcurrency) return {};
-  if (options.concurrencyRange) throw usage('-t, -c and -d go with no --concurrency-range', 'use the latter alone');
+  if (options.concurrencyRange) throw usage('-t, -c and -d cannot be used with --concurrency-range', 'leave them out');
   const first = start ?? 1;
   return { concurrencyRange: { start: first, end: dynamicConcurrency ? (end ?? 0) : (end ?? first), step: 1 } };
 }
 
 function inputOf({ inputData, zeroInput, dataDirectory, ...options }: ProfileOptions): Partial<ProfileOptions> {
   const given = [inputData, zeroInput, dataDirectory].filter((value) => value !== undefined);
-  if (given.length > 1) throw usage('-z and --data-directory go with no --input-data', 'use the latter alone');
+  if (given.length > 1)
+    throw usage('-z, --data-directory and --input-data cannot be used together', 'use --input-data alone');
   return {
     ...(zeroInput && { inputData: ['zero'] }),
     ...(dataDirectory !== undefined && { inputData: [dataDirectory] }),
@@ -29,7 +30,10 @@ function inputOf({ inputData, zeroInput, dataDirectory, ...options }: ProfileOpt
 function wireOf(options: ProfileOptions): Partial<ProfileOptions> {
   const { inputTensorFormat: input, outputTensorFormat: output, grpcCompressionAlgorithm: coding } = options;
   if (input !== undefined && output !== undefined && input !== output) {
-    throw usage('tensors go in one format both ways', 'give --input-tensor-format and --output-tensor-format alike');
+    throw usage(
+      'input and output tensors must have the same format',
+      'give --input-tensor-format and --output-tensor-format the same value',
+    );
   }
   const format = input ?? output;
   return {
@@ -58,8 +62,8 @@ function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
 }
 
 /**
- * Adds the options of perf_analyzer that are not offered, out of sight: whoever gives one learns why, which `refuse`, to be
- * called with what was parsed, tells. `own`: flags that the command has itself. Errors of `refuse`: UNSUPPORTED.
+ * Adds the options of perf_analyzer that are not supported, hidden from the help. `refuse`, to be
+ * called after parsing, throws with the reason if one was given. `own`: flags that the command has itself. Errors of `refuse`: UNSUPPORTED.
  */
 export function addRefusedOptions(command: Command, own: readonly string[] = []): { readonly refuse: () => void } {
   const others = refusedFlags.filter(({ flags }) => !own.some((each) => flags.startsWith(`${each} `)));
@@ -69,7 +73,7 @@ export function addRefusedOptions(command: Command, own: readonly string[] = [])
     refuse: () => {
       const given = refused.find(({ option }) => command.getOptionValueSource(option.attributeName()) === 'cli');
       if (!given) return;
-      throw new TrituneError('UNSUPPORTED', `${given.option.long} is not offered: ${given.reason}`, 'leave it out');
+      throw new TrituneError('UNSUPPORTED', `${given.option.long} is not supported: ${given.reason}`, 'leave it out');
     },
   };
 }

@@ -55,12 +55,12 @@ type Given = Partial<Record<Figure, number>> & { promptFile?: string };
 const names = [...Object.keys(figures), ...files, ...forms, ...Object.keys(refused)];
 const options = (): readonly Option[] => names.map((name) => new Option(`--${name} <value>`).hideHelp());
 
-/** The spellings of others, as the parsed options have them. */
+/** The names of other tools' options, as in the parsed options. */
 export const promptAliasNames: readonly string[] = options().map((option) => option.attributeName());
 
 /**
- * Adds what other load generators call the options about prompts, out of sight. `resolve`, to be called with what was parsed, gives them
- * as ours. Errors of `resolve`: USAGE, UNSUPPORTED.
+ * Adds other load generators' names of the prompt options, hidden from the help. `resolve`, to be called after parsing, returns them
+ * as tritune's options. Errors of `resolve`: USAGE, UNSUPPORTED.
  */
 export function addPromptAliases(command: Command): { readonly resolve: () => PromptSpec } {
   const added = options();
@@ -79,7 +79,7 @@ export function specOf(flags: readonly (readonly [name: string, text: string])[]
   for (const [name, text] of flags) {
     const reason = refused[name];
     if (reason !== undefined)
-      throw new TrituneError('UNSUPPORTED', `--${name} is not offered: ${reason}`, 'leave it out');
+      throw new TrituneError('UNSUPPORTED', `--${name} is not supported: ${reason}`, 'leave it out');
     const figure = figures[name];
     if (figure) given[figure] = figureOf(`--${name}`, text);
     else if (files.includes(name)) given.promptFile = text;
@@ -114,7 +114,7 @@ function distributionOf(given: Given, name: Counted): NonNullable<PromptSpec[Cou
 function figureOf(name: string, text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
-  throw usage(`${name} is no number: '${text}'`, 'give a number of 0 or more');
+  throw usage(`${name} is not a number: '${text}'`, 'give a number of 0 or more');
 }
 
 function named(figure: Figure, names: string): Readonly<Record<string, Figure>> {

@@ -1,75 +1,75 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { distribution } from '../../options/distribution.ts';
-import type { OptionTable } from '../../options/option-table.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole } from '../../options/option-values.ts';
 
 /** The options about what a language model is asked; docs/language-models.md has the spellings of other tools. */
-export const promptOptionTable: OptionTable<PromptSpec> = {
+export const promptOptionTable: OptionTable<PromptSpec> = under<PromptSpec>('Language models', {
   promptFile: {
     flags: '--prompt-file <file>',
-    help: 'prompts, conversations or a trace, in any form that docs/language-models.md lists (default: prompts are made up)',
+    help: 'File of prompts, conversations or a trace (docs/language-models.md; default: generated prompts)',
   },
   inputTokens: {
     flags: '--input-tokens <lengths>',
-    help: 'tokens of a made-up prompt: N, LOW:HIGH, normal:MEAN,STD[,MIN,MAX] or log-normal:… (default: 512)',
+    help: 'Tokens of a generated prompt: N, LOW:HIGH, normal:MEAN,STD[,MIN,MAX] or log-normal:… (default: 512)',
     parse: distribution,
   },
   outputTokens: {
     flags: '--output-tokens <lengths>',
-    help: 'tokens of a reply, where a file does not say (default: 128 for made-up prompts)',
+    help: 'Tokens of a reply, written as --input-tokens (default: what the file says, or 128)',
     parse: distribution,
   },
   prompts: {
     flags: '--prompts <n>',
-    help: 'prompts or conversations that differ (default: 1000; 10000 of a file, chosen at random, or the whole trace)',
+    help: 'Different prompts or conversations (default: 1000 generated, 10000 of a file, or the whole trace)',
     parse: positiveWhole,
   },
   prefixTokens: {
     flags: '--prefix-tokens <n>',
-    help: 'tokens that made-up prompts begin alike with, beside --input-tokens',
+    help: 'Tokens of a shared prefix, in addition to --input-tokens',
     parse: positiveWhole,
   },
   prefixPrompts: {
     flags: '--prefix-prompts <n>',
-    help: 'how many such beginnings there are (default: 1)',
+    help: 'Number of different shared prefixes (default: 1)',
     parse: positiveWhole,
   },
   sessions: {
     flags: '--sessions',
-    help: "hold conversations turn by turn, with the model's own answers (default: the first turn of each alone)",
+    help: "Hold whole conversations, with the model's own answers (default: only the first turn of each)",
   },
   turns: {
     flags: '--turns <lengths>',
-    help: 'turns of a made-up conversation, as --input-tokens is written (default: 1)',
+    help: 'Turns of a generated conversation, written as --input-tokens (default: 1)',
     parse: distribution,
   },
   thinkTimeMs: {
     flags: '--think-time-ms <lengths>',
-    help: 'milliseconds before each turn but the first, as --input-tokens is written (default: what the file says, or 0)',
+    help: 'Pause before each further turn, in ms, written as --input-tokens (default: what the file says, or 0)',
     parse: distribution,
   },
   traceSlice: {
     flags: '--trace-slice <from:to>',
-    help: 'part of a trace, in seconds since its first request; --trace-speed says how fast it is played',
+    help: 'Part of a trace, in seconds since its first request',
     parse: slice,
   },
   ignoreEos: {
     flags: '--ignore-eos [yes|no]',
-    help: 'replies go on to their full length (default: yes for made-up prompts and traces, no for texts of a file)',
+    help: 'Ask for replies of their full length (default: yes for generated prompts and traces, no for texts of a file)',
     parse: yesOrNo,
   },
   tokenizer: {
     flags: '--tokenizer <file>',
-    help: "the model's tokenizer.json or its folder, for exact lengths (default: an estimate)",
+    help: "The model's tokenizer.json or its directory, for exact token counts (default: an estimate)",
   },
-};
+});
 
 function slice(text: string): NonNullable<PromptSpec['traceSlice']> {
   const [, from, to] = /^(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   const given = { fromS: Number(from), toS: Number(to) };
   if (given.fromS < given.toS) return given;
-  throw new TrituneError('USAGE', `'${text}' is no slice of time`, 'write FROM:TO in seconds, for example 0:600');
+  throw new TrituneError('USAGE', `'${text}' is not a slice of time`, 'write FROM:TO in seconds, for example 0:600');
 }
 
 function yesOrNo(text: string): boolean {

@@ -64,8 +64,8 @@ export async function interruptible(
 ): Promise<ProfileOutcome> {
   const { signal, check, release } = listenForInterrupts(
     terminal.tell,
-    () => 'ended at once, with nothing left behind',
-    'no more requests are sent; the finished levels are reported',
+    () => 'stopped at once; nothing was changed',
+    'stopping; finished levels are reported',
   );
   const reports: LevelReport[] = [];
   try {

@@ -73,7 +73,11 @@ function batchesOf({ model, options }: ProfileRun, { max_batch_size: most = 0 }:
   if (options.batchSizes === undefined) return doubling({ low: 1, high: Math.max(most, 1) });
   const tooLarge = options.batchSizes.find((batch) => batch > Math.max(most, 1));
   if (tooLarge === undefined) return options.batchSizes;
-  throw new TrituneError('USAGE', `'${model}' takes no batch of ${tooLarge}`, `its max_batch_size is ${most}`);
+  throw new TrituneError(
+    'USAGE',
+    `'${model}' does not accept a batch of ${tooLarge}`,
+    `give --batch-sizes of at most ${most}, its max_batch_size`,
+  );
 }
 
 function labelsOf({ label = [] }: ProfileOptions): Readonly<Record<string, string>> {
@@ -81,7 +85,7 @@ function labelsOf({ label = [] }: ProfileOptions): Readonly<Record<string, strin
     label.map((text) => {
       const [, name, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/s.exec(text) ?? [];
       if (name !== undefined && value !== undefined) return [name, value];
-      throw new TrituneError('USAGE', `'${text}' labels nothing`, 'write NAME=VALUE, for example Precision=FP16');
+      throw new TrituneError('USAGE', `'${text}' is not NAME=VALUE`, 'write for example --label Precision=FP16');
     }),
   );
 }
@@ -122,7 +126,7 @@ async function present(
   if (common.gpu === UNKNOWN_GPU) terminal.tell("the GPU's name is not known here: give it with --label GPU=NAME");
 }
 
-/** null where no PNG can be made, which is told: the SVG files are the same pictures. */
+/** Returns null, after a message, if PNG files cannot be written; the SVG files show the same charts. */
 async function renderer(tell: (line: string) => void): Promise<PngRenderer | null> {
   try {
     return await pngRenderer();

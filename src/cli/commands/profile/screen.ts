@@ -26,7 +26,7 @@ export interface ProfileScreen {
   onEnd(reports: readonly LevelReport[]): void;
 }
 
-/** The lines of perf_analyzer, with a line of progress on a terminal; unless `alike`, also how far the figures can be trusted. */
+/** perf_analyzer's lines, with a progress line on a terminal; unless `alike`, also how far to trust the figures. */
 export function createProfileScreen(
   settings: ProfileSettings,
   { verbose, alike }: { readonly verbose: boolean; readonly alike: boolean },
@@ -47,7 +47,7 @@ export function createProfileScreen(
       if (progress.phase === 'warm-up') return terminal.status(`${heading}: warming up`);
       if (progress.phase === 'void') {
         return terminal.status(
-          `${heading}: a window once more (${progress.voidWindows}), the load generator was held up`,
+          `${heading}: repeating a window (${progress.voidWindows}): the load generator was delayed`,
         );
       }
       const { window, own } = progress;

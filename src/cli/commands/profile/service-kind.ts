@@ -8,7 +8,7 @@ import { promptOptionTable } from './prompt-options.ts';
 /** What is profiled: a model of tensors on a Triton, any URL, or a language model. */
 export type ServiceKind = 'triton' | 'http' | 'language';
 
-/** Returns what the options are about: whoever names an endpoint means a language model. Errors: UNSUPPORTED for another kind. */
+/** Returns the kind of service that the options ask for; an endpoint means a language model. Errors: UNSUPPORTED for another kind. */
 export function serviceKindOf({
   serviceKind,
   endpoint,
@@ -20,8 +20,8 @@ export function serviceKindOf({
   if (serviceKind === 'triton' || serviceKind === 'http') return serviceKind;
   throw new TrituneError(
     'UNSUPPORTED',
-    `there is no service kind '${serviceKind}' here`,
-    'use triton, openai for a language model, or http to send any request to any URL',
+    `there is no service kind '${serviceKind}'`,
+    'use --service-kind triton, with --launch local to start a server; openai for a language model; or http for any URL',
   );
 }
 
@@ -54,12 +54,12 @@ export function refuseOthers(kind: ServiceKind, given: readonly Option[]): void 
   const other = given.find((option) => !honours[kind](option.attributeName()));
   if (!other) return;
   if (kind === 'http') {
-    throw usage(`${other.long} has no meaning for plain HTTP`, 'leave it out; docs/plain-http.md lists what it takes');
+    throw usage(`${other.long} does not apply to plain HTTP`, 'leave it out; docs/plain-http.md lists the options');
   }
-  if (kind === 'language') throw usage(`${other.long} has no meaning for a language model`, 'leave it out');
+  if (kind === 'language') throw usage(`${other.long} does not apply to a language model`, 'leave it out');
   throw ofLanguage.has(other.attributeName())
-    ? usage(`${other.long} is about language models`, 'add --endpoint, or leave it out')
-    : usage(`${other.long} is about plain HTTP`, 'add --service-kind http, or leave it out');
+    ? usage(`${other.long} is for language models`, 'add --endpoint openai, or leave it out')
+    : usage(`${other.long} is for plain HTTP`, 'add --service-kind http, or leave it out');
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

@@ -46,7 +46,7 @@ function expectation(
   const least = latencyLimitMs === undefined ? '' : 'at most ';
   return [
     `${candidates.length} candidates, the original config among them, at ${levels.join(', ')} requests in flight, ${repeats === 1 ? 'once' : `${repeats} times`}: ${least}${points} points`,
-    `in each round ${groups} full loads and ${inPlace} changes of instances alone`,
+    `each round has ${groups} full loads and ${inPlace} changes of instances only`,
     `expected: ${least}${formatDuration(points * pointSeconds + loadSeconds)} for a small model that loads fast; nothing was changed`,
   ];
 }

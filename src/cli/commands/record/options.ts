@@ -5,7 +5,7 @@ import { durationSeconds, positiveNumber, positiveWhole, wholeRange } from '../.
 import { wholeList } from '../../options/sweep-values.ts';
 import { type TuneFlags, tuneOptionTable } from '../tune/options.ts';
 
-/** Of `tune`, what a recording has no use for: it has no goal and leaves nothing out. */
+/** Options of `tune` that do not apply to a recording, which has no goal and measures everything. */
 type NotRecorded =
   | 'latencyBudget'
   | 'percentile'
@@ -57,39 +57,45 @@ const {
 
 export const recordOptionTable: OptionTable<RecordFlags> = {
   ...shared,
-  model: { ...shared.model, help: 'the model to record' },
+  model: { ...shared.model, help: 'Model to record' },
   concurrency: {
     flags: '--concurrency <levels>',
-    help: 'requests in flight: LOW:HIGH for the powers of two from LOW to HIGH, or a list such as 1,4,16',
+    help: 'Requests in flight: LOW:HIGH for powers of two, or a list such as 1,4,16',
+    heading: 'Load',
     parse: loadLevels,
     default: [1, 2, 4, 8, 16, 32, 64],
   },
   repeats: {
     flags: '--repeats <n>',
-    help: 'rounds over the whole grid, each in an order of its own; medians and spreads are kept',
+    help: 'Rounds over the whole grid, each in another order; medians and spreads are kept',
+    heading: 'Measurement',
     parse: positiveWhole,
     default: 1,
   },
   latencyLimit: {
     flags: '--latency-limit <ms>',
-    help: 'leave out higher levels of a candidate whose p99 is beyond this and whose throughput has stopped growing',
+    help: 'Skip higher levels of a candidate when its p99 exceeds this, in ms, and its throughput has stopped growing',
+    heading: 'Measurement',
     parse: positiveNumber,
   },
   window: {
     flags: '--window <duration>',
-    help: 'length of a measurement window, at least (default: 250ms)',
+    help: 'Shortest measurement window (default: 250ms)',
+    heading: 'Measurement',
     parse: durationSeconds,
   },
   windows: {
     flags: '--windows <n>',
-    help: 'measure each point for exactly so many windows (default: 3 to 6, by the precision)',
+    help: 'Windows to measure each point for (default: 3 to 6, by the precision)',
+    heading: 'Measurement',
     parse: positiveWhole,
   },
   output: {
     flags: '-o, --output <file>',
-    help: 'the recorded grid (default: MODEL-grid.json); its journal is beside it',
+    help: 'File for the grid (default: MODEL-grid.json); its journal is written next to it',
+    heading: 'Output',
   },
-  resume: { flags: '--resume <directory>', help: 'go on with an interrupted recording: the directory of its journal' },
+  resume: { flags: '--resume <directory>', help: 'Continue the recording in this directory', heading: 'Output' },
 };
 
 /** 'LOW:HIGH' → the powers of two between them, both ends included; '1,4,16' → these. Errors: USAGE. */
@@ -101,11 +107,12 @@ export function loadLevels(text: string): readonly number[] {
   return [...levels, high];
 }
 
-/** The options of the study that a recording into the file is; its journal is in the directory beside the file. Errors: USAGE. */
+/** Returns the options of the study that records into the file; its journal is in the directory next to the file. Errors: USAGE. */
 export function studyOptionsOf(flags: RecordFlags, grid: string): TuneOptions & RecordingOptions {
   const { concurrency: levels, ...rest } = flags;
   const [low, high] = [levels[0], levels.at(-1)];
-  if (low === undefined || high === undefined) throw new TrituneError('USAGE', 'no load level', 'give --concurrency');
+  if (low === undefined || high === undefined)
+    throw new TrituneError('USAGE', 'there is no load level to record', 'give --concurrency, for example 1,4,16');
   return {
     ...rest,
     ...{ grid, levelValues: levels, concurrency: { low, high } },

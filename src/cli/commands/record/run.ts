@@ -27,7 +27,7 @@ import { type RecordFlags, studyOptionsOf } from './options.ts';
 /** `tritune record`, from its options to its exit code. `named`: the options that the user named. */
 export async function runRecord(flags: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
   if (flags.resume !== undefined) return record(() => resumedRecording(flags.resume ?? '', flags, named), terminal);
-  if (flags.model === undefined) throw new TrituneError('USAGE', 'which model?', 'name it with -m MODEL');
+  if (flags.model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   const spec = specOf(studyOptionsOf(flags, flags.output ?? `${safeName(flags.model)}-grid.json`));
   checkNames([spec.model], spec.server);
   if (flags.dryRun) {
@@ -44,8 +44,8 @@ async function resumedRecording(directory: string, flags: RecordFlags, named: Re
   const study = await resumeStudy(directory, (kept) => resumedSpec(kept, options, named));
   if (study.spec.recording) return study;
   await study.journal.close();
-  const what = `${directory} holds a run of tritune tune, no recording`;
-  throw new TrituneError('USAGE', what, 'name a directory that tritune record made, or use tritune tune --resume');
+  const what = `${directory} holds a run of tritune tune, not a recording`;
+  throw new TrituneError('USAGE', what, 'give the directory of a recording, or use tritune tune --resume');
 }
 
 /** Opens the recording and its server, and measures. */
@@ -55,7 +55,7 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   warnIfInsecure(spec.server, terminal);
   const interrupts = listenForInterrupts(
     terminal.tell,
-    () => `the model may not be as it was: tritune restore ${directory}`,
+    () => `the model may be left changed; put it back with tritune restore ${directory}`,
   );
   const { signal } = interrupts;
   try {
@@ -97,7 +97,7 @@ async function recordOn(
     const isComplete = await written(study, planned, terminal);
     if (failure) throw failure.error;
     if (isComplete) return exitCodes.done;
-    terminal.tell(`tritune: points are missing; go on with tritune record --resume ${study.directory}`);
+    terminal.tell(`tritune: points are missing; continue with tritune record --resume ${study.directory}`);
     return exitCodes.interrupted;
   } finally {
     letGo();

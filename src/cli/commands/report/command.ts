@@ -3,17 +3,18 @@ import { foldStudy } from '../../../study/records/fold.ts';
 import { exitCodeOf } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** `tritune report DIR`: writes the documents of a study anew from its journal, or shows it; needs no server. */
+/** `tritune report DIR`: writes the documents of a study again from its journal, or shows it; needs no server. */
 export function reportCommand(terminal: Terminal): Command {
   return new Command('report')
-    .description("write a study's documents anew from its journal, or look at it")
-    .argument('<directory>', 'the output directory of a run')
+    .summary("Write a study's report again, or browse the study")
+    .description('Write the report of a study again from its journal, or browse the study')
+    .argument('<directory>', 'Output directory of a run')
     .addOption(
-      new Option('--ui <screen>', 'lines writes the documents and names them; tui shows the study')
+      new Option('--ui <screen>', 'What to do: lines writes the files and lists them, tui shows the study')
         .choices(['lines', 'tui'])
         .default('lines'),
     )
-    .option('--plots', 'write the charts as SVG and PNG files too, into DIR/plots')
+    .option('--plots', 'Also write the charts as SVG and PNG files to DIRECTORY/plots')
     .action(async (directory: string, { ui, plots }: { readonly ui: 'lines' | 'tui'; readonly plots?: true }) => {
       const { writeAllDocuments, writeAllPlots } = await import('../../../app/output/documents.ts');
       if (ui === 'tui') return browseStudy(directory, terminal);

@@ -20,20 +20,26 @@ export interface RestoreOptions extends TlsSpec, HeaderSpec, ProtectSpec {
 const table: OptionTable<RestoreOptions> = {
   url: {
     flags: '-u, --url <host:port>',
-    help: 'where the server takes control calls now (default: as in the journal)',
+    help: 'Address of the server, if it has changed (default: as in the journal)',
   },
   ...tlsOptionTable,
   ...headerOptionTable,
   ...protectOptionTable,
-  how: { flags: '--how <how>', help: 'as --restore of tune', choices: ['config', 'reload'], default: 'config' },
-  force: { flags: '--force', help: 'also over a config that somebody else has set since', default: false },
+  how: {
+    flags: '--how <how>',
+    help: 'Load the original config, or reload it from the repository',
+    choices: ['config', 'reload'],
+    default: 'config',
+  },
+  force: { flags: '--force', help: 'Overwrite a config that somebody else has loaded since', default: false },
 };
 
 /** `tritune restore [DIR…]`: puts back the models that killed runs left changed, as their journals say they were. */
 export function restoreCommand(terminal: Terminal): Command {
   const command = new Command('restore')
-    .description('put back a model that a killed run left changed')
-    .argument('[directories...]', `output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
+    .summary('Put back models that a killed run left changed')
+    .description('Put back the models that a killed run left changed')
+    .argument('[directories...]', `Output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
   return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {
     warnIfInsecure(options, terminal);
     const { restoreRun, studiesOf, unrestoredRuns } = await import('../../../app/restore/restore-study.ts');

@@ -12,25 +12,25 @@ import type { Terminal } from '../../terminal.ts';
 
 /** `tritune space list|check|schema`: what search spaces there are, what one holds, and the schema for editors. */
 export function spaceCommand(terminal: Terminal): Command {
-  const command = new Command('space').description('list, check and describe search spaces');
+  const command = new Command('space').description('List, check and describe search spaces');
   command
     .command('list')
-    .description('the presets, one for each backend')
+    .description('List the presets, one for each backend')
     .action(() => {
       for (const name of presetNames()) terminal.print(`${name.padEnd(14)} ${loadSpace(name).description.trim()}`);
     });
   command
     .command('check')
-    .description('read a search space and say what it holds')
+    .description('Check a search space and describe it')
     .argument('<file|preset>')
-    .option('--config <file>', "a model's config.pbtxt, to count the assignments that are legal on it")
+    .option('--config <file>', "Model's config.pbtxt; count the candidates that are valid for it")
     .action(async (space: string, options: { config?: string }) => {
       const base = options.config === undefined ? undefined : candidateOf(await readConfig(options.config));
       terminal.print(describeSpace(loadSpace(space), base));
     });
   command
     .command('schema')
-    .description('the JSON Schema of search-space files, for editors')
+    .description('Print the JSON Schema of search-space files, for editors')
     .action(() => terminal.print(JSON.stringify(spaceJsonSchema(), null, 2)));
   return command;
 }

@@ -10,20 +10,21 @@ export interface TraceOptions {
 }
 
 const table: OptionTable<TraceOptions> = {
-  json: { flags: '--json', help: 'one JSON object instead of tables', default: false },
+  json: { flags: '--json', help: 'Print one JSON object instead of tables', default: false },
   showTrace: {
     flags: '-t, --show-trace',
-    help: 'every request with its moments, and the time from each to the next',
+    help: 'Print the events of every request and the time between them',
     default: false,
   },
-  verbose: { flags: '-v, --verbose', help: 'every request too; a stack trace with errors', default: false },
+  verbose: { flags: '-v, --verbose', help: 'Print every request, and stack traces with errors', default: false },
 };
 
 /** `tritune trace FILE…`: where the time of traced requests went. */
 export function traceCommand(terminal: Terminal): Command {
   const command = new Command('trace')
-    .description("summarise trace files that Triton wrote in its trace mode 'triton'")
-    .argument('<files...>', 'the file of --trace-config, and those beside it with a number at the end');
+    .summary("Show where time goes, from Triton's trace files")
+    .description("Show where time goes, from trace files that Triton wrote in its mode 'triton'")
+    .argument('<files...>', 'Trace files: the file of --trace-config, and its numbered parts');
   return addOptions(command, table).action(async (files: string[], options: TraceOptions) => {
     const { readTraceFiles } = await import('../../../app/study/read-traces.ts');
     const { traceLines } = await import('../../../headless/trace-lines.ts');

@@ -36,10 +36,8 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
     const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
     const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
     terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
-    terminal.print(plainLine(`each trial is a start of: ${spec.server.launchCommand}`, MOST_SHOWN));
-    terminal.print(
-      'how long it takes depends on how long a start takes, which is seen once one was; nothing was started',
-    );
+    terminal.print(plainLine(`each trial starts a server: ${spec.server.launchCommand}`, MOST_SHOWN));
+    terminal.print('expected: unknown until a first server start has been timed; nothing was started');
     return exitCodes.done;
   } finally {
     await opened.close();

@@ -24,7 +24,7 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**
- * `--dry-run`: says what would be tried and about how long it would take, for each model. Nothing is changed on a server
+ * `--dry-run`: prints what would be tried and an estimate of its duration, for each model. Nothing is changed on a server
  * that was there; a few requests are sent, one after another, which tell how fast the model is and whether it takes them.
  */
 export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<number> {
@@ -34,7 +34,7 @@ export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<numb
   for (const study of studies) checkSpec(study);
   const laterModels = studies.flatMap((spec) => modelsNamedBy({ spec, started: null }).names);
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  // A server of its own loads the model when it is looked at, so that it is seen how long that takes.
+  // A server started for the run loads the model now, which shows how long a load takes.
   const opened = await openServer(serverOf(first), { laterModels }, logs, new AbortController().signal);
   try {
     let [least, most] = [0, 0];
@@ -45,7 +45,7 @@ export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<numb
       least += leastSeconds;
       most += seconds;
     }
-    if (studies.length > 1) terminal.print(`\nexpected in all: ${spanOf(least, most)}, one model after another`);
+    if (studies.length > 1) terminal.print(`\nexpected in total: ${spanOf(least, most)}, one model after another`);
     return exitCodes.done;
   } finally {
     await opened.close();
@@ -79,7 +79,7 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(space.describe());
   const { length } = inputs.requests;
-  const what = length === 1 ? 'the same request over and over' : `${length} different requests in turn`;
+  const what = length === 1 ? 'the same request repeatedly' : `${length} different requests in turn`;
   const { batch } = plan.study.levels;
   const size = batch ? `${batch.low} to ${batch.high}` : inputs.batch;
   terminal.print(`sends ${what}, with ${size} ${size === 1 ? 'sample' : 'samples'} each`);
@@ -88,15 +88,15 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
   terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
-  const sure = isSure ? '' : ', half or twice that by what it finds';
+  const sure = isSure ? '' : ' (half to twice that, depending on the results)';
   terminal.print(
     `expected: about ${spanOf(leastSeconds, seconds)}${sure}${basisOf(first, seen, expectation)}; nothing was changed`,
   );
   const slow = space.slowParameters;
   if (slow.length > 0)
-    terminal.print(`settings of ${slow.join(', ')} can take minutes to load: that would come on top of it`);
+    terminal.print(`${slow.join(', ')}: some settings can take minutes to load, in addition to that`);
   if (first && 'refusal' in first)
-    terminal.print(plainLine(`a first request was not answered, and none of the run would be: ${first.refusal}`));
+    terminal.print(plainLine(`the run would fail: a test request got no reply: ${first.refusal}`));
   return expectation;
 }
 
@@ -114,14 +114,14 @@ async function tryRequests(
 const spanOf = (least: number, most: number): string =>
   least < most ? `${formatDuration(least)} to ${formatDuration(most)}` : formatDuration(most);
 
-/** What the duration goes by. */
+/** What the expected duration is based on. */
 function basisOf(first: FirstRequests | null, seen: Seen, { seconds, leastSeconds, even }: Expected): string {
   const answered = first && 'requestMs' in first ? first : null;
   const parts = [
-    ...(answered ? [`a request alone takes ${formatMs(answered.requestMs)} (${answered.sent} were sent)`] : []),
+    ...(answered ? [`a single request takes ${formatMs(answered.requestMs)}, measured with ${answered.sent}`] : []),
     seen.loadSeconds === null
-      ? `loads are taken for ${leastSeconds < seconds ? 'up to ' : ''}${formatDuration(even.loadSeconds)} each`
-      : `a load takes ${formatMs(seen.loadSeconds * MS_PER_S)}`,
+      ? `assuming ${leastSeconds < seconds ? 'up to ' : ''}${formatDuration(even.loadSeconds)} for each load of the model`
+      : `a load of the model takes ${formatMs(seen.loadSeconds * MS_PER_S)}`,
   ];
   return ` (${parts.join(', ')})`;
 }

@@ -1,8 +1,8 @@
 import type { TemporalFlags } from '../../../app/fleet/temporal-options.ts';
-import type { OptionTable } from '../../options/option-table.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 
-/** Options of a study over many servers; none of them says what the study is. */
+/** Options of a study on a fleet; none of them changes what is tuned. */
 export interface TuneFleetFlags extends TemporalFlags {
   readonly fleet?: string;
   readonly group?: string;
@@ -10,20 +10,20 @@ export interface TuneFleetFlags extends TemporalFlags {
   readonly detach: boolean;
 }
 
-export const tuneFleetOptionTable: OptionTable<TuneFleetFlags> = {
+export const tuneFleetOptionTable: OptionTable<TuneFleetFlags> = under<TuneFleetFlags>('Fleet', {
   fleet: {
     flags: '--fleet <host:port>',
-    help: 'tune over all servers of a --group at once, by its workers: the front of Temporal (docs/fleet.md)',
+    help: 'Tune on all servers of --group at once, through the Temporal at this address (docs/fleet.md)',
   },
-  group: { flags: '--group <name>', help: 'with --fleet: the group of servers' },
+  group: { flags: '--group <name>', help: 'Group of servers of --fleet' },
   study: {
     flags: '--study <name>',
-    help: 'with --fleet: the name of the study (default: MODEL and the time)',
+    help: 'Name of the study on the fleet (default: MODEL-TIMESTAMP)',
   },
   detach: {
     flags: '--detach',
-    help: 'with --fleet: start the study and leave it; fleet attach shows it',
+    help: 'Start the study on the fleet and exit; tritune fleet attach shows it',
     default: false,
   },
   ...temporalOptionTable,
-};
+});

@@ -23,7 +23,7 @@ interface FleetRun extends TuneFleetFlags {
 /** `tritune tune --fleet`: starts the study where the servers are, and follows it unless it is to be left. */
 export async function runOnFleet(spec: StudySpec, flags: FleetRun, terminal: Terminal): Promise<number> {
   const { fleet = '', group, detach } = flags;
-  if (group === undefined) throw new TrituneError('USAGE', '--fleet needs a group of servers', 'give --group NAME');
+  if (group === undefined) throw new TrituneError('USAGE', '--fleet needs a group of servers', 'add --group NAME');
   checkFleetSpec(spec);
   checkSpec(spec);
   const study = nameOf(flags.study ?? `${safeName(spec.model)}-${stamp(realClock.wallMs())}`);
@@ -32,7 +32,7 @@ export async function runOnFleet(spec: StudySpec, flags: FleetRun, terminal: Ter
   try {
     if (detach) {
       await beginOnFleet(client, order);
-      terminal.print(`${study}: started; tritune fleet attach ${study} --temporal ${fleet}`);
+      terminal.print(`${study}: started; watch it with tritune fleet attach ${study} --temporal ${fleet}`);
       return exitCodes.done;
     }
     return await watched(order, { ...flags, spec }, client, terminal);
@@ -53,13 +53,17 @@ async function watched(
   );
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the study goes on, and puts its servers back: tritune fleet attach ${study}`,
-    'the study ends, and its servers are put back',
+    () => `the study continues and puts its servers back; watch it with tritune fleet attach ${study}`,
+    'ending the study, and putting its servers back',
   );
   let screen: Screen | null = null;
   try {
     if (mirror.earlier.length > 0)
-      throw new TrituneError('OUTPUT_EXISTS', `${mirror.directory} already holds a study`, 'choose another --output');
+      throw new TrituneError(
+        'OUTPUT_EXISTS',
+        `${mirror.directory} already contains a study`,
+        'choose another --output',
+      );
     await beginOnFleet(client, order);
     screen = await openScreen(ui, terminal, {
       ...{ earlier: [], elsewhere: 'ends' },
@@ -85,7 +89,11 @@ async function watched(
 /** Errors: USAGE for a name that no folder can have. */
 function nameOf(study: string): string {
   if (study === safeName(study)) return study;
-  throw new TrituneError('USAGE', `'${study}' is no name of a study`, 'use letters, digits, - _ and .');
+  throw new TrituneError(
+    'USAGE',
+    `'${study}' is not a valid name of a study`,
+    'use only letters, digits, dots, hyphens and underscores',
+  );
 }
 
 const stamp = (wallMs: number): string =>

@@ -27,7 +27,7 @@ import type { SeriesFlags } from './series-options.ts';
 
 type Shown = Pick<SeriesFlags, 'ui' | 'verbose'>;
 
-/** Several models on one server, one after another, each with a study of its own. Returns the exit code, the worst of theirs. */
+/** Tunes several models on one server, one after another. Returns the worst of their exit codes. */
 export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, terminal: Terminal): Promise<number> {
   requireCanvas(shown.ui, terminal);
   const series = await open();
@@ -35,8 +35,8 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
   const stage: Stage = { terminal, screen: null, ...shown };
   const interrupts = listenForInterrupts(
     (line) => (stage.screen ?? terminal).tell(line),
-    () => `a model may not be as it was: tritune restore ${series.directory}`,
-    'stopping the whole run and restoring the model',
+    () => `a model may be left changed; put it back with tritune restore ${series.directory}`,
+    'stopping the whole run, and putting the model back',
   );
   try {
     warnIfInsecure(first.server, terminal);
@@ -104,7 +104,7 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
   });
 }
 
-/** Loads models to read them only if it must, and leaves them as they were. */
+/** Reads models; loads those that are not loaded, and unloads them again. */
 function readHeld(client: TritonClient, study: OpenStudy, server: ServerIdentity): Promise<StudyModels> {
   const named = modelsNamedBy(study);
   return whileHeld(named.names, server, async () => {
@@ -154,7 +154,7 @@ interface TurnSetting {
   readonly isLast: boolean;
 }
 
-/** One model's study on a screen of its own. Never throws: what failed is how the turn ended. */
+/** Runs one model's study on its own screen. Never throws: a failure is returned as the outcome of the turn. */
 async function tuneTurn(
   { model, directory, study }: OpenTurn,
   { opened, interrupts, stage, series, timeBudgetSeconds, isLast }: TurnSetting,

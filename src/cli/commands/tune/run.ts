@@ -45,7 +45,11 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
       : dryRun(asked, terminal);
   if (flags.fleet !== undefined) {
     if (isSeriesSpec(asked))
-      throw new TrituneError('USAGE', '--fleet goes with one study', 'start a study for each model, or use --together');
+      throw new TrituneError(
+        'USAGE',
+        '--fleet runs one study at a time',
+        'start a study for each model, or use --together',
+      );
     const { runOnFleet } = await import('./run-fleet.ts');
     return runOnFleet(asked, flags, terminal);
   }
@@ -62,13 +66,13 @@ function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
   if (isDryRun && byAdapter)
     throw new TrituneError(
       'USAGE',
-      '--adapter goes with no --dry-run',
-      'an adapter may change its server when it is opened',
+      '--dry-run cannot be used with --adapter, which may change its server when it is opened',
+      'leave out --dry-run',
     );
   const byCommand = studies.some(({ server: { launchCommand } }) => launchCommand !== undefined);
   if (studies.length === 1 || !(byAdapter || byCommand)) return;
   const named = byAdapter ? '--adapter' : '--launch-command';
-  throw new TrituneError('USAGE', `${named} goes with one model`, 'tune one model after another');
+  throw new TrituneError('USAGE', `${named} works with one model only`, 'run tritune tune once for each model');
 }
 
 /** The study or the series that the options, or a file with the options before it, describe. Errors: USAGE, INPUT_INVALID. */
@@ -87,7 +91,7 @@ function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
       changedSpec(study, optionsFor({ ...others, model: [study.model] }, study.model), named);
     return { ...spec, timeBudgetSeconds: timeBudget, output, studies: spec.studies.map(change) };
   }
-  throw new TrituneError('USAGE', `${flags.spec} says which models are tuned`, 'leave out -m');
+  throw new TrituneError('USAGE', `${flags.spec} already names the models`, 'leave out -m');
 }
 
 /** Goes on with the study, or the series, in a directory. */
@@ -112,7 +116,7 @@ async function runStudy(
   const { directory, spec } = study;
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the model may not be as it was: tritune restore ${directory}`,
+    () => `the model may be left changed; put it back with tritune restore ${directory}`,
   );
   let screen: Screen | null = null;
   try {

@@ -64,7 +64,7 @@ export function requireCanvas(ui: UiName, terminal: Terminal): void {
 
 function canvasOf({ canvas }: Terminal): TerminalCanvas {
   if (canvas) return canvas;
-  throw new TrituneError('USAGE', 'there is no terminal to draw on', 'use --ui lines or --ui json');
+  throw new TrituneError('USAGE', 'the full screen needs a terminal', 'use --ui lines or --ui json');
 }
 
 /** What a series came to, the way `--ui` says. */
@@ -113,7 +113,7 @@ interface TakenOver {
 }
 
 /**
- * Loads the terminal UI and gives it the terminal. What is told meanwhile is told again when the terminal is as it was.
+ * Loads the terminal UI and gives it the terminal. Messages that arrive meanwhile are printed again after the screen closes.
  * However the process ends, the terminal is given back first.
  */
 async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
@@ -135,7 +135,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
   };
   const onFault = (error: Error): void => {
     leave();
-    // A run has a model to put back: whoever listens for its interrupts ends it in order.
+    // A run has a model to put back: the listener for interrupts ends it in order.
     if (reach.commands !== null) return;
     terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
     process.exit(exitCodes.internal);

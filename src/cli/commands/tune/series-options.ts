@@ -16,32 +16,43 @@ export const seriesOptionTable: OptionTable<
   ...tuneFleetOptionTable,
   modelAnalyzerConfig: {
     flags: '--model-analyzer-config <file>',
-    help: "a YAML file of Model Analyzer's says what to do; other options come before it (docs/model-analyzer.md)",
+    help: "Model Analyzer's YAML file to run; options on the command line override it (docs/model-analyzer.md)",
+    heading: 'Output',
   },
   model: {
     flags: '-m, --model <names>',
-    help: 'the model to tune; several, as a,b or each with its own -m, are tuned one after another',
+    help: 'Model to tune; several, as a,b or with -m for each, are tuned one after another',
+    heading: 'Several models',
     parse: (text, previous) => [...(previous ?? []), ...namesIn(text)],
   },
   together: {
     flags: '--together <a,b,…>',
-    help: 'models that share the server: each gets requests of its own, and they are tuned as one (docs/pipelines.md)',
+    help: 'Tune these models together on one server, each with its own requests (docs/pipelines.md)',
+    heading: 'Several models',
     parse: (text, previous) => [...(previous ?? []), ...namesIn(text)],
   },
   mix: {
     flags: '--mix <a=3,b=1>',
-    help: 'with --together: their shares of the requests in flight or of the rate; a=40/s is a rate that stays (default: equal shares)',
+    help: 'Shares of the load for --together; a=40/s is a fixed rate (default: equal shares)',
+    heading: 'Several models',
     parse: (text, previous) => ({ ...previous, ...mixOf(text) }),
   },
   blsComposing: {
     flags: '--bls-composing <a,b,…>',
-    help: 'the models that the model calls by BLS, which are tuned with it; MODEL=a,b for one of several; none for none (default: found by a few requests)',
+    help: 'Models that the model calls by BLS, tuned with it; MODEL=a,b for one of several, or none (default: found by sending a few requests)',
+    heading: 'Several models',
     parse: (text, previous) => [...(previous ?? []), callsIn(text)],
   },
-  space: { flags: tuneOptionTable.space.flags, help: forEach(tuneOptionTable.space.help), parse: collect },
+  space: {
+    flags: tuneOptionTable.space.flags,
+    help: forEach(tuneOptionTable.space.help),
+    heading: 'Search',
+    parse: collect,
+  },
   candidates: {
     flags: tuneOptionTable.candidates.flags,
     help: forEach(tuneOptionTable.candidates.help),
+    heading: 'Search',
     parse: collect,
   },
   constraint: { ...tuneOptionTable.constraint, help: forEach(tuneOptionTable.constraint.help) },
@@ -50,11 +61,12 @@ export const seriesOptionTable: OptionTable<
   latencyBudget: {
     flags: tuneOptionTable.latencyBudget.flags,
     help: forEach(tuneOptionTable.latencyBudget.help),
+    heading: 'Goal',
     parse: (text, previous) => [...(previous ?? []), ...text.split(',').map(budgetOf)],
   },
   timeBudget: {
     ...tuneOptionTable.timeBudget,
-    help: `${tuneOptionTable.timeBudget.help}; of several models together`,
+    help: `${tuneOptionTable.timeBudget.help}; of all models together`,
   },
 };
 
@@ -80,7 +92,7 @@ function callsIn(text: string): BlsCalls {
 }
 
 function forEach(help: string): string {
-  return `${help}; for one of several models MODEL=…`;
+  return `${help}; MODEL=… for one of several models`;
 }
 
 /** A model's name may hold a '=', a number does not. */

@@ -7,8 +7,9 @@ import { type WatchFlags, watchOptionTable } from './options.ts';
 /** `tritune watch`: a page on which studies of this machine are watched live. */
 export function watchCommand(terminal: Terminal): Command {
   const command = new Command('watch')
-    .description('serve a page on which studies of this machine are watched live (docs/watch.md)')
-    .argument('[directory...]', `output directories, or what they are in (default: ${RUNS_DIRECTORY})`);
+    .summary('Show studies of this machine live on a web page')
+    .description('Serve a web page that shows studies of this machine live (docs/watch.md)')
+    .argument('[directory...]', `Output directories, or directories that contain them (default: ${RUNS_DIRECTORY})`);
   return addOptions(command, watchOptionTable).action(async (directories: string[], options: WatchFlags) => {
     const { runWatch } = await import('./run.ts');
     process.exitCode = await runWatch(directories, options, terminal);

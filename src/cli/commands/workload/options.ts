@@ -33,51 +33,54 @@ export interface SplitOptions extends WriteOptions {
   readonly seed: number;
 }
 
-const seed = { flags: '--seed <n>', help: 'seed of everything random', parse: wholeNumber, default: 1 };
+const seed = { flags: '--seed <n>', help: 'Seed of the random numbers', parse: wholeNumber, default: 1 };
 const output = (help: string) => ({ flags: '-o, --output <file>', help, required: true });
-const force = { flags: '--force', help: 'write over files that are there', default: false };
+const force = { flags: '--force', help: 'Overwrite existing files', default: false };
 
 export const showTable: OptionTable<ShowOptions> = {
-  rate: { flags: '--rate <n>', help: 'scale to this mean of requests per second', parse: positiveNumber },
+  rate: { flags: '--rate <n>', help: 'Scale to this mean rate, in requests per second', parse: positiveNumber },
   timeScale: {
     flags: '--time-scale <n>',
-    help: 'durations times this, rates as they are: 0.1 makes an hour six minutes',
+    help: 'Multiply durations, at the same rates; 0.1 turns an hour into six minutes',
     parse: positiveNumber,
   },
   mostSeconds: {
     flags: '--most-seconds <n>',
-    help: 'shorten what is longer to this, by the time scale',
+    help: 'Scale a longer workload down to this duration, in s',
     parse: durationSeconds,
   },
   seed,
-  json: { flags: '--json', help: 'one JSON object instead of a drawing', default: false },
+  json: { flags: '--json', help: 'Print one JSON object instead of a drawing', default: false },
 };
 
 export const fromLogTable: OptionTable<FromLogOptions> = {
-  output: output('the workload file; its trace goes beside it as CSV'),
-  name: { flags: '--name <name>', help: "the workload's name; that of the file if not given" },
+  output: output('Workload file to write; its trace is written next to it as CSV'),
+  name: { flags: '--name <name>', help: "Name of the workload (default: the file's name)" },
   match: {
     flags: '--match <regex>',
-    help: 'only requests whose path, or model, matches this regular expression',
+    help: 'Use only requests whose path or model matches this regular expression',
     parse: regularExpression,
   },
   classes: {
     flags: '--classes <n>',
-    help: "classes at most; the rarest are put together as 'other'",
+    help: "Largest number of classes; the rarest are merged as 'other'",
     parse: positiveWhole,
     default: 8,
   },
-  timeColumn: { flags: '--time-column <name>', help: 'column of CSV, or field of JSON lines, with the time' },
-  classColumn: { flags: '--class-column <name>', help: 'column or field that says the class: a path, a model, a name' },
+  timeColumn: { flags: '--time-column <name>', help: 'CSV column or JSON field with the time' },
+  classColumn: {
+    flags: '--class-column <name>',
+    help: 'CSV column or JSON field with the class: a path, a model or a name',
+  },
   force,
 };
 
 export const splitTable: OptionTable<SplitOptions> = {
-  output: output('NAME.yaml: the parts are written as NAME-train.yaml and NAME-holdout.yaml'),
-  holdout: { flags: '--holdout <share>', help: 'share of the time that is held out', parse: share, default: 0.5 },
+  output: output('Name of the parts: NAME.yaml writes NAME-train.yaml and NAME-holdout.yaml'),
+  holdout: { flags: '--holdout <share>', help: 'Share of the time to hold out, 0 to 1', parse: share, default: 0.5 },
   block: {
     flags: '--block <duration>',
-    help: 'time that stays together; a twentieth of the trace if not given',
+    help: 'Length of the blocks to split by, such as 10m (default: a twentieth of the trace)',
     parse: durationSeconds,
   },
   seed,
@@ -88,6 +91,6 @@ function regularExpression(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch {
-    throw new TrituneError('USAGE', `'${text}' is no regular expression`, "for example '^/v2/models/resnet/'");
+    throw new TrituneError('USAGE', `'${text}' is not a regular expression`, "write for example '^/v2/models/resnet/'");
   }
 }

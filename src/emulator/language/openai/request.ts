@@ -79,7 +79,7 @@ function checked<T>(schema: z.ZodType<T>, body: Buffer): T {
   try {
     json = JSON.parse(body.toString('utf8'));
   } catch {
-    throw new OpenAiFailure(400, 'BadRequestError', 'the body is no JSON');
+    throw new OpenAiFailure(400, 'BadRequestError', 'the body is not JSON');
   }
   const result = schema.safeParse(json);
   if (result.success) return result.data;

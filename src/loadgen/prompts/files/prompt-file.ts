@@ -45,7 +45,7 @@ export async function readPromptFile(path: string, rule: PromptFileRule, tokeniz
   const source = reader?.source(tokenizer);
   if (source && source.conversations.length > 0) return source;
   const what = rule.slice && reader ? 'nothing came in that slice of it' : 'it has no prompt';
-  throw new TrituneError('INPUT_INVALID', `${path}: ${what}`, 'docs/language-models.md has the forms of files');
+  throw new TrituneError('INPUT_INVALID', `${path}: ${what}`, 'see docs/language-models.md for the formats');
 }
 
 /** Takes the records of a file behind the first, which it was made by. */
@@ -136,12 +136,12 @@ function parsed(text: string): JsonRecord {
     value = JSON.parse(text);
   } catch (error) {
     throw new BadRecord(
-      `it is no JSON: ${messageOf(error)}`,
-      'write one JSON object a line, or all of them in one JSON list',
+      `it is not JSON: ${messageOf(error)}`,
+      'write one JSON object on each line, or all of them in one JSON list',
     );
   }
   if (isRecord(value)) return value;
-  throw new BadRecord('it is no JSON object', 'write for example {"prompt": "…", "output_length": 100}');
+  throw new BadRecord('it is not a JSON object', 'write for example {"prompt": "…", "output_length": 100}');
 }
 
 const plainTurn = (content: string): RecordedTurn => ({

@@ -54,7 +54,7 @@ function textTurn(record: JsonRecord): RecordedTurn {
   const content = TEXT_NAMES.map((name) => record[name]).find((text) => typeof text === 'string');
   if (content === undefined || content === '') {
     throw new BadRecord(
-      'it has no text of a prompt',
+      'it has no prompt',
       'write {"prompt": "…", "output_length": 100}, or see docs/language-models.md for other forms',
     );
   }
@@ -74,7 +74,7 @@ function textTurn(record: JsonRecord): RecordedTurn {
 function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   const records = turns.filter(isRecord);
   if (records.length < turns.length)
-    throw new BadRecord('a turn of it is no object', 'write {"text": "…"} for each turn');
+    throw new BadRecord('a turn of it is not an object', 'write {"text": "…"} for each turn');
   const [first, ...others] = records;
   if (first?.role !== 'system') return records.map(textTurn);
   const [system, ...rest] = [textTurn(first), ...others.map(textTurn)] as [RecordedTurn, ...RecordedTurn[]];
@@ -132,12 +132,12 @@ function chatMessage(said: unknown): ChatMessage {
 function messageOf(who: string, content: string): ChatMessage {
   const role = speakers[who];
   if (role) return { role, content };
-  throw new BadRecord(`nobody knows who '${who}' is`, 'write human, gpt and system, or user, assistant and system');
+  throw new BadRecord(`'${who}' is not a known role`, 'write human, gpt and system, or user, assistant and system');
 }
 
 function partText(part: unknown): string {
   if (isRecord(part) && typeof part.text === 'string') return part.text;
-  throw new BadRecord('a message holds more than text', 'leave pictures and sounds out: only text is sent');
+  throw new BadRecord('a message contains more than text', 'leave out images and audio: only text is sent');
 }
 
 function lengthOf(record: JsonRecord): number | null {
@@ -145,10 +145,10 @@ function lengthOf(record: JsonRecord): number | null {
   if (name === undefined) return null;
   const tokens = record[name];
   if (Number.isSafeInteger(tokens) && (tokens as number) > 0) return tokens as number;
-  throw new BadRecord(`its "${name}" is no number of tokens`, 'give a whole number of 1 or more');
+  throw new BadRecord(`its "${name}" is not a number of tokens`, 'give a whole number of 1 or more');
 }
 
 function delayOf({ delay = 0 }: JsonRecord): number {
   if (typeof delay === 'number' && delay >= 0 && Number.isFinite(delay)) return delay;
-  throw new BadRecord('its "delay" is no time', 'give milliseconds of 0 or more');
+  throw new BadRecord('its "delay" is not a time', 'give milliseconds of 0 or more');
 }

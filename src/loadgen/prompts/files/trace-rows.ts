@@ -25,12 +25,12 @@ export function mooncakeRow(record: JsonRecord): TraceRow {
   const { timestamp, hash_ids: blocks = [] } = record;
   if (!Array.isArray(blocks) || !blocks.every((block) => Number.isSafeInteger(block))) {
     throw new BadRecord(
-      'its "hash_ids" is no list of whole numbers',
+      'its "hash_ids" is not a list of whole numbers',
       'leave it out, or give a number for each 512 tokens',
     );
   }
   if (timestamp !== undefined && !(typeof timestamp === 'number' && timestamp >= 0 && Number.isFinite(timestamp))) {
-    throw new BadRecord('its "timestamp" is no time', 'give milliseconds of 0 or more');
+    throw new BadRecord('its "timestamp" is not a time', 'give milliseconds of 0 or more');
   }
   return {
     arrivalNs: timestamp === undefined ? null : timestamp * NS_PER_MS,
@@ -65,7 +65,7 @@ export function csvTraceOf(header: string): CsvTrace | null {
     rowOf: (line) => {
       const cells = cellsOf(line);
       if (cells.length < names.length)
-        throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'see whether it is whole');
+        throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'check that the file is complete');
       const inputTokens = wholeOf(cells[input], kind.columns[1]);
       const outputTokens = wholeOf(cells[output], kind.columns[2]);
       if (inputTokens === 0 || outputTokens === 0) return null;
@@ -80,11 +80,11 @@ const cellsOf = (line: string): readonly string[] =>
 function wholeOf(value: unknown, name: string): number {
   const tokens = typeof value === 'string' && value !== '' ? Number(value) : value;
   if (Number.isSafeInteger(tokens) && (tokens as number) >= 0) return tokens as number;
-  throw new BadRecord(`its ${name} is no number of tokens`, 'give a whole number of 0 or more');
+  throw new BadRecord(`its ${name} is not a number of tokens`, 'give a whole number of 0 or more');
 }
 
 function numberOf(text: string, name: string): number {
   const value = Number(text);
   if (text !== '' && value >= 0 && Number.isFinite(value)) return value;
-  throw new BadRecord(`its ${name} is no time`, 'give seconds of 0 or more');
+  throw new BadRecord(`its ${name} is not a time`, 'give seconds of 0 or more');
 }

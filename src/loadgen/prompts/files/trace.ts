@@ -49,7 +49,7 @@ export class TraceRows {
     if (!this.#isInSlice(row) || this.#rows.length === this.#rule.prompts) return;
     this.#tokens += row.inputTokens;
     if (this.#tokens > MOST_TOKENS) {
-      const hint = 'take a part of the trace with --trace-slice FROM:TO in seconds, or its first ones with --prompts';
+      const hint = 'use a part of the trace: --trace-slice FROM:TO in seconds, or --prompts N';
       throw new BadRecord(`the requests up to here have more than ${MOST_TOKENS / 1e6} million input tokens`, hint);
     }
     this.#rows.push(row);
@@ -79,7 +79,7 @@ export class TraceRows {
     const { slice } = this.#rule;
     if (slice === null) return true;
     if (arrivalNs === null || this.#firstNs === null) {
-      throw new BadRecord('the trace has no times to take a slice of', 'leave out --trace-slice');
+      throw new BadRecord('the trace has no times, so it cannot be sliced', 'leave out --trace-slice');
     }
     const sinceS = (arrivalNs - this.#firstNs) / NS_PER_S;
     return sinceS >= slice.fromS && sinceS < slice.toS;

@@ -149,7 +149,7 @@ export class ResponseParser {
     if (across === null) {
       const beginning = 'HTTP/1.'.slice(0, this.#kept.length);
       if (!this.#kept.startsWith(beginning))
-        throw new MalformedResponse(`the answer is no HTTP/1: ${excerpt(this.#kept)}`);
+        throw new MalformedResponse(`the answer is not HTTP/1: ${excerpt(this.#kept)}`);
       if (this.#kept.length > MAX_HEAD_BYTES) throw new MalformedResponse('the head of the response does not end');
       return end;
     }

@@ -7,17 +7,21 @@ import { narrowPaper, type Paper, widePaper } from '../../charts/svg.ts';
 import { type Html, html, none } from '../../html.ts';
 import { figure } from '../figure.ts';
 import { pagePoints } from '../points.ts';
+import { standingReadings } from '../repeated-readings.ts';
 import { pictureTitle } from '../titles.ts';
 import { configDiff } from './config-diff.ts';
 import { pictureOf } from './picture.ts';
 import { threeFigures } from './three-figures.ts';
 import { whyList } from './why-list.ts';
 
-/** Where measurements were made at another speed of the machine than usual, the first screen has what they count as. */
-const captionOf = (state: StudyState): Html =>
-  pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null)
-    ? html`Every measurement as it would have been at the machine's usual speed, which is what is compared. What was measured is in the charts below.`
-    : none;
+/** What a reader may stumble over in the picture: figures at the machine's usual speed, and other readings of the best and the original. */
+function captionOf(state: StudyState): Html {
+  const isCorrected = pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null);
+  const speed =
+    "Every measurement is shown as it would have been at the machine's usual speed, which is what is compared. What was measured is in the charts below.";
+  const told = [...(isCorrected ? [speed] : []), ...standingReadings(state)];
+  return told.length === 0 ? none : html`${told.join(' ')}`;
+}
 
 /** Beside the picture stands the config, so it has half the width of a page. */
 const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };

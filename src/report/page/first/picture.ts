@@ -5,6 +5,7 @@ import { metricHead, metricText } from '../../../study/goal/metrics/format.ts';
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
+import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Constraint } from '../../../study/types.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
 import type { Chart } from '../../charts/svg.ts';
@@ -101,17 +102,22 @@ function labelOf(
   const other = all.find(({ point }) => point.standing === (standing === 'best' ? 'original' : 'best'));
   const isLevel = other && Math.abs(other.y - own.y) < SAME_HEIGHT * Math.max(...all.map(({ y }) => y));
   if (isLevel) return { text, side: own.y > other.y || (own.y === other.y && standing === 'best') ? 'top' : 'bottom' };
-  return { text, side: own.x > middleOf(all.map(({ x }) => x)) ? 'left' : 'right' };
+  const xs = all.map(({ x }) => x);
+  // The ends of the axis, which has whole powers of two.
+  const [least, most] = [2 ** Math.floor(Math.log2(Math.min(...xs))), 2 ** Math.ceil(Math.log2(Math.max(...xs)))];
+  const side = own.x > Math.sqrt(least * most) ? 'left' : 'right';
+  const isInside = own.x > EDGE * least && own.x * EDGE < most;
+  // Above the best there is nothing that serves more at a lower latency; a narrow page has no room for words in the middle.
+  return standing === 'best' && isInside ? { text, side: 'top', narrowSide: side } : { text, side };
 }
 
-/** The middle of a logarithmic axis over these values. */
-const middleOf = (values: readonly number[]): number => Math.sqrt(Math.min(...values) * Math.max(...values));
+/** Words in the middle above a mark need so much room on either side, as a factor of the first figure. */
+const EDGE = 1.3;
 
 /** A time without a percentile of its own is of the study's. */
 function percentileNamed(metric: Metric, { trials }: StudyState): Metric {
   const [first] = trials.flatMap(({ measurements }) => measurements);
-  const isPlain = ['latency', 'ttft', 'itl', 'tpot'].includes(metric.name);
-  return isPlain ? { ...metric, label: `p${first?.budgetLatencyMs.percentile ?? 99} ${metric.label}` } : metric;
+  return { ...metric, label: percentileLabel(metric, first?.budgetLatencyMs.percentile ?? 99) };
 }
 
 /** Returns the limit that the best uses up most; null where the goal has none but that on failed requests. */

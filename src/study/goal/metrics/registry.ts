@@ -119,7 +119,7 @@ function check({ name, units }: Metric): void {
 
 const notOfModel = ({ name, ofServer }: Metric, model: string): TrituneError =>
   ofServer && model !== ''
-    ? new TrituneError('USAGE', `${name} is of the whole server, not of '${model}' alone`, `write ${name}`)
+    ? new TrituneError('USAGE', `${name} is a figure of the whole server, not of '${model}'`, `write ${name}`)
     : new TrituneError('USAGE', `'${name}@' names no model`, `write ${name}@MODEL`);
 
 function repeated(names: readonly string[]): string | undefined {

@@ -30,7 +30,7 @@ import {
 import { isHardlyWorth, stopReason, wasHardlyWorth } from './stopping-rule.ts';
 import { trainingSubset } from './training-subset.ts';
 
-const NONE_BETTER = 'none of the candidates left is likely to be better within the goal';
+const NONE_BETTER = 'no other candidate is likely to be better within the goal';
 /** Levels of a candidate with at least this share of its highest acquisition value count as equally good. */
 const ABOUT_AS_MUCH = 0.9;
 /**

@@ -82,8 +82,9 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
 
 /** Returns the reason for people, with the expected gain in per cent. */
 export function stopReason(gain: number, trials: readonly Trial[], context: StoppingContext): string {
-  const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} % of the best`;
+  const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} %`;
   if (gain < Math.log1p(LEAST_GAIN)) return expected;
-  if (gain < requiredGain(trials, context)) return `${expected}, too little for its time after ${trials.length}`;
-  return `${expected} at most, and the last ${trialsWithoutGain(trials, context.goal)} gained nothing`;
+  if (gain < requiredGain(trials, context))
+    return `${expected}, too little for the time it takes after ${trials.length} trials`;
+  return `${expected} at most, and the last ${trialsWithoutGain(trials, context.goal)} trials gained nothing`;
 }

@@ -24,7 +24,7 @@ export function hillClimbSampler(
     ask(history) {
       lattice ??= latticeOf(space);
       const choice = nextSpot(lattice, history, options.goal);
-      if (!choice) return { kind: 'stop', reason: 'no step leads to a better place' };
+      if (!choice) return { kind: 'stop', reason: 'no neighbour of the best candidate is better' };
       const { low, high } = options.levels;
       const start = Math.min(
         high,

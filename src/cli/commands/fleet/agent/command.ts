@@ -8,7 +8,7 @@ import { agentOptionTable } from './options.ts';
 /** `tritune fleet agent`: sends load for a controller on another machine until it is interrupted. */
 export function agentCommand(terminal: Terminal): Command {
   const command = new Command('agent').description(
-    'send load from this machine for `tritune profile --agents` or `tune --agents` on another one',
+    'Send load from this machine for profile, tune or doctor with --agents on another machine',
   );
   return addOptions(command, agentOptionTable).action(async (options: AgentSpec) => {
     const { runAgent } = await import('../../../../app/agent/run-agent.ts');

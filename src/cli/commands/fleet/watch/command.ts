@@ -5,9 +5,7 @@ import { type FleetWatchFlags, fleetWatchOptionTable } from './options.ts';
 
 /** `tritune fleet watch`: a page on which a fleet's studies are watched live. */
 export function fleetWatchCommand(terminal: Terminal): Command {
-  const command = new Command('watch').description(
-    'serve a page on which all studies are watched live (docs/watch.md)',
-  );
+  const command = new Command('watch').description('Serve a web page that shows all studies live (docs/watch.md)');
   return addOptions(command, fleetWatchOptionTable).action(async (options: FleetWatchFlags) => {
     const { runFleetWatch } = await import('./run.ts');
     process.exitCode = await runFleetWatch(options, terminal);

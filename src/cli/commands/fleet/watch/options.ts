@@ -10,13 +10,13 @@ export interface FleetWatchFlags extends TemporalFlags, WatchSpec {
 }
 
 export const fleetWatchOptionTable: OptionTable<FleetWatchFlags> = {
-  group: { flags: '-g, --group <name>', help: 'only the studies of this group' },
+  group: { flags: '-g, --group <name>', help: 'Show only the studies of this group' },
   ...pageOptionTable,
   tokenFile: {
     flags: '--token-file <file>',
-    help: 'file with a token: who shows it on the page may steer and stop studies; without one nobody can',
+    help: 'File with a token that lets its owner steer and stop studies on the page (default: nobody can)',
   },
-  tokenEnv: { flags: '--token-env <variable>', help: 'environment variable with it' },
-  temporal: { flags: '--temporal <host:port>', help: 'the front of Temporal', default: 'localhost:7233' },
+  tokenEnv: { flags: '--token-env <variable>', help: 'Environment variable with that token' },
+  temporal: { flags: '--temporal <host:port>', help: 'Address of Temporal', default: 'localhost:7233' },
   ...temporalOptionTable,
 };

@@ -10,7 +10,7 @@ import type { FleetWatchFlags } from './options.ts';
 /** Serves the page until it is interrupted; studies go on without it. */
 export async function runFleetWatch(flags: FleetWatchFlags, terminal: Terminal): Promise<number> {
   const { client, close } = await openClient(await temporalAddress(flags.temporal, flags));
-  const interrupts = listenForInterrupts(terminal.tell, () => 'studies go on', 'the page closes; studies go on');
+  const interrupts = listenForInterrupts(terminal.tell, () => 'studies continue', 'closing the page; studies continue');
   try {
     const { board, page } = await openPage(flags, orderOnFleet(client), terminal.tell);
     terminal.print(`watch the fleet at ${page.url}`);

@@ -1,0 +1,32 @@
+import type { TuneOptions } from '../../../spec/tune-options.ts';
+import { constraintHelp } from '../../../study/goal/goal-text.ts';
+import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
+import { collect, percentile, positiveNumber } from '../../options/option-values.ts';
+
+type GoalOptions = Pick<TuneOptions, 'latencyBudget' | 'percentile' | 'constraint' | 'objective'>;
+
+/** The options of a study about what is best. */
+export const goalOptionTable: OptionTable<GoalOptions> = under<GoalOptions>('Goal', {
+  latencyBudget: {
+    flags: '--latency-budget <ms>',
+    help: 'Highest latency allowed at the --percentile, in ms',
+    parse: positiveNumber,
+  },
+  percentile: {
+    flags: '--percentile <p>',
+    help: 'Latency percentile of the budget',
+    parse: percentile,
+    default: 99,
+  },
+  constraint: {
+    flags: '--constraint <metric<=value>',
+    help: constraintHelp(builtInMetrics),
+    parse: collect,
+  },
+  objective: {
+    flags: '--objective <name[:weight]>',
+    help: 'Metric to improve, or cost; repeatable with weights (default: throughput, or cost with --for-rate)',
+    parse: collect,
+  },
+});

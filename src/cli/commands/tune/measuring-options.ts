@@ -1,0 +1,47 @@
+import { stabilityRules } from '../../../spec/study-spec.ts';
+import type { TuneOptions } from '../../../spec/tune-options.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
+import { positiveNumber, share } from '../../options/option-values.ts';
+
+type MeasuringOptions = Pick<TuneOptions, 'precision' | 'stability' | 'allowForeignTraffic'>;
+type AccuracyOptions = Pick<TuneOptions, 'atol' | 'rtol' | 'outsideShare'>;
+
+/** The options of a study about how long a level is measured. */
+export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<MeasuringOptions>('Measurement', {
+  precision: {
+    flags: '--precision <percent>',
+    help: 'Measure until the 95 % intervals are this narrow, in ± percent',
+    parse: positiveNumber,
+    default: 3,
+  },
+  stability: {
+    flags: '--stability <rule>',
+    help: "When a measurement is complete: by its intervals, or by perf_analyzer's rule (three 5 s windows within 10 %)",
+    choices: stabilityRules,
+    default: 'interval',
+  },
+  allowForeignTraffic: {
+    flags: '--allow-foreign-traffic',
+    help: 'Continue even if other clients send requests to the model; their share is reported',
+    default: false,
+  },
+});
+
+/** The options of a study about how exact outputs must be. */
+export const accuracyOptionTable: OptionTable<AccuracyOptions> = under<AccuracyOptions>('Accuracy', {
+  atol: {
+    flags: '--atol <x>',
+    help: 'Absolute error allowed in outputs, against those of --input-data (default: 0)',
+    parse: positiveNumber,
+  },
+  rtol: {
+    flags: '--rtol <x>',
+    help: 'Relative error allowed in addition (default: 0)',
+    parse: positiveNumber,
+  },
+  outsideShare: {
+    flags: '--outside-share <share>',
+    help: 'Share of output values that may be further off, 0 to 1 (default: 0)',
+    parse: share,
+  },
+});

@@ -1,0 +1,80 @@
+import { checkSamplerName } from '../../../app/study/find-sampler.ts';
+import { requestDistributions } from '../../../spec/study-spec.ts';
+import type { TuneOptions } from '../../../spec/tune-options.ts';
+import { samplerNames } from '../../../study/search/samplers/registry.ts';
+import { type OptionTable, under } from '../../options/option-table.ts';
+import {
+  durationSeconds,
+  positiveNumber,
+  positiveRange,
+  positiveWhole,
+  wholeNumber,
+  wholeRange,
+} from '../../options/option-values.ts';
+
+type SearchOptions = Pick<
+  TuneOptions,
+  'space' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'maxTrials' | 'timeBudget'
+>;
+type LevelOptions = Pick<TuneOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
+
+/** The options of a study about which candidates are tried, and for how long. */
+export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions>('Search', {
+  space: {
+    flags: '--space <file|preset>',
+    help: "Search space: a YAML file or a preset (default: the preset of the model's backend)",
+  },
+  timeBudget: {
+    flags: '--time-budget <duration>',
+    help: 'Stop the search after this time, such as 90s, 10m or 2h',
+    parse: durationSeconds,
+  },
+  maxTrials: { flags: '--max-trials <n>', help: 'Stop the search after this many candidates', parse: positiveWhole },
+  leastGain: {
+    flags: '--least-gain <percent>',
+    help: 'Stop when the next trial is expected to gain less, in percent; for the queueing sampler (default: 25 / trials so far, at least 1)',
+    parse: positiveNumber,
+  },
+  sampler: {
+    flags: '--sampler <name|file>',
+    help: `How to choose candidates: ${samplerNames.join(', ')}, or a module of your own (docs/search.md; default: queueing, or tpe with --adapter)`,
+    parse: samplerName,
+    offers: samplerNames,
+  },
+  candidates: {
+    flags: '--candidates <file>',
+    help: 'YAML or JSON file with the candidates of --sampler manual',
+  },
+  seed: { flags: '--seed <n>', help: 'Seed of the random numbers', parse: wholeNumber, default: 1 },
+});
+
+/** The options of a study about the load that candidates are measured under. */
+export const levelRangeOptionTable: OptionTable<LevelOptions> = under<LevelOptions>('Load', {
+  concurrency: {
+    flags: '--concurrency <low:high>',
+    help: 'Range of requests in flight (default: from 1 to twice the largest batches of all instances, at least 256, at most 4096)',
+    parse: wholeRange,
+  },
+  requestRate: {
+    flags: '--request-rate <low:high>',
+    help: 'Range of requests per second, instead of --concurrency',
+    parse: positiveRange,
+  },
+  requestDistribution: {
+    flags: '--request-distribution <name>',
+    help: 'Arrivals of --request-rate: evenly spaced, or random (a Poisson process)',
+    choices: requestDistributions,
+    default: 'constant',
+  },
+  batchSize: {
+    flags: '--batch-size <low:high>',
+    help: 'Range of samples in one request, instead of --batch',
+    parse: wholeRange,
+  },
+});
+
+/** Errors: USAGE for what is no sampler. */
+function samplerName(text: string): string {
+  checkSamplerName(text);
+  return text;
+}

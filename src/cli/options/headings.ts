@@ -1,0 +1,31 @@
+/** What options are for, in the order in which the help of a command lists them. */
+export const headings = [
+  'Most used',
+  'Options',
+  'Model config',
+  'Goal',
+  'Load',
+  'Search',
+  'Measurement',
+  'Requests',
+  'Sequences',
+  'Workloads',
+  'Language models',
+  'Plain HTTP',
+  'Several models',
+  'Cost and replicas',
+  'Accuracy',
+  'Connection',
+  'Headers and tokens',
+  'TLS',
+  'Server started for the run',
+  'Safety',
+  'Load generator',
+  'Agents',
+  'Fleet',
+  'Temporal',
+  'Trace of the server',
+  'Output',
+] as const;
+
+export type Heading = (typeof headings)[number];

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import { helpOf } from '../support/help-of.ts';
+
+const program = createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
+
+const withInner = (command: Command): Command[] => [
+  command,
+  ...command.commands.flatMap((each) => withInner(each as Command)),
+];
+
+const examplesOf = (command: Command): string[] => helpOf(command, 80).match(/^ {2}tritune .+$/gm) ?? [];
+
+/** The words of a command line, as a shell splits one with single quotes. */
+const wordsOf = (line: string): string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'(.*)'$/, '$1'));
+
+describe('tritune --help', () => {
+  it('lists every command under a task', () => {
+    const stdout = helpOf(program, 80);
+    expect(stdout).not.toContain('\nCommands:');
+    for (const command of program.commands) expect(stdout).toMatch(new RegExp(`^  ${command.name()} +[A-Z]`, 'm'));
+  });
+
+  it('lists the ten most used options of tune first', () => {
+    const stdout = helpOf(program.commands.find((command) => command.name() === 'tune') as Command, 80);
+    const [, first = ''] = /Most used:\n(.*?)\n\n/s.exec(stdout) ?? [];
+    expect(first.match(/^ {2}-/gm)).toHaveLength(10);
+    expect(stdout.indexOf('Most used:')).toBeLessThan(stdout.indexOf('Goal:'));
+  });
+});
+
+describe.each(withInner(program).map((command) => ({ command, name: command.name() })))(
+  'the help of $name',
+  ({ command }) => {
+    it('says what each option is in a short phrase', () => {
+      for (const option of command.createHelp().visibleOptions(command)) {
+        // But for lists of names.
+        const text = option.description.replace(/(?:[\w-]+, ){6,}[\w-]+/, '…');
+        expect(text, option.flags).toMatch(/^[A-Z].*[^.]$/s);
+        expect(text.length, `${option.flags}: ${text}`).toBeLessThan(200);
+      }
+    });
+  },
+);
+
+const examples = withInner(program).flatMap(examplesOf);
+
+it('has examples', () => expect(examples.length).toBeGreaterThan(10));
+
+it.each(examples)('the example runs: %s', (line) => {
+  const [, name, ...args] = wordsOf(line);
+  const command = createProgram({
+    print: () => undefined,
+    tell: () => undefined,
+    status: () => undefined,
+  }).commands.find((each) => each.name() === name);
+  expect(command?.parseOptions(args).unknown).toEqual([]);
+});
