@@ -39,7 +39,7 @@ describe('tune --workload with a language model', { timeout: 240_000 }, () => {
     expect(run.stderr).toBe('');
     // 3: on a machine that is too busy to send in time.
     expect([0, 3]).toContain(run.code);
-    expect(run.stdout).toContain('for the workload chat, in passes of 1 s');
+    expect(run.stdout).toContain('workload chat, in passes of 1 s');
     const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
     expect(measured.length).toBeGreaterThanOrEqual(2);
     for (const { measurement } of measured) {
