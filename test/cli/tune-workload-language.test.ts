@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLine } from '../../src/adapter/engine/command-words.ts';
 import { callCli } from '../support/call-cli.ts';
-import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
 const launch = `${commandLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
@@ -39,7 +39,7 @@ describe('tune --workload with a language model', { timeout: 240_000 }, () => {
     expect(run.stderr).toBe('');
     // 3: on a machine that is too busy to send in time.
     expect([0, 3]).toContain(run.code);
-    expect(run.stdout).toContain('for the workload chat, in passes of 1 s');
+    expect(run.stdout).toContain('workload chat, in passes of 1 s');
     const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
     expect(measured.length).toBeGreaterThanOrEqual(2);
     for (const { measurement } of measured) {
@@ -47,11 +47,9 @@ describe('tune --workload with a language model', { timeout: 240_000 }, () => {
       expect([short?.name, long?.name]).toEqual(['short', 'long']);
       // Three of four: 75 in five passes of 20.
       expect(Math.abs((short?.requests ?? 0) / measurement.requests - 0.75)).toBeLessThan(0.06);
-      expect(measurement.tokens?.outputTokens).toMatchObject({ min: 2, max: 6 });
       // Nobody keeps the limit of the long ones.
       expect(measurement.goodput?.value).toBeCloseTo(short?.throughput.value ?? 0, 6);
     }
-    expect((await summaryOf(output)).best?.assignment).toHaveProperty('max_num_seqs');
   });
 
   it('refuses classes of another model', async () => {

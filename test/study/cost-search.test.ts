@@ -99,7 +99,7 @@ const RATES: LevelRange = { mode: 'request-rate', low: 50, high: 6000 };
 /** Sums of prices are not exact. */
 const ROUNDING = 1.0001;
 
-describe('the least cost for a rate, against every candidate at every level', { timeout: 120_000 }, () => {
+describe('the least cost for a rate, against every candidate at every level', { timeout: 300_000 }, () => {
   it.each(Object.entries(servers))('is found for %s', async (_, profile) => {
     const cost = terms(2000);
     expect(await foundBy(profile, cost, IN_FLIGHT)).toBeLessThanOrEqual(
@@ -121,9 +121,9 @@ describe('the least cost for a rate, against every candidate at every level', { 
     );
   });
 
-  it('is found at request rates too, if not as surely', async () => {
+  it('is found at request rates too', async () => {
     const profile = servers['one whose instances pay'];
     const cost = terms(2000);
-    expect(await foundBy(profile, cost, RATES)).toBeLessThanOrEqual(1.5 * exhaustive(profile, cost, RATES));
+    expect(await foundBy(profile, cost, RATES)).toBeLessThanOrEqual(ROUNDING * exhaustive(profile, cost, RATES));
   });
 });

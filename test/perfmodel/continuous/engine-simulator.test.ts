@@ -142,7 +142,7 @@ describe('an engine whose steps have the form of the law', () => {
 
   it('is simulated under workloads: their bursts, and the limits of their classes', () => {
     const durationNs = 20e9;
-    // Every fourth request is of the second class. The bursts bring all requests of a second in its first tenth.
+    // Every fourth request is of the second class. The bursts bring all requests of a second in its first hundredth.
     const planAt =
       (inBursts: boolean) =>
       (perSecond: number): ArrivalPlan => {
@@ -150,7 +150,7 @@ describe('an engine whose steps have the form of the law', () => {
         const arrivalsNs = Float64Array.from({ length: count }, (_, index) => {
           const seconds = index / perSecond;
           const whole = Math.floor(seconds);
-          return 1e9 * (inBursts ? whole + (seconds - whole) / 10 : seconds);
+          return 1e9 * (inBursts ? whole + (seconds - whole) / 100 : seconds);
         });
         const classOf = Uint16Array.from({ length: count }, (_, index) => (index % 4 === 3 ? 1 : 0));
         return { arrivalsNs, classOf, classes: ['lenient', 'strict'], durationNs };
@@ -174,11 +174,11 @@ describe('an engine whose steps have the form of the law', () => {
         all: candidatesOf(problem).map(choiceOf),
       } as const;
       const own = engineSimulatorOf(all, { ...options, workloads: { rule: { kind: 'worst' }, workloads } });
-      return own?.predict(choiceOf(problem.baseline), 4) as Simulated;
+      return own?.predict(choiceOf(problem.baseline), 8) as Simulated;
     };
     const [even, bursts] = [under(of('even', false)), under(of('bursts', true))];
-    expect(even.throughput).toBeGreaterThan(3.5);
-    expect(even.throughput).toBeLessThanOrEqual(4.01);
+    expect(even.throughput).toBeGreaterThan(7);
+    expect(even.throughput).toBeLessThanOrEqual(8.01);
     expect(Number(even.goodput) / even.throughput).toBeCloseTo(0.75, 2);
     expect(bursts.tokens?.['ttft-p99']).toBeGreaterThan(1.5 * Number(even.tokens?.['ttft-p99']));
     const both = under(of('even', false), of('bursts', true));
