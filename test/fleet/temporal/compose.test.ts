@@ -104,7 +104,7 @@ describe('the compose file, with processes in place of containers', () => {
       });
     expect((await ask('another-token-than-that', 'composed')).status).toBe(401);
     const none = await ask(TOKEN, 'no-such-study');
-    expect([none.status, await none.text()]).toEqual([502, "there is no study 'no-such-study' under way\n"]);
+    expect([none.status, await none.text()]).toEqual([502, "no study 'no-such-study' is running\n"]);
   });
 
   it('has agents that listen, and processes that end in order', async () => {
