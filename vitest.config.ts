@@ -17,6 +17,8 @@ const shared = [
   ...[
     'adapter',
     'base',
+    'bench',
+    'benchmark',
     'capacity',
     'emulator',
     'fuzz',

@@ -68,3 +68,6 @@ export function wrapped(text: string, width: number): readonly string[] {
   }
   return lines;
 }
+
+/** Returns the text with its first letter as a capital, to begin a sentence with. */
+export const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -46,7 +46,7 @@ export async function capacity(
 ): Promise<CapacityDocument> {
   const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const spec: CapacitySpec = { ...usual, ...asked };
-  if (!spec.model) throw new TrituneError('USAGE', 'which model?', 'give its name as model');
+  if (!spec.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   limitAsked(spec);
   const outputs = { ...(json !== undefined && { json }), ...(output !== undefined && { output }) };
   await prepareCapacity(outputs);

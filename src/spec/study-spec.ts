@@ -13,7 +13,7 @@ import { workloadsSpec } from './workloads-spec.ts';
 const text = z.string().min(1);
 const positive = z.number().positive();
 const positiveWhole = z.int().positive();
-/** The system's timers count milliseconds in 31 bits: one that is set for longer ends at once. */
+/** A system timer counts milliseconds in 31 bits: a longer one would fire immediately. */
 const LONGEST_SECONDS = 20 * 24 * 3600;
 const seconds = positive.max(LONGEST_SECONDS);
 

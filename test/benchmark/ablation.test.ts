@@ -61,20 +61,24 @@ describe('what a mechanism is worth', () => {
     expect(without).toMatchObject({ study: null, worth: { study: null } });
   });
 
-  it.runIf(isNightly)('is found by playing the same problems with and without it', async () => {
-    const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
-    if (!grid) throw new Error('no grid');
-    const rows = await playAblation(grid, [['correction', 'false-feasible']], { seed: 3, stalls: null });
-    expect(rows.map(({ without, tightness }) => [without, tightness])).toEqual(
-      ['tight', 'middle', 'loose'].flatMap((tightness) => [
-        [null, tightness],
-        ['correction+false-feasible', tightness],
-      ]),
-    );
-    expect(rows.every(({ askMs, untilNear }) => askMs > 0 && untilNear >= 1 && untilNear <= 13)).toBe(true);
-    // What was found with them out is not what was found with them.
-    const sharesOf = (without: string | null): unknown =>
-      rows.filter((row) => row.without === without).map((row) => row.after);
-    expect(sharesOf('correction+false-feasible')).not.toEqual(sharesOf(null));
-  }, 180_000);
+  it.runIf(isNightly)(
+    'is found by playing the same problems with and without it',
+    async () => {
+      const grid = recordedGrids().find(({ name }) => name.startsWith('sleeper'));
+      if (!grid) throw new Error('no grid');
+      const rows = await playAblation(grid, [['correction', 'false-feasible']], { seed: 3, stalls: null });
+      expect(rows.map(({ without, tightness }) => [without, tightness])).toEqual(
+        ['tight', 'middle', 'loose'].flatMap((tightness) => [
+          [null, tightness],
+          ['correction+false-feasible', tightness],
+        ]),
+      );
+      expect(rows.every(({ askMs, untilNear }) => askMs > 0 && untilNear >= 1 && untilNear <= 13)).toBe(true);
+      // What was found with them out is not what was found with them.
+      const sharesOf = (without: string | null): unknown =>
+        rows.filter((row) => row.without === without).map((row) => row.after);
+      expect(sharesOf('correction+false-feasible')).not.toEqual(sharesOf(null));
+    },
+    180_000,
+  );
 });

@@ -26,7 +26,9 @@ describe('the document of a capacity', () => {
     expect(text).toContain(
       '1.25× (1,250 requests/s): p50 400 ms, p99 900 ms, 92 % over the limit in 5 s, growing by 180 ms',
     );
-    expect(text).toContain('a burst of 2× for 30 s is kept within the limit on a base rate of up to 510 requests/s (490 to 530)');
+    expect(text).toContain(
+      'a burst of 2× for 30 s is kept within the limit on a base rate of up to 510 requests/s (490 to 530)',
+    );
     expect(text).toContain('2,000 requests/s with 20 % kept free need 3 replicas (chance 95 %)');
     const infeasible = capacityLines(aCapacity({ outcome: 'infeasible', capacity: null, at: null, cliff: [] }));
     expect(infeasible.join('\n')).toContain('no rate keeps p99 within 50 ms');

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, type RunningCli, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 
@@ -155,7 +156,7 @@ describe('load from three agents', { timeout: 180_000 }, () => {
 
 describe('the options about agents', { timeout: 180_000 }, () => {
   const refusal = async (...args: string[]): Promise<string> => {
-    const { code, stderr } = await runCli(args);
+    const { code, stderr } = await callCli(args);
     expect(code).toBe(2);
     return stderr;
   };

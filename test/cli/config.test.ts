@@ -150,7 +150,9 @@ describe('config', { timeout: 180_000 }, () => {
     expect(await made('--model-version', 'latest:2')).toMatchObject({
       version_policy: { latest: { num_versions: 2 } },
     });
-    expect(await made('--tensorrt-max-workspace-size', '1GiB')).toMatch(/USAGE: the config has no TensorRT accelerator/);
+    expect(await made('--tensorrt-max-workspace-size', '1GiB')).toMatch(
+      /USAGE: the config has no TensorRT accelerator/,
+    );
     expect(await made('--backend-accelerator', 'trt', '--tensorrt-max-workspace-size', '1GiB')).toMatchObject({
       optimization: {
         execution_accelerators: {

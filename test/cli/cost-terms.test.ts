@@ -64,7 +64,9 @@ describe('what is paid for', () => {
     expect(() => costTermsOf(spec({ forRate: 10 }))).toThrowError(usage(/several prices/));
     expect(() => costTermsOf(spec({ gpu: 'L5' }))).toThrowError(usage(/no GPU 'L5' \(did you mean 'L4'\?\)/));
     expect(() => costTermsOf(spec({ gpu: 'A100-80GB/9g' }))).toThrowError(usage(/no slice '9g'/));
-    expect(() => costTermsOf(spec({ gpu: 'L4', instanceType: 'one-l4' }))).toThrowError(usage(/either/));
+    expect(() => costTermsOf(spec({ gpu: 'L4', instanceType: 'one-l4' }))).toThrowError(
+      usage(/cannot be used together/),
+    );
     expect(() => costTermsOf(checkStudySpec({ model: 'm', cost: { forRate: 10 } }, 'it'))).toThrowError(
       usage(/costs need prices/),
     );

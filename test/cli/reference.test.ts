@@ -16,7 +16,9 @@ function reference(command: Command, listed: Listed, parents: readonly string[] 
     .trimEnd()
     .replaceAll(process.env.HOME ?? '\0', '~');
   const inner = command.commands.map((each) => reference(each as Command, listed, names));
-  return [`${'#'.repeat(names.length)} ${names.join(' ')}\n\n\`\`\`text\n${help}\n\`\`\`\n${known}`, ...inner].join('\n');
+  return [`${'#'.repeat(names.length)} ${names.join(' ')}\n\n\`\`\`text\n${help}\n\`\`\`\n${known}`, ...inner].join(
+    '\n',
+  );
 }
 
 /** Takes the options that were listed before out of the help, but the most used, and returns lines that name them. */

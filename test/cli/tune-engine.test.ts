@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commandLine } from '../../src/adapter/engine/command-words.ts';
+import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
@@ -84,16 +85,18 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
   });
 
   it('says what to type where there is nothing to set, or no way to start it', async () => {
-    const attach = await runCli(['tune', '-m', 'm', '--endpoint', 'openai', '-u', 'localhost:8000']);
+    const attach = await callCli(['tune', '-m', 'm', '--endpoint', 'openai', '-u', 'localhost:8000']);
     expect(attach.code).toBe(2);
-    expect(attach.stderr).toMatch(/settings of the running server.*cannot be changed.*tritune profile --endpoint openai -u localhost:8000 -m m/s);
-    const unknown = await runCli(['tune', '-m', 'm', '--launch-command', './serve --port {port}']);
+    expect(attach.stderr).toMatch(
+      /settings of the running server.*cannot be changed.*tritune profile --endpoint openai -u localhost:8000 -m m/s,
+    );
+    const unknown = await callCli(['tune', '-m', 'm', '--launch-command', './serve --port {port}']);
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toMatch(/--space/);
-    const portless = await runCli(['tune', '-m', 'm', '--launch-command', 'vllm serve m']);
+    const portless = await callCli(['tune', '-m', 'm', '--launch-command', 'vllm serve m']);
     expect(portless.code).toBe(2);
     expect(portless.stderr).toMatch(/\{port\}/);
-    const two = await runCli(['tune', '-m', 'a,b', '--launch-command', 'vllm serve m --port {port}', '--dry-run']);
+    const two = await callCli(['tune', '-m', 'a,b', '--launch-command', 'vllm serve m --port {port}', '--dry-run']);
     expect(two.code).toBe(2);
     expect(two.stderr).toMatch(/--launch-command works with one model only/);
   });
@@ -111,7 +114,7 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
       '--max-trials',
       '5',
     ];
-    const { code, stderr, stdout } = await runCli(['tune', '-m', 'm', ...options, '--dry-run']);
+    const { code, stderr, stdout } = await callCli(['tune', '-m', 'm', ...options, '--dry-run']);
     expect(stderr).toBe('');
     expect(code).toBe(0);
     expect(stdout).toMatch(/max_num_seqs/);

@@ -124,7 +124,9 @@ describe('tune --workload', () => {
       '--workload cannot be used with --concurrency',
     );
     expect(await refused('--workload', one, '--batch-size', '1:4')).toContain('cannot be used with --batch-size');
-    expect(await refused('--workload', one, '--shared-memory', 'system')).toContain('cannot be used with --shared-memory');
+    expect(await refused('--workload', one, '--shared-memory', 'system')).toContain(
+      'cannot be used with --shared-memory',
+    );
     expect(await refused('--workload', one, '--robust', 'best')).toContain("'best' is not a rule");
     expect(await refused('--workload', one, '--workload-weights', '1,2')).toContain('as many weights as files');
     expect(await refused('--workload', one, '--workload', one)).toContain("are both named 'one'");

@@ -131,7 +131,8 @@ export const rows: readonly Row[] = [
     exitCode: 0,
     fates: {
       'slow, loaded over once': 'measured',
-      'slow, loaded over': /^config-mismatch: somebody changed the model during two measurements.*string_value is "usual"/,
+      'slow, loaded over':
+        /^config-mismatch: somebody changed the model during two measurements.*string_value is "usual"/,
       'slow, unloaded once': 'measured',
     },
   },

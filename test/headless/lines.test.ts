@@ -102,9 +102,7 @@ describe('the lines about the noise at rest', () => {
       return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|try a quieter/.test(line));
     };
     expect(closing(4.1)).toEqual([]);
-    expect(closing(6)).toEqual([
-      expect.stringMatching(/^noise {6}p99 at one .* noise takes 50 % of it$/),
-    ]);
+    expect(closing(6)).toEqual([expect.stringMatching(/^noise {6}p99 at one .* noise takes 50 % of it$/)]);
     expect(closing(9)).toHaveLength(2);
   });
 });

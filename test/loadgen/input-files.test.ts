@@ -128,7 +128,9 @@ describe('a batch', () => {
   });
 
   it('is refused when the model does not take it', async () => {
-    await expect(requestsOfJson(steps, { data: [step(1)] }, { batch: 5 })).rejects.toThrow(/max_batch_size of 'm', which is 4/);
+    await expect(requestsOfJson(steps, { data: [step(1)] }, { batch: 5 })).rejects.toThrow(
+      /max_batch_size of 'm', which is 4/,
+    );
     await expect(requestsOfJson(steps, { data: [step(1)] }, { shapes: { X: [1] } })).rejects.toThrow(/no input 'X'/);
   });
 });

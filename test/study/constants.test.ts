@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 const rooms = [
+  'src/capacity',
   'src/perfmodel',
   'src/perfmodel/continuous',
   'src/perfmodel/memory',
@@ -17,7 +18,7 @@ const files = rooms
   .filter((name) => name.endsWith('.ts'))
   .sort();
 
-/** Named numbers of the default sampler, as `file NAME | value`; of a value of several lines the first one counts. */
+/** Named numbers of both, as `file NAME | value`; of a value of several lines the first one counts. */
 const inCode = files.flatMap((file) =>
   [
     ...readFileSync(join(root, file), 'utf8').matchAll(
@@ -29,7 +30,7 @@ const inCode = files.flatMap((file) =>
   ),
 );
 
-it('every constant of the default sampler is in the table, with its value', () => {
+it('every constant of the default sampler and of the capacity search is in the table, with its value', () => {
   const text = readFileSync(join(root, 'docs/constants.md'), 'utf8');
   const rows = [...text.matchAll(/^\| (.*?) \| (`\S+`) \| (.*) \| ([a-z]+) \|$/gm)];
   expect(rows.map(([, file, name, value]) => `${file} | ${name} | ${value}`)).toEqual(inCode);

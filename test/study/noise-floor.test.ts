@@ -94,7 +94,8 @@ describe('the noise floor of a measurement', () => {
     expect(words(8).meaning).toBe('budget 8 ms: in a bad window, noise alone breaks it');
     expect(words(5).meaning).toBe('budget 5 ms: noise alone breaks it');
     expect(words(3).meaning).toContain('even at this load half of the requests take 4 ms or more');
-    for (const budgetMs of [8, 5]) expect(words(budgetMs).advice).toMatch(/quieter.*larger --latency-budget.*percentile.*longer/);
+    for (const budgetMs of [8, 5])
+      expect(words(budgetMs).advice).toMatch(/quieter.*larger --latency-budget.*percentile.*longer/);
     expect(words(3).advice).not.toContain('quieter');
     expect(describeNoise(floorAt(8), null)).toMatchObject({ tone: 'quiet', figures, meaning: null });
     expect(describeNoise({ ...floorAt(8), level: { mode: 'request-rate', value: 1200 } }, null).figures).toMatch(

@@ -81,7 +81,13 @@ describe('a workload file', () => {
     ],
     ['Version: 1', 'Version: 2', 1, 'workloadVersion: expected 1', 'write 1'],
     ['batch: 4', 'batch: 0', 4, 'classes.photo.requests.batch: it is too small', 'write more than 0'],
-    ['process: poisson, perSecond: 200', 'process: trace', 6, 'phases.0.arrivals: a trace needs either a file or', 'file: PATH'],
+    [
+      'process: poisson, perSecond: 200',
+      'process: trace',
+      6,
+      'phases.0.arrivals: a trace needs either a file or',
+      'file: PATH',
+    ],
     [
       'process: poisson, perSecond: 200',
       'process: trace, atS: [0], classOf: [x]',

@@ -61,7 +61,7 @@ export async function measureCapacity(
   try {
     await runCapacity(question, state, { loads, clock: realClock, onEvent: watch.onEvent });
   } catch (error) {
-    // What was seen until then is told; nothing was, where no rate was tried.
+    // Reports the results so far; there are none before the first rate.
     if (!signal.aborted || state.probes.length === 0) throw error;
   }
   const arrivals = plan.workload?.workload.name ?? spec.requestDistribution;

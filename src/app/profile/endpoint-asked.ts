@@ -35,11 +35,12 @@ export async function frontsOf(
 
 /** Returns where a language model is asked. Errors: USAGE, INPUT_INVALID for files of headers and certificates. */
 export async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
-  if (options.url === undefined) throw usage('a language model needs an address', 'give it with -u HOST:PORT');
+  if (options.url === undefined) throw usage('the address of the language model is missing', 'add -u HOST:PORT');
   const url = plainHttpUrl(options.url, wantsTls(options));
-  if (url.credentials !== undefined) throw usage('the address has a password in it', 'give it as a header with -H');
+  if (url.credentials !== undefined)
+    throw usage('the address contains a password', 'give it as a header: -H "Authorization: …"');
   if (url.isSecure === false && wantsTls(options)) {
-    throw usage('http:// is an address without TLS', 'write https://, or leave out the options about TLS');
+    throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
   }
   const isSecure = url.isSecure ?? wantsTls(options);
   return {
@@ -63,7 +64,7 @@ export function askedOf({ endpoint = 'openai', protocol }: EndpointSpec & { read
 } {
   const kind = kinds.find((each) => each === endpoint);
   if (protocol === 'grpc' && kind === 'auto') return { asked: 'triton-grpc', path: undefined };
-  if (protocol === 'grpc' && kind !== 'triton-grpc') throw usage('this endpoint goes over HTTP', 'leave out -i');
+  if (protocol === 'grpc' && kind !== 'triton-grpc') throw usage('this endpoint uses HTTP', 'leave out -i');
   if (kind) return { asked: kind, path: undefined };
   if (!endpoint.includes('/')) throw usage(`there is no endpoint '${endpoint}'`, `use ${kinds.join(', ')}, or a path`);
   const path = `/${endpoint.replace(/^\//, '')}`;

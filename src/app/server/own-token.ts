@@ -10,7 +10,7 @@ type TokenSpec = Pick<HeaderSpec, 'tokenFile' | 'tokenEnv'>;
 /** Reads the token that a controller shows to its agents. Errors: USAGE, INPUT_INVALID; neither ever says it. */
 export function agentToken(spec: TokenSpec): string {
   const token = tokenIn(spec, 'the token of the agents');
-  if (token === null) throw usage('agents and their controller share a token, and none is given', HOW);
+  if (token === null) throw usage('the token of the agents is missing', HOW);
   return token;
 }
 
@@ -23,10 +23,10 @@ function tokenIn({ tokenFile, tokenEnv }: TokenSpec, what: string): string | nul
   const [header] = headersOf({ tokenFile, tokenEnv });
   const token = header?.value.replace(/^Bearer /, '') ?? '';
   if (token === '') return null;
-  if (token.length < LEAST_CHARACTERS) throw usage(`${what} has less than ${LEAST_CHARACTERS} characters`, HOW);
+  if (token.length < LEAST_CHARACTERS) throw usage(`${what} is shorter than ${LEAST_CHARACTERS} characters`, HOW);
   return token;
 }
 
-const HOW = 'make a file with one: openssl rand -hex 32';
+const HOW = 'create one with openssl rand -hex 32, and put it in a file';
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

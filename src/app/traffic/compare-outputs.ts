@@ -8,7 +8,7 @@ import { sendOne } from './first-requests.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
 const TIMEOUT_MS = 30_000;
-/** One in flight, ever. */
+/** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
 /**

@@ -13,7 +13,7 @@ const MOST_REQUESTS = 10;
 /** No further request after this long. */
 const LONG_ENOUGH_MS = 1000;
 const TIMEOUT_MS = 10_000;
-/** One in flight, ever. */
+/** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
 /** What a few requests, one after another, tell: the median of what they took in ms, without the first; or why none was answered. */

@@ -82,7 +82,7 @@ function nestingOf(list: readonly unknown[]): readonly number[] | null {
 
 function checkNoOthers(place: string, others: object): void {
   const [name] = Object.keys(others);
-  if (name !== undefined) throw invalidInput(place, `there is no ${shown(name)} in a tensor`, FORMS);
+  if (name !== undefined) throw invalidInput(place, `a tensor has no field ${shown(name)}`, FORMS);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

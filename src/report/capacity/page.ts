@@ -1,4 +1,4 @@
-import { formatDuration, formatFigure, formatMs } from '../../base/format.ts';
+import { capital, formatDuration, formatFigure, formatMs } from '../../base/format.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { burstText, rangeText, rateText, replicasText, shareText, verdictText } from '../../capacity/words.ts';
 import { type Html, html, none } from '../html.ts';
@@ -130,6 +130,4 @@ function methodSection({ arrivals, precision, trituneVersion, seconds, commandLi
 <p>Requests were sent in an open loop (${arrivals}), each at its time whatever the replies did. Rates were chosen by probabilistic bisection: each where the posterior of the capacity is most uncertain, until its 95 % interval was within ±${shareText(precision)}. A single measurement may be on the wrong side; the capacity is by all of them. tritune ${trituneVersion}, ${formatDuration(seconds)}.</p>
 <pre>tritune ${commandLine.join(' ')}</pre>`;
 }
-
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 const sentence = (text: string): string => `${capital(text)}.`;

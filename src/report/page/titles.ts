@@ -1,4 +1,4 @@
-import { formatFigure, formatMs } from '../../base/format.ts';
+import { capital, formatFigure, formatMs } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Explanation } from '../../study/analysis/explain/explain.ts';
 import { lengthOf, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
@@ -157,5 +157,3 @@ function tokensTitle(state: StudyState): string {
   const { outputTokensPerSecond, outputTokensPerSecondPerUser } = measurement.tokens;
   return `${nameOf(state, trial)}: ${formatFigure(outputTokensPerSecond.value)} output tokens/s, of which one user sees ${formatFigure(outputTokensPerSecondPerUser)}`;
 }
-
-const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

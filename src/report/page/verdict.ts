@@ -1,4 +1,4 @@
-import { formatRatio } from '../../base/format.ts';
+import { capital, formatRatio } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
 import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
@@ -46,8 +46,6 @@ export function notices(state: StudyState, { rejected, clientBound, noiseFloor, 
   ];
   return html`${told.map((text) => html`<p class="notice">${text}</p>`)}`;
 }
-
-const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 /** How well the best keeps the budget; '' where the goal has no curve. */
 export function levelText({ best, budget }: Summary): string {

@@ -2,7 +2,14 @@ import { clientBatchOf } from '../../perfmodel/client-batch.ts';
 import { largestRequest } from '../../perfmodel/modelled-config.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
-import { assess, constraintsOf, followsFromThroughput, goalOfLevels, isByThroughput, isFeasible } from '../goal/goal.ts';
+import {
+  assess,
+  constraintsOf,
+  followsFromThroughput,
+  goalOfLevels,
+  isByThroughput,
+  isFeasible,
+} from '../goal/goal.ts';
 import type { Goal, LevelRange } from '../types.ts';
 import { type LevelCurve, levelCurve } from './curve.ts';
 import type { LevelLine } from './line.ts';

@@ -1,4 +1,4 @@
-import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { capital, formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { isInCost } from './cost-point.ts';
 import { describeObjectives } from './describe.ts';
@@ -104,5 +104,3 @@ function figures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoin
   const time = (of: { readonly value: number | null }): string => formatMs(of.value ?? Number.NaN);
   return `${rate} at p${percentile} TTFT ${time(ttftMs)} and ITL ${time(itlMs)}`;
 }
-
-const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -1,6 +1,7 @@
 import { formatMs } from '../../base/format.ts';
 import { robustRuleOf } from '../../workload/robust-rule.ts';
 import { metricText } from '../goal/metrics/format.ts';
+import type { Metric } from '../goal/metrics/metric.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Constraint } from '../types.ts';
@@ -8,6 +9,10 @@ import type { Summary } from './summary.ts';
 
 /** Times whose limits are on the study's percentile. */
 const BY_PERCENTILE = ['latency', 'ttft', 'itl', 'tpot'];
+
+/** Returns the label of a metric with the study's percentile, where it is of one: `p99 TTFT`. */
+export const percentileLabel = ({ name, label }: Metric, percentile: number): string =>
+  BY_PERCENTILE.includes(partsOfName(name).base) ? `p${percentile} ${label}` : label;
 
 /** Returns the limits of the goal as people write them: `p99 ≤ 32 ms and p99 TTFT ≤ 200 ms`; '' without any. */
 export function describeLimits(summary: Summary, metrics: Metrics = builtInMetrics): string {

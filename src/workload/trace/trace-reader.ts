@@ -76,7 +76,7 @@ function csvReader(names: readonly string[], { column, classColumn, unit: asked 
   const read = (text: string): TraceRecord => {
     const cells = csvCells(text);
     if (cells.length < names.length) {
-      throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'see whether it is whole');
+      throw new BadRecord(`it has ${cells.length} of ${names.length} columns`, 'check that the file is complete');
     }
     const time = cells[timePlace] as string;
     unit ??= usualUnit(Number(time));

@@ -104,7 +104,8 @@ describe('the compose file, with processes in place of containers', () => {
       });
     expect((await ask('another-token-than-that', 'composed')).status).toBe(401);
     const none = await ask(TOKEN, 'no-such-study');
-    expect([none.status, await none.text()]).toEqual([502, "no study 'no-such-study' is running\n"]);
+    expect(none.status).toBe(502);
+    expect(await none.text()).toContain('no-such-study');
   });
 
   it('has agents that listen, and processes that end in order', async () => {

@@ -3,7 +3,7 @@ import { recordedWorkload } from '../../../app/workload/from-log.ts';
 import { saveWorkload } from '../../../app/workload/save-workload.ts';
 import { shownWorkload } from '../../../app/workload/show.ts';
 import { TrituneError } from '../../../base/errors.ts';
-import { formatDuration, formatFigure, inertJson } from '../../../base/format.ts';
+import { capital, formatDuration, formatFigure, inertJson } from '../../../base/format.ts';
 import { CHART_COLUMNS, drawnWorkloadLines } from '../../../headless/drawn-workload.ts';
 import { ratesOf } from '../../../workload/figures.ts';
 import { workloadJsonSchema } from '../../../workload/file/schema.ts';
@@ -61,7 +61,7 @@ export async function workloadFromLog(
   const sources = files.map((file) => basename(file)).join(', ');
   const comment = [
     `Made of ${sources} by tritune workload from-log.`,
-    ...notes.map((note) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`),
+    ...notes.map((note) => `${capital(note)}.`),
   ].join('\n');
   for (const path of await saveWorkload(workload, { path: output, comment, force })) terminal.print(path);
   for (const note of notes) terminal.tell(note);

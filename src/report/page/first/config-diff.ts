@@ -47,7 +47,8 @@ function textsOf(original: Candidate, best: Candidate, model: string): readonly 
   if (names.length === 0) return [{ name: 'settings', before: settingLines(original), after: settingLines(best) }];
   const [only] = Object.keys(others);
   return names.map((key) => {
-    const before = others[key] ?? (names.length === 1 ? others[only ?? ''] : undefined);
+    // A model may have the name of what every object has.
+    const before = Object.hasOwn(others, key) ? others[key] : names.length === 1 ? others[only ?? ''] : undefined;
     const text = (config: (typeof own)[string]): readonly string[] =>
       emittedConfig(withoutServerDefaults(config), key || model)
         .trimEnd()

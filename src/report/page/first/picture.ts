@@ -5,6 +5,7 @@ import { metricHead, metricText } from '../../../study/goal/metrics/format.ts';
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
+import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Constraint } from '../../../study/types.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
 import type { Chart } from '../../charts/svg.ts';
@@ -116,8 +117,7 @@ const EDGE = 1.3;
 /** A time without a percentile of its own is of the study's. */
 function percentileNamed(metric: Metric, { trials }: StudyState): Metric {
   const [first] = trials.flatMap(({ measurements }) => measurements);
-  const isPlain = ['latency', 'ttft', 'itl', 'tpot'].includes(metric.name);
-  return isPlain ? { ...metric, label: `p${first?.budgetLatencyMs.percentile ?? 99} ${metric.label}` } : metric;
+  return { ...metric, label: percentileLabel(metric, first?.budgetLatencyMs.percentile ?? 99) };
 }
 
 /** Returns the limit that the best uses up most; null where the goal has none but that on failed requests. */

@@ -8,6 +8,7 @@ import type { StudyState } from '../../../study/records/state.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
 import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
+import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
 import type { Trial } from '../../../study/types.ts';
 import { type Html, html, none } from '../../html.ts';
@@ -54,12 +55,11 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
       ? [`95 %: ${metricCell(objective, interval.low)} to ${metricCell(objective, interval.high)}`]
       : [];
   const missed = new Set(missedConstraints(compared, trial.candidate, goal).map(({ metric }) => metric));
-  const percentile = measurement.budgetLatencyMs.percentile;
-  const limits = limitNames(state).map((metric) => {
-    const label = LIMITED_TIMES.includes(metric)
-      ? `p${percentile} ${metrics.named(metric).label}`
-      : metrics.named(metric).label;
-    return `${label} ${metricText(metrics.named(metric), read(metric))}${missed.has(metric) ? ', over the limit' : ''}`;
+  const { percentile } = measurement.budgetLatencyMs;
+  const limits = limitNames(state).map((limited) => {
+    const metric = metrics.named(limited);
+    const over = missed.has(limited) ? ', over the limit' : '';
+    return `${percentileLabel(metric, percentile)} ${metricText(metric, read(limited))}${over}`;
   });
   return {
     name,
@@ -82,8 +82,6 @@ const measuredNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
 
 /** Units that say by themselves what the figure is. */
 const TELLING_UNITS = ['infer/s', 'tokens/s'];
-
-const LIMITED_TIMES = ['latency', 'ttft', 'itl', 'tpot'];
 
 /** The metrics that the goal limits; the latency where it limits none. */
 function limitNames({ goal }: StudyState): readonly string[] {

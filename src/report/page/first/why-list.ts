@@ -1,3 +1,4 @@
+import { capital } from '../../../base/format.ts';
 import type { Explanation } from '../../../study/analysis/explain/explain.ts';
 import { barScaleOf, type Reason } from '../../../study/analysis/explain/reasons.ts';
 import { type BarKind, describeBar, type ReasonBar } from '../../../study/analysis/explain/time-bar.ts';
@@ -52,5 +53,3 @@ function partsOf({ parts }: ReasonBar, whole: number): readonly Html[] {
     return html`<span style="width:${width.toFixed(2)}%;background:${colour ?? ''}" title="${name}"></span>`;
   });
 }
-
-const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
