@@ -117,19 +117,22 @@ function nextRate(
 ): number {
   const { low, allowed, idle } = prior;
   const lowest = LOWEST * low;
-  // Where an idle server is far over the budget, only the lowest rate is left to try.
-  if (readings.length === 0 && idle !== null && idle > FAR_OVER) return lowest;
+  const sides = sidesOf(readings, allowed);
+  // Where an idle server is far over the budget, only the lowest rate is left to try, until it has missed often enough.
+  if (idle !== null && idle > FAR_OVER && readings.length < MISSES && sides !== 'kept') return lowest;
   const rates = readings.map(({ askedPerSecond }) => askedPerSecond);
   const median = posterior.quantile(0.5);
   if (isNear(readings, prior)) return Math.max(lowest, askedNear(median, posterior, readings.length, prior));
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
-  switch (sidesOf(readings, allowed)) {
+  // Of a budget that no rate keeps the posterior knows nothing: after some misses the strides go on down, whatever it says.
+  const nearest = readings.length < LEAST_READINGS ? posterior.quantile(1 - FARTHER) : 0;
+  switch (sides) {
     case 'kept':
       if (isPrecise) return posterior.quantile(OTHER_SIDE);
       return Math.max(median, Math.min(posterior.quantile(FARTHER), STRIDE * Math.max(...rates)));
     case 'missed':
       if (isPrecise) return Math.max(lowest, posterior.quantile(1 - OTHER_SIDE));
-      return Math.max(lowest, Math.min(median, Math.max(posterior.quantile(1 - FARTHER), Math.min(...rates) / STRIDE)));
+      return Math.max(lowest, Math.min(median, Math.max(nearest, Math.min(...rates) / STRIDE)));
     default:
       return Math.max(lowest, median);
   }

@@ -106,7 +106,7 @@ describe('tracing the best', () => {
   });
 
   it.each([
-    [{ trace_file: [''] }, 'no file'],
+    [{ trace_file: [''] }, 'without a trace file'],
     [{ trace_mode: ['opentelemetry'] }, "mode 'opentelemetry'"],
   ])('is refused with %j', async (settings, words) => {
     const server = new Traced();

@@ -76,10 +76,10 @@ describe('the search for the capacity', () => {
     expect(events.map(({ type }) => type)).toContain('beyond');
   }, 180_000);
 
-  it('says that no rate keeps a budget below the service time', async () => {
-    const { document, events } = await run({ servers: 1, serviceMs: 20, budgetMs: 15 }, 1);
+  it.each([15, 18])('says that no rate keeps a budget of %i ms below the service time', async (budgetMs) => {
+    const { document, events } = await run({ servers: 1, serviceMs: 20, budgetMs }, 1);
     expect(document).toMatchObject({ outcome: 'infeasible', capacity: null, atLeast: null, cliff: [] });
-    expect(events.filter(({ type }) => type === 'tried').length).toBeLessThan(12);
+    expect(events.filter(({ type }) => type === 'tried').length).toBeLessThan(14);
   }, 180_000);
 
   it('gives a lower bound where the load generator is the limit, and tries again where others had its CPU', async () => {

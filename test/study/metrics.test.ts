@@ -48,7 +48,7 @@ describe('docs', () => {
 
   it('names every metric in the help of --constraint', () => {
     const text = page('cli.md').replace(/\s+/g, ' ');
-    expect(text).toContain(`docs/metrics.md: ${builtInMetrics.names.join(', ')}`);
+    expect(text).toContain(`docs/metrics.md): ${builtInMetrics.names.join(', ')}`);
   });
 });
 

@@ -187,7 +187,7 @@ describe('a gRPC client', () => {
     await expect(client.modelConfig('m')).rejects.toMatchObject({
       code: 'UNSUPPORTED',
       message: expect.stringContaining('config.200, config.instance_group.99'),
-      hint: expect.stringContaining('HTTP'),
+      hint: expect.stringContaining('-i http'),
     });
   });
 

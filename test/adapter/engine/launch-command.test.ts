@@ -68,6 +68,6 @@ describe('a launch command', () => {
       config: '{\n  "a": 3\n}\n',
     });
     const without = readLaunchCommand('t --port {port}');
-    expect(() => startOf(without, { config_file: { a: 3 } }, traits, place)).toThrow(/names none/);
+    expect(() => startOf(without, { config_file: { a: 3 } }, traits, place)).toThrow(/names no file/);
   });
 });

@@ -195,8 +195,8 @@ describe('the tensors of text', () => {
     const own = [input('question', 'BYTES'), input('length', 'INT32')];
     expect(textTensors('m', own, [input('answer', 'BYTES')])).toMatchObject({ output: 'answer' });
     expect(() => textTensors('m', [input('x', 'FP32')], outputs)).toThrow(
-      expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining('no input of text') }),
+      expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining('no known text input') }),
     );
-    expect(() => textTensors('m', own, [input('a', 'BYTES'), input('b', 'BYTES')])).toThrow(/no output of text/);
+    expect(() => textTensors('m', own, [input('a', 'BYTES'), input('b', 'BYTES')])).toThrow(/no known text output/);
   });
 });
