@@ -28,13 +28,13 @@ describe('a study over a group of servers', () => {
     [{ url: 'gpu1:8001' }, '--url', /fleet worker --server/],
     [{ tokenFile: 'token' }, '--token-file', /fleet worker --server/],
     [{ tlsCa: 'ca.pem' }, '--tls-ca', /fleet worker --server/],
-    [{ trace: true }, '--trace', /on its disk/],
+    [{ trace: true }, '--trace', /on one server/],
     [{ adapter: 'a.ts' }, '--adapter', /without --fleet/],
     [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
     [{ endpoint: 'openai' }, '--endpoint openai', /triton-grpc/],
   ])('is refused with %j, and says what to do', (options, name, hint) => {
     const refusal = expect.objectContaining({
-      ...{ code: 'USAGE', message: `${name} does not go with --fleet` },
+      ...{ code: 'USAGE', message: `${name} cannot be used with --fleet` },
       hint: expect.stringMatching(hint),
     });
     expect(() => checkFleetSpec(study(options))).toThrow(refusal);

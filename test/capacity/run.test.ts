@@ -76,11 +76,15 @@ describe('the search for the capacity', () => {
     expect(events.map(({ type }) => type)).toContain('beyond');
   }, 180_000);
 
-  it.each([15, 18])('says that no rate keeps a budget of %i ms below the service time', async (budgetMs) => {
-    const { document, events } = await run({ servers: 1, serviceMs: 20, budgetMs }, 1);
-    expect(document).toMatchObject({ outcome: 'infeasible', capacity: null, atLeast: null, cliff: [] });
-    expect(events.filter(({ type }) => type === 'tried').length).toBeLessThan(14);
-  }, 180_000);
+  it.each([15, 18])(
+    'says that no rate keeps a budget of %i ms below the service time',
+    async (budgetMs) => {
+      const { document, events } = await run({ servers: 1, serviceMs: 20, budgetMs }, 1);
+      expect(document).toMatchObject({ outcome: 'infeasible', capacity: null, atLeast: null, cliff: [] });
+      expect(events.filter(({ type }) => type === 'tried').length).toBeLessThan(14);
+    },
+    180_000,
+  );
 
   it('gives a lower bound where the load generator is the limit, and tries again where others had its CPU', async () => {
     const model = { servers: 4, serviceMs: 2, budgetMs: 20 };

@@ -18,7 +18,7 @@ function refusal(version: string): string | null {
 describe('the Node it runs on', () => {
   it.each(['20.20.2', '22.0.9', '9.0.0'])('refuses %s in one line', (version) => {
     expect(refusal(version)).toMatch(
-      new RegExp(`^tritune: UNSUPPORTED: this is Node ${version}, .* 22.1 or newer \\(`),
+      new RegExp(`^tritune: UNSUPPORTED: tritune needs Node 22.1 or newer, and this is Node ${version} \\(`),
     );
   });
 

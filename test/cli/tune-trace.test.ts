@@ -16,7 +16,7 @@ describe('tune --trace', { timeout: 90_000 }, () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     const output = await freshDirectory();
     const outcome = await callCli(args(emulator.grpcUrl, join(output, 'run')));
-    expect(outcome.stderr).toMatch(/^tritune: UNSUPPORTED: the server has no file to write traces to[^\n]+\n$/);
+    expect(outcome.stderr).toMatch(/^tritune: UNSUPPORTED: the server was started without a trace file[^\n]+\n$/);
     expect(await recordsOf(join(output, 'run'))).toEqual([]);
   });
 

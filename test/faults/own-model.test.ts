@@ -142,7 +142,9 @@ describe('--protect', { timeout: 180_000 }, () => {
     );
     expect(await tune('m', 'sec')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/MODEL_UNKNOWN: the server has no model 'sec' to protect \(its models: .*second/),
+      stderr: expect.stringMatching(
+        /MODEL_UNKNOWN: the server has no model 'sec' to protect \(its models are .*second/,
+      ),
     });
     expect(await runHere(['record', '-m', 'm', '-u', url, '--protect', 'm'])).toMatchObject(
       refused("'m' is protected"),

@@ -76,6 +76,6 @@ describe('the worker of a server', () => {
   it('takes one study at a time', async () => {
     const { worker } = served(async () => done);
     await worker.work('one', work);
-    await expect(worker.work('two', work)).rejects.toThrow("held for study 'one'");
+    await expect(worker.work('two', work)).rejects.toThrow("reserved for study 'one'");
   });
 });
