@@ -110,7 +110,7 @@ export const rows: readonly Row[] = [
     exitCode: 0,
     fates: {
       'slow, killed in its load': 'measured',
-      'slow, deadly to load': /^requests-failed: .*went away 3 times/,
+      'slow, deadly to load': /^requests-failed: .*became unreachable 3 times/,
       'slow, killed when measured': 'measured',
     },
   },
@@ -215,7 +215,7 @@ export const nightlyRows: readonly Row[] = [
     comesBack: true,
     options: { maxOutage: 5 },
     exitCode: 0,
-    fates: { 'slow, deadly to measure': /^requests-failed: .*went away 3 times/, slow: 'measured' },
+    fates: { 'slow, deadly to measure': /^requests-failed: .*became unreachable 3 times/, slow: 'measured' },
   },
   {
     fault: 'somebody who unloads the model in the middle of every measurement',
