@@ -38,6 +38,6 @@ describe('a text model of a real Triton', () => {
   it('is refused where it has no text', async () => {
     const { code, stderr } = await runCli(['profile', '--endpoint', 'triton-grpc', '-u', grpcUrl, '-m', 'mlp_onnx']);
     expect(code).toBe(2);
-    expect(stderr).toContain("'mlp_onnx' has no input of text");
+    expect(stderr).toContain("'mlp_onnx' has no known text input");
   });
 });
