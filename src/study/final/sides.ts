@@ -82,7 +82,10 @@ export function costOf(side: Side, goal: Goal): number {
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));
 }
 
-/** Returns the cost of a side that serves so much, as a logarithm of throughput; of goals by throughput alone, as those with curves are. */
+/**
+ * Returns the cost of a side that serves this much (`served` is the logarithm of a throughput). Only for goals by throughput alone, as those with
+ * curves are.
+ */
 export function costServing({ trial }: Pick<Side, 'trial'>, served: number, goal: Goal): number {
   const chosen = chosenOf(trial);
   return chosen ? costOfServed(served, chosen, trial.candidate, goal) : Number.POSITIVE_INFINITY;

@@ -19,14 +19,14 @@ export interface ParameterCredit {
   readonly against: 'best' | 'original';
   /** The trial that was measured for it; null for `model`. */
   readonly trial: number | null;
-  /** Whether both are at one load level, or each at its own best one. */
+  /** `same`: both are at one load level; `own`: each is at its own best level. */
   readonly levels: 'same' | 'own';
   readonly level: LoadLevel;
   readonly with: ParameterFigures;
   readonly without: ParameterFigures;
   /** Throughput with it over throughput without it. */
   readonly ratio: number;
-  /** The figure that differs; at a request rate, for example, the throughput is equal and the latency is not. null: neither differs. */
+  /** The figure that differs: at a request rate, for example, throughput is equal and latency is not. null if neither differs. */
   readonly matters: 'throughput' | 'latency' | null;
 }
 

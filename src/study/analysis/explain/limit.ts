@@ -34,13 +34,13 @@ export interface Limit {
   readonly batch: { readonly mean: number; readonly most: number } | null;
   /** CPU utilisation of the server's machine, 0 to 1; null when not measured. */
   readonly cpuShare: number | null;
-  /** Utilisation of the GPU, of several of the busiest, 0 to 1; null when not measured. */
+  /** Utilisation of the busiest GPU, 0 to 1; null when not measured. */
   readonly gpuShare: number | null;
   /** The queue's share of the mean latency, 0 to 1; null without statistics. */
   readonly queueShare: number | null;
   readonly outsideShare: number | null;
   readonly queueDelayMs: number;
-  /** What the engine of a language model does; absent where its figures are not known. */
+  /** The load of a language model's engine; absent if its figures are unknown. */
   readonly engine?: EngineLoad;
   /** The first constraint that the best misses; null when it meets all. */
   readonly missed: Constraint | null;
@@ -69,7 +69,7 @@ const PART_OF_DELAY = 0.25;
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
 
-/** Returns what limits a trial at the measurement that stands for it. Limits of the goal are held against what it would be at the usual speed. */
+/** Returns what limits a trial at the measurement that represents it. Limits of the goal are compared with its figures at the usual speed. */
 export function limitOf(state: StudyState, best: Trial, stands: Measurement, split: TimeSplit): Limit {
   const facts = factsOf(state, best, stands, split);
   return { ...facts, kind: kindOf(state, facts, stands, split) };
@@ -129,13 +129,13 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
   };
 }
 
-/** Returns the utilisation of the busiest GPU: others may be none of the candidate's. */
+/** Returns the utilisation of the busiest GPU: the candidate may not use the others. */
 function busiestGpuPercent({ gpus = [], gpuUtilizationPercent }: DeviceMetrics): number | undefined {
   const each = gpus.flatMap(({ utilizationPercent }) => utilizationPercent ?? []);
   return each.length > 1 ? Math.max(...each) : gpuUtilizationPercent;
 }
 
-/** Returns the execution time over elapsed time and instances; null where instances are not what the config says. */
+/** Returns the execution time over elapsed time and instances; null if the instances differ from those in the config. */
 function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape): number | null {
   if (!server || server.batches.length === 0 || !isModelled(shape) || !(durationMs > 0)) return null;
   const busyMs =

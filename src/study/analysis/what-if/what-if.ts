@@ -14,7 +14,7 @@ import { type StudyModel, studyModelOf } from './study-model.ts';
 export interface WhatIf {
   readonly percentile: number;
   readonly parameters: readonly { readonly name: string; readonly values: readonly string[] }[];
-  /** What the levels are: concurrencies, or the client batches where the study varies these alone. */
+  /** What the levels are: concurrencies, or client batches if the study varies only these. */
   readonly varies: LevelLine['varies'];
   /** Rising. */
   readonly levels: readonly number[];
