@@ -51,7 +51,7 @@ function footingsOf(trials: readonly Trial[]): readonly Footing[] {
   return footings;
 }
 
-/** Returns nothing where the server does not report its GPUs. */
+/** Returns nothing if the server does not report its GPUs. */
 function footingOf({ number: trial, candidate: { shape }, measurements }: Trial): Footing[] {
   const memory = gpuMemoryOf(measurements);
   if (memory === null || memory.totalMib === null) return [];
