@@ -33,7 +33,7 @@ class NetworkRun {
   readonly #fronts: readonly FrontTraffic[];
   readonly #devices: readonly SharedDevice[];
   readonly #extent: Extent;
-  /** Subjects: a slot whose own time has passed; from `#slots` on a device; −1 and less the wake-up of a stage. */
+  /** Subjects: a slot whose own time has passed; `#slots` and above: a device; −1 and below: the wake-up of a stage. */
   readonly #events = new EventHeap();
   readonly #stageOfSlot: number[] = [];
   readonly #callsOfSlot = new Map<number, ExecutionCalls>();
