@@ -29,7 +29,7 @@ const ALIKE = 1.07;
 const INTERFERING = 1.2;
 /** Batching saves little if a sample in a batch takes more than this share of its time alone. */
 const LITTLE_SAVED = 0.5;
-/** The share of the slowdown of single executions beside batches that may be due to the batches. */
+/** The share of the slowdown of single executions among batches that may be due to the batches. */
 const SHARE_OF_COMPANY = 0.8;
 /** The least weight of a point that counts as measured. */
 const LEAST_WEIGHT = 0.2;

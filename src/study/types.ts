@@ -66,7 +66,7 @@ export type FailureKind =
   | 'init-failed'
   | 'build-failed' // the command that builds the variant's files failed
   | 'upload-refused' // the server refused the variant's files
-  | 'inaccurate' // its outputs differ from the expected ones by more than is allowed
+  | 'inaccurate' // its outputs differ from the expected ones by more than allowed
   | 'load-timeout'
   | 'config-mismatch' // the config read back is not the one sent
   | 'requests-failed' // loaded, but did not serve

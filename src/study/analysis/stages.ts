@@ -18,7 +18,7 @@ export interface StageSplit {
   readonly computeMs: number;
   /** Time that an execution waited for the models that it calls, which may run in parallel. 0 for a model that calls none. */
   readonly callsMs: number;
-  /** Samples of the mean execution; null where none was counted. */
+  /** Samples of the mean execution; null if none was counted. */
   readonly batchSize: number | null;
   /** null if the candidate does not specify it. */
   readonly instances: number | null;

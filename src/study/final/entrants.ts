@@ -65,7 +65,7 @@ function compareSides(a: Side, b: Side, state: FinalState): number {
   return compareAssessments(assessed(a), assessed(b));
 }
 
-/** Tells whether measuring the side again promises an improvement over the best. */
+/** True if measuring the side again promises an improvement over the best. */
 export function isClose(side: Side, best: Side, state: FinalState): boolean {
   const behind = costOf(side, state.goal) - costOf(best, state.goal);
   return Number.isFinite(behind) && promiseOf(behind, jointHalfWidth(side, best, state)) >= WORTH_A_LOOK;

@@ -16,7 +16,7 @@ import type { LevelLine } from './line.ts';
 
 /** The load levels of one config. */
 export interface Levels {
-  /** null where the goal is not throughput within a latency budget, and without readings; then single readings decide. */
+  /** null if the goal is not throughput within a latency budget, and without readings; then single readings decide. */
   readonly curve: LevelCurve | null;
   /**
    * The level to recommend: by the curve (`LevelCurve.recommended`), or by the readings alone the best that most of them met; null for

@@ -6,7 +6,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 /** The process that holds a lock. Its id alone is not enough, because ids are reused. */
 interface Holder {
   readonly pid: number;
-  /** Clock ticks from boot to the process's start; null where the system does not say. */
+  /** Clock ticks from boot to the process's start; null if the system does not say. */
   readonly startTicks: string | null;
   readonly host: string;
   readonly token: string;
@@ -60,7 +60,7 @@ function takeOver(path: string, holder: Holder, locked: (present: Holder | null)
   }
 }
 
-/** False where another user's file cannot be replaced. */
+/** False if another user's file cannot be replaced. */
 function replace(path: string, holder: Holder): boolean {
   const own = `${path}.${holder.token}`;
   writeFileSync(own, JSON.stringify(holder));

@@ -79,7 +79,7 @@ function asksForAsMuch(one: ContinuousPolicy, other: ContinuousPolicy): boolean 
 const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy;
 
 /**
- * Returns the chance for one ratio; null where the ratio contradicts the loads: a refused config would need no more than one that loaded.
+ * Returns the chance for one ratio; null if the ratio contradicts the loads: a refused config would need no more than one that loaded.
  */
 function chanceAt(
   perPlace: number,

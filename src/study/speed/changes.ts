@@ -71,7 +71,7 @@ export function rangeOf({
 }
 
 /**
- * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over its own. null where it is compared as
+ * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over its own. null if it is compared as
  * measured.
  */
 export const correctionOf = (speeds: Speeds, measurement: Measurement): number | null =>

@@ -24,9 +24,9 @@ export interface NoiseFloor {
 
 /** The meaning of a noise floor for the budget. */
 export type NoiseVerdict =
-  | 'model' // the model by itself takes longer than the budget
+  | 'model' // the model alone takes longer than the budget
   | 'breaks' // the percentile at rest is over the budget
-  | 'may-break' // it is in the highest window
+  | 'may-break' // the percentile is over the budget in the highest window
   | 'large' // the machine decides a third of the budget or more
   | 'small';
 

@@ -48,7 +48,7 @@ export function predictBest(state: StudyState): Prediction | null {
 
 /**
  * A held-out prediction by the model that chose: service laws and corrections are fitted to the measurements of all other trials, never to the
- * target's own, and the target's batcher or engine is simulated at that level. null where it cannot say: for a batcher at a request rate, for models
+ * target's own, and the target's batcher or engine is simulated at that level. null if it cannot say: for a batcher at a request rate, for models
  * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
  * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
  * own, unknown for a variant that no other trial has; it is then taken to be like the others.

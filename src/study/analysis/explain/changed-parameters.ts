@@ -38,7 +38,7 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
   );
 }
 
-/** Returns the parameter's values in the space above the candidate's; null where the candidate's is not a number of the space. */
+/** Returns the parameter's values in the space above the candidate's; null if the candidate's is not a number of the space. */
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
   const bound = space && bindSpace(space, started.original);

@@ -13,16 +13,16 @@ import type { TimeSplit } from './time-split.ts';
 export type LimitKind =
   | 'client' // the load generator itself
   | 'cpu' // the server's machine has no CPU time left
-  | 'compute' // every instance always executes, with batches as large as they get
+  | 'compute' // every instance is always busy, with batches as large as possible
   | 'kv-cache' // the KV cache of a language model's engine is full, and requests wait for a place in it
-  | 'sequences' // a language model's engine runs as many sequences at once as it may, and others wait
+  | 'sequences' // a language model's engine runs the most sequences that it may, and others wait
   | 'queue-delay' // requests wait for larger batches while instances are idle
-  | 'outside' // most time goes outside the server's queue and compute
-  | 'latency-budget' // it is missed, or would be with more load
-  | 'constraint' // the same of another constraint of the goal
+  | 'outside' // most of the time is spent outside the server's queue and compute
+  | 'latency-budget' // the budget is missed, or would be with more load
+  | 'constraint' // the same for another constraint of the goal
   | 'level-range' // no higher load was allowed
-  | 'unseen' // more load serves no more, and nothing that was measured tells why
-  | 'none'; // nothing that was measured is at its limit
+  | 'unseen' // more load serves no more, and no measurement shows why
+  | 'none'; // no measured figure is at its limit
 
 /** The limit of the best, with its evidence. */
 export interface Limit {

@@ -11,7 +11,7 @@ export interface Reason {
   readonly about: 'before' | 'changed' | 'now' | 'next';
   /** A phrase in plain text, without an end. */
   readonly words: string;
-  /** null where there is nothing to draw. */
+  /** null if there is nothing to draw. */
   readonly bar: ReasonBar | null;
 }
 
@@ -42,7 +42,7 @@ export interface LimitTold {
 /** What the list is made of. */
 export interface ReasonParts {
   readonly best: Trial;
-  /** null where there is no other original config to compare with. */
+  /** null if there is no other original config to compare with. */
   readonly before: LimitTold | null;
   readonly now: LimitTold;
   readonly credit: Credit | null;

@@ -13,7 +13,7 @@ export interface ReasonBar {
 /** One part of a bar, in the bar's unit. */
 export interface BarPart {
   readonly name: string;
-  /** What it is, for colours and textures. */
+  /** Its kind, for colours and textures. */
   readonly kind: BarKind;
   readonly value: number;
 }

@@ -33,7 +33,7 @@ export interface WhatIfConfig {
   readonly settings: readonly number[];
   /** The trial that measured this config; null when none did. */
   readonly trial: number | null;
-  /** One cell per level; null where the model cannot predict. */
+  /** One cell per level; null if the model cannot predict. */
   readonly cells: readonly (WhatIfCell | null)[];
 }
 

@@ -9,7 +9,7 @@ import type { Interval } from '../../../stats/interval.ts';
 export interface Metric {
   /** Its name in `--constraint` and `--objective`: letters, digits and hyphens. `@MODEL` selects one of several models (`of-model.ts`). */
   readonly name: string;
-  /** Name in column heads and beside figures, without the unit: `GPU memory`. */
+  /** Name in column heads and next to figures, without the unit: `GPU memory`. */
   readonly label: string;
   /** What is measured, in one phrase for the documentation. */
   readonly description: string;

@@ -143,7 +143,7 @@ export function firstPoint(choice: Choice, range: LevelRange): LevelPoint {
   return { value: clamp(choice.policy.instances, range), batch };
 }
 
-/** Tells whether a level differs from every measured one by more than 9 %. */
+/** True if a level differs from every measured one by more than 9 %. */
 export function isFarFrom(level: number, measured: readonly number[]): boolean {
   return measured.every((each) => level !== each && Math.max(level / each, each / level) > ALIKE_LEVELS);
 }

@@ -68,7 +68,7 @@ function loadModel(
 const PROBABLE = 0.5;
 
 /**
- * Tells whether a config has more instances than one that ran out of memory, while no config of its own kind has loaded with as many. The
+ * True if a config has more instances than one that ran out of memory, while no config of its own kind has loaded with as many. The
  * search looks for the number of instances that fits below the refused one first.
  */
 function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {

@@ -47,13 +47,13 @@ const MOST_LEVELS = 4;
  * `ask` proposes a candidate and its first level:
  *
  * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail; a seeded sample of a large space. Of models that
- * are tuned together also what is next to the best trials (`joint-candidates.ts`), and what climbs over the predictions lead to (`local-search.ts`).
+ * are tuned together also the neighbours of the best trials (`joint-candidates.ts`), and the results of climbs (`local-search.ts`).
  * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy instances, from the server's statistics.
  * An affine fit in the batch size under interference, averaged over the interference models that explain the points (Bayesian model
  * averaging: Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a factor for categorical settings,
  * which a Gaussian process carries over to unseen combinations.
  * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with common random numbers; several models as one
- * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous batching and a law of its steps in place of 2 and
+ * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous batching and a law of its steps instead of 2 and
  * 3 (`perfmodel/continuous/engine-simulator.ts`).
  * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the logarithm of measured over simulated (Rasmussen
  * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several hypotheses.
@@ -201,7 +201,7 @@ function sinceRest({ role, measurements }: RunningTrial, first: LevelPoint): rea
   return role === 'baseline' && inFlightOf(atRest) < inFlightOf(first) ? measurements.slice(1) : measurements;
 }
 
-/** Tells whether a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
+/** True if a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
 function isSuspectedFalseFeasible(
   measurement: Measurement,
   candidate: Candidate,

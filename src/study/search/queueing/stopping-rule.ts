@@ -29,7 +29,7 @@ type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' |
     readonly findsCapacities?: boolean;
   };
 
-/** Tells whether the expected gain, halved for every two trials in a row without one, is below the threshold. */
+/** True if the expected gain, halved for every two trials in a row without one, is below the threshold. */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
   const discount =
     context.pace === 'early' || context.without?.has('belief')

@@ -97,7 +97,7 @@ function stepFrom(
 }
 
 /**
- * Returns the gain from one trial to another: ±1 where only one of them is feasible; else the relative difference, from −2 to 2, of the
+ * Returns the gain from one trial to another: ±1 if only one of them is feasible; else the relative difference, from −2 to 2, of the
  * objective, or of the violation where neither is.
  */
 function gainBetween(from: Trial | undefined, to: Trial | undefined, goal: Goal): number {
