@@ -14,7 +14,7 @@ export interface Candidate {
   /** First 12 hex digits of a SHA-256 over the canonical JSON of what it sets. */
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  /** What the server's adapter applies; opaque to all other code. For Triton a set of model configs (`model-configs.ts`). */
+  /** The value that the server's adapter applies; opaque to all other code. For Triton a set of model configs (`model-configs.ts`). */
   readonly value: JsonObject;
   readonly shape: CandidateShape;
 }
@@ -35,7 +35,7 @@ export interface CandidateShape {
   readonly rest: string;
   /** Everything except instance counts and batching, by readable path: settings that may change the execution time. */
   readonly settings: Settings;
-  /** What must be built before it can be served for the first time. */
+  /** The build that it needs before it can be served for the first time. */
   readonly preparation?: Preparation;
   /** How a language model's engine forms its steps; present if `scheduling` is `continuous`. */
   readonly continuous?: ContinuousPolicy;
@@ -101,7 +101,7 @@ export interface SearchSpace {
 
 export type Limits = { readonly [name: string]: number | null };
 
-/** What a change of the parameter costs: instances only, a full load, or a load that takes long (an engine build). */
+/** The cost of a change of the parameter: instances only, a full load, or a load that takes long (an engine build). */
 export type ChangeCost = 'in-place' | 'reload' | 'expensive';
 
 export interface Parameter {

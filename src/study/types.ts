@@ -143,7 +143,7 @@ export interface PredictedPoint {
   readonly tokens?: { readonly perSecond: number; readonly perUser: number };
 }
 
-/** What limits the best trial so far, for models that are tuned together, according to the performance model. */
+/** The bottleneck of the best trial so far, for models that are tuned together, according to the performance model. */
 export interface Bottleneck {
   readonly trial: number;
   /** The model that gains most from one more instance. */

@@ -30,7 +30,7 @@ export interface TunePlan {
   readonly earlier: readonly StudyRecord[];
 }
 
-/** What the tuner works with. */
+/** The parts that the tuner works with. */
 export interface TuneParts {
   readonly adapter: TunedAdapter;
   readonly sampler: Sampler;

@@ -18,7 +18,7 @@ type Shape =
   | { readonly type: 'list'; readonly item: ValueSchema }
   | { readonly type: 'map'; readonly item: ValueSchema };
 
-/** Why a path or a value does not fit Triton's ModelConfig. */
+/** Thrown for a path or a value that does not fit Triton's ModelConfig. */
 export class FieldFault extends Error {}
 
 /**

@@ -11,7 +11,7 @@ import type { Goal, Trial } from '../types.ts';
 /** The state that the final depends on, at the study's usual speed. Levels are positions on a line (`level/line.ts`). */
 export interface FinalState
   extends Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals' | 'goal' | 'started' | 'voidRounds'> {
-  /** What changes along the lines. */
+  /** The figure that changes along the lines. */
   readonly varies?: LevelLine['varies'];
 }
 

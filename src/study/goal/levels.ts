@@ -8,7 +8,7 @@ export interface LevelOutcome extends Assessment {
 
 export interface LevelSearch {
   readonly range: LevelRange;
-  /** Where to begin: a level that is likely near the best one. Without it the search begins at the low end. */
+  /** The level to begin at, likely near the best one. Without it the search begins at the low end. */
   readonly hint?: number;
 }
 

@@ -23,7 +23,7 @@ export interface Point {
   readonly feasible: boolean;
 }
 
-/** Where a trial stands under a goal; `chosen` is the index of the level that it stands for. */
+/** The standing of a trial under a goal; `chosen` is the index of the level that it stands for. */
 export interface Standing {
   readonly chosen: number | null;
   readonly feasible: boolean;

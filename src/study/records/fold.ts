@@ -162,7 +162,7 @@ export class StudyFold {
       case 'study-resumed':
         this.#server = record.server;
         this.#finished = null;
-        // What this run changes is not in the journal until it is done.
+        // A change of this run is not in the journal until it is done.
         this.#restored = null;
         this.#forgetVisits();
         return;
@@ -209,7 +209,7 @@ export class StudyFold {
           candidate: this.#finishedTrial(record.trial).candidate,
           ...(record.server !== undefined && { server: record.server }),
         });
-        // What an earlier run decided on the rounds that it had time for.
+        // An earlier run's decision on the rounds that it had time for.
         this.#gain = null;
         return;
       case 'server-joined':

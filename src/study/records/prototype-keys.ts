@@ -2,7 +2,7 @@ import { isJsonObject } from '../../base/json.ts';
 
 /** The key that changes an object's prototype in code that copies fields one by one. */
 const KEY = '__proto__';
-/** Where records hold a candidate. */
+/** The fields of records that hold a candidate. */
 const CANDIDATES = ['candidate', 'original'];
 
 /**

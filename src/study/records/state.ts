@@ -33,7 +33,7 @@ export interface ServerOfStudy {
   readonly name: string;
   /** Why it takes no more trials; null while it takes some. */
   readonly left: string | null;
-  /** How often the original config was measured on it, the baseline included. */
+  /** The number of measurements of the original config on it, including the baseline. */
   readonly originals: number;
   /** Trials that it has finished since the original was last measured. */
   readonly trialsSinceOriginal: number;
@@ -62,11 +62,11 @@ export interface StudyState {
   readonly unfinished: UnfinishedTrial | null;
   /** All open trials, if several servers each run one: in the order in which they were started. */
   readonly open: readonly UnfinishedTrial[];
-  /** Where the study has several servers. */
+  /** The servers, if the study has several. */
   readonly servers: readonly ServerOfStudy[];
   /** Readings that the sampler suspects to be false-feasible. None under another goal than the study's. */
   readonly doubted: readonly Doubted[];
-  /** How fast machine and server were while the study ran. */
+  /** The speed of machine and server during the study. */
   readonly speeds: Speeds;
   /**
    * The trials and final with every measurement scaled to the study's usual speed, for comparisons. Reports use the figures as measured, in the
@@ -76,7 +76,7 @@ export interface StudyState {
   readonly baseline: Trial | null;
   /** The best by the search alone: what the final compares with the baseline. */
   readonly contender: Trial | null;
-  /** What to emit: the contender, unless the final decided for the baseline. */
+  /** The trial to emit: the contender, unless the final decided for the baseline. */
   readonly best: Trial | null;
   /** The measurements of the final that count. */
   readonly finals: readonly FinalMeasured[];

@@ -58,7 +58,7 @@ const rateAt =
   (interval: Interval): Interval =>
     mode === 'concurrency' ? scaled(interval, 1 / factor, logHalfWidth) : interval;
 
-/** What a request class would have seen. */
+/** The figures of a request class at another speed. */
 function classAt(each: ClassFigures, level: LoadLevel, factor: number, logHalfWidth: number): ClassFigures {
   const { throughput, goodput, latencyMs, budgetLatencyMs } = each;
   const rate = rateAt(level, factor, logHalfWidth);

@@ -13,7 +13,7 @@ interface Figures {
   readonly high: Figure;
 }
 
-/** What a config costs at its level; amounts in `currency`, with their 95 % intervals. */
+/** The cost of a config at its level; amounts in `currency`, with their 95 % intervals. */
 export interface CostPoint {
   readonly currency: string;
   /** The priced item, and whether it is priced by GPU or as a whole server. */

@@ -9,7 +9,7 @@ import type { Constraint, Trial } from '../../types.ts';
 import { type EngineLoad, engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
 import type { TimeSplit } from './time-split.ts';
 
-/** What keeps the best from serving more. */
+/** The limit on the throughput of the best. */
 export type LimitKind =
   | 'client' // the load generator itself
   | 'cpu' // the server's machine has no CPU time left

@@ -7,7 +7,7 @@ import { lengthOf, type ReasonBar } from './time-bar.ts';
 
 /** One line of the short list on why the best is the best: one idea, and the bar that shows it. */
 export interface Reason {
-  /** What limited the original config, what changed that, what limits the best, and what to try next. */
+  /** The limit of the original config, the change, the limit of the best, and what to try next. */
   readonly about: 'before' | 'changed' | 'now' | 'next';
   /** A phrase in plain text, without an end. */
   readonly words: string;
@@ -15,7 +15,7 @@ export interface Reason {
   readonly bar: ReasonBar | null;
 }
 
-/** What a line is about, where there is little room. */
+/** The subject of a line, for little space. */
 export const reasonLabels: Readonly<Record<Reason['about'], string>> = {
   before: 'limit was',
   changed: 'changed',
@@ -39,7 +39,7 @@ export interface LimitTold {
   readonly bar: ReasonBar;
 }
 
-/** What the list is made of. */
+/** The input of the list. */
 export interface ReasonParts {
   readonly best: Trial;
   /** null if there is no other original config to compare with. */

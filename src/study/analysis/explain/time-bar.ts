@@ -30,7 +30,7 @@ export const barKinds = [
   'whole',
   /** The figure without a parameter; for latencies the rest with it. */
   'without',
-  /** What the parameter adds, or saves. */
+  /** The part that the parameter adds, or saves. */
   'gained',
 ] as const;
 export type BarKind = (typeof barKinds)[number];

@@ -141,7 +141,7 @@ function byParameter(
     ),
   );
   const measuredBy = new Map(
-    // Of several trials of one config the best counts, else the latest.
+    // If several trials have one config, the best counts, else the latest.
     [...trials, ...(best ? [best] : [])]
       .filter((trial) => trial.measurements.length > 0)
       .map((each) => [each.candidate.fingerprint, each.number]),

@@ -29,7 +29,7 @@ const scheduledColumn = (figure: keyof LatencySummary): MetricColumn => ({
   read: ({ openLoop }) => openLoop?.scheduledLatencyMs[figure],
 });
 
-/** What the load generator measures. */
+/** Metrics that the load generator measures. */
 export const loadMetrics: readonly Metric[] = [
   {
     name: 'throughput',

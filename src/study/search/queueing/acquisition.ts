@@ -25,7 +25,7 @@ export interface ValuedPoint {
 
 /** Points with a lower chance of being feasible than this do not count: throughput spans decades, chances do not. */
 const LEAST_FEASIBLE_CHANCE = 0.06;
-/** Where no point promises this improvement, the model is taken for overconfident and its uncertainty is inflated, … */
+/** If no point promises this improvement, the model is assumed to be overconfident and its uncertainty is inflated, … */
 const WORTH_A_TRIAL = 0.01;
 /** … by these factors in turn. */
 const INFLATIONS = [1, 2, 4];

@@ -16,7 +16,7 @@ const LEAST_RISE = 1.01;
 /** Levels of a neighbour, relative to the point's. */
 const BESIDE = [1 / Math.SQRT2, 1, Math.SQRT2];
 
-/** What a local search depends on. */
+/** The input of a local search. */
 export interface LocalSearch {
   readonly neighboursOf: NeighboursOf;
   readonly isOpen: (choice: Choice) => boolean;

@@ -22,7 +22,7 @@ const HALVED_LATER = 3;
 /** The largest difference of two logarithms of numbers. */
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 
-/** What the stopping rule depends on. */
+/** The input of the stopping rule. */
 type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> &
   Pick<Remaining, 'pace'> & {
     /** True if each trial continues to the candidate's own best level: a few such trials are informative, and the next must promise half as much. */
