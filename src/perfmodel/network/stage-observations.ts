@@ -15,7 +15,7 @@ export interface StageObservation {
   readonly observation: Observation;
   /** Mean number of executing instances, without those that wait for calls. */
   readonly running: number;
-  /** The share of its executions' time outside calls, 0 to 1. The uncertainty of that part is larger than the whole's by the same factor. */
+  /** The share of its executions' time outside calls, 0 to 1. That part's relative uncertainty is the whole's divided by this share. */
   readonly ownShare: number;
 }
 

@@ -9,7 +9,7 @@ import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 const ROOM = 0.01;
 /** The counted share of an unmeasured throughput, besides the headroom: about what its interval takes. */
 const USUALLY_COUNTED = 0.985;
-/** The least ratio between neighbouring rates: one replica more or less of very many hardly counts. */
+/** The least relative difference between neighbouring rates: one replica more or less of very many hardly counts. */
 const LEAST_STEP = 0.03;
 /** Rates within this ratio of each other count as one. */
 const ALIKE = 1.01;
