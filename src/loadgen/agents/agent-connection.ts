@@ -145,7 +145,7 @@ export class AgentConnection {
     for (const work of waiting) this.link.guard(work);
   }
 
-  /** Returns a function that ends the next step of the opening. Errors of that step: AGENT_FAILED. */
+  /** Starts the next step of the opening; the returned function waits for it. Errors of that function: AGENT_FAILED. */
   #nextStep(): () => Promise<void> {
     const step = new Promise<void>((resolve) => {
       this.#onStep = resolve;
