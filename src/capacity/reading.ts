@@ -3,10 +3,10 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 
-/** What requests must keep at a rate, and the percentile of them that must. */
+/** The limit that requests must keep at a rate, and the percentile of requests that must keep it. */
 export type CapacityLimit =
   | { readonly kind: 'latency'; readonly percentile: number; readonly budgetMs: number }
-  /** Limits on each request, by which the load generator counts the good ones. */
+  /** Limits on each request. The load generator counts the good requests by them. */
   | { readonly kind: 'goodput'; readonly percentile: number; readonly limits: string };
 
 /** A mean with its standard error. */
@@ -15,21 +15,21 @@ export interface Estimate {
   readonly sd: number;
 }
 
-/** What one measurement at a request rate says of the capacity. */
+/** The result of one measurement at a request rate. */
 export interface RateReading {
-  /** The rate that was asked for. */
+  /** The requested rate. */
   readonly askedPerSecond: number;
   /**
-   * The rate at which requests came. Random arrivals make it differ from the one that was asked for, and the backlog of a queue follows what
-   * came: that is half of the luck of a measurement.
+   * The rate at which requests came. Random arrivals make it differ from the requested rate, and the backlog of a queue follows the actual arrivals:
+   * that is half of a measurement's luck.
    */
   readonly perSecond: number;
-  /** Requests that were answered. */
+  /** The number of answered requests. */
   readonly requests: number;
   /**
-   * The share of them that was over the budget, missed a limit or failed, and its standard error by batch means. The percentile is within the
-   * budget where this share is no more than the percentile leaves. Unlike the percentile of a short time it is right on average: late requests
-   * come in rare clusters.
+   * The share of them that was over the budget, missed a limit or failed, with its standard error by batch means. The percentile keeps the budget if
+   * this share is at most the share above the percentile. Unlike the percentile of a short time, it is right on average: late requests come in rare
+   * clusters.
    */
   readonly bad: Estimate;
   /** The share of the due requests that were served in the same time. */
