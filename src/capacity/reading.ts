@@ -32,24 +32,24 @@ export interface RateReading {
    * clusters.
    */
   readonly bad: Estimate;
-  /** The share of the due requests that were served in the same time. */
+  /** The share of due requests that were served in the same time. */
   readonly served: Estimate;
-  /** The backlog grew, or more requests failed than the percentile allows: the rate is not kept, whatever the latency was so far. */
+  /** True if the backlog grew, or more requests failed than the percentile allows. The rate is then not kept, whatever the latency was so far. */
   readonly isUnsustained: boolean;
-  /** The logarithm of this host's speed relative to its usual one; null where it is not known. */
+  /** The logarithm of this host's speed relative to its usual one; null if unknown. */
   readonly logSpeed: number | null;
 }
 
-/** What a measurement is read with. */
+/** The context of a reading. */
 export interface ReadingContext {
   readonly limit: CapacityLimit;
   /** Samples in one request. */
   readonly batch: number;
-  /** The usual time of the host's fixed piece of work in microseconds; null where that is not known. */
+  /** The usual time of the host's fixed piece of work in microseconds; null if unknown. */
   readonly usualHostWorkUs: number | null;
 }
 
-/** A backlog grows where this share of the due requests is surely not served. */
+/** A backlog grows if at least this share of the due requests is surely not served. */
 const BACKLOG = 0.01;
 
 /** The share of requests that may be bad. */
@@ -59,7 +59,7 @@ export const allowedShare = ({ percentile }: CapacityLimit): number => 1 - perce
 export const budgetSecondsOf = (limit: CapacityLimit): number | null =>
   limit.kind === 'latency' ? limit.budgetMs / MS_PER_S : null;
 
-/** Reads a measurement of an open loop whose bad requests were counted. */
+/** Reads a measurement of an open loop that counted its bad requests. */
 export function readingOf(measurement: Measurement, context: ReadingContext): RateReading {
   const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
   const { limit, batch, usualHostWorkUs } = context;
@@ -75,14 +75,14 @@ export function readingOf(measurement: Measurement, context: ReadingContext): Ra
   };
 }
 
-/** Requests that were due per second, sent or dropped; what was asked for where nothing was counted. */
+/** Returns the requests due per second, sent or dropped; the requested rate if nothing was counted. */
 function arrivedPerSecond({ level, sendRate, failures, durationMs }: Measurement): number {
   const dropped = failures.reduce((sum, { kind, count }) => sum + (kind === 'dropped' ? count : 0), 0);
   const perSecond = sendRate + (durationMs > 0 ? (dropped / durationMs) * MS_PER_S : 0);
   return perSecond > 0 ? perSecond : level.value;
 }
 
-/** Tells whether the reading by itself is within the limit. */
+/** True if the reading by itself is within the limit. */
 export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit): boolean =>
   !isUnsustained && bad.mean <= allowedShare(limit);
 
