@@ -7,7 +7,7 @@ import type { RateReading } from './reading.ts';
 export interface BisectRule {
   /** Half-width of the 95 % interval that ends the search, as a share. */
   readonly precision: number;
-  /** The maximum of readings. */
+  /** The maximum number of readings. */
   readonly mostReadings: number;
   /** True if the time is up. */
   readonly isOver: () => boolean;

@@ -8,7 +8,7 @@ export interface RatePhase {
   readonly seconds: number;
 }
 
-/** The maximum of requests kept in a list. */
+/** The maximum number of requests kept in a list. */
 const MOST_ARRIVALS = 20_000_000;
 
 /**

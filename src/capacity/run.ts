@@ -10,7 +10,7 @@ import { isKept } from './reading.ts';
 import { priorAround, priorOf, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 
-/** The maximum of attempts at a measurement that the load generator distorted because other programs had its CPU. */
+/** The maximum number of attempts at a measurement that the load generator distorted because other programs had its CPU. */
 const TRIES = 10;
 const MOST_READINGS = 30;
 /** The search ends at this multiple of the precision, because measuring the answer will narrow the interval further. */

@@ -18,7 +18,7 @@ export interface ShownParameter {
   readonly values: readonly ParameterValue[];
 }
 
-/** The maximum of combinations counted while a person waits for the screen. */
+/** The maximum number of combinations counted while a person waits for the screen. */
 const MOST_COUNTED = 5_000;
 
 /** A search space over an original config: the study's, or that of one of its models. */

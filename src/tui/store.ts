@@ -19,7 +19,7 @@ export interface Reach {
   readonly elsewhere?: Abilities['elsewhere'];
 }
 
-/** The maximum of frames per second. */
+/** The maximum number of frames per second. */
 const MOST_FRAMES = 12;
 const NOTICE_MS = 8_000;
 const TICK_MS = 1_000;

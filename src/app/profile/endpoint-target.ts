@@ -33,7 +33,7 @@ export interface EndpointAsked {
   readonly options: EndpointOptions;
   /** The models; the first is the one in the options, unless the classes of a workload name others. */
   readonly fronts: readonly [EndpointFront, ...EndpointFront[]];
-  /** The maximum of requests in flight at a request rate. */
+  /** The maximum number of requests in flight at a request rate. */
   readonly maxInFlight: number | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface HttpRequestTo {
   /** Headers with secret values, which are never shown. */
   readonly secrets: readonly RequestHeader[];
   readonly keepsAlive: boolean;
-  /** The maximum of requests in flight at a request rate. */
+  /** The maximum number of requests in flight at a request rate. */
   readonly maxInFlight: number | undefined;
 }
 

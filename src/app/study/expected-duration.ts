@@ -35,14 +35,14 @@ export interface Expected {
   /** Seconds of a study whose final stays within its planned rounds, and the loads in that. */
   readonly even: { readonly seconds: number; readonly loads: number; readonly loadSeconds: number };
   readonly measurements: number;
-  /** The maximum of trials. */
+  /** The maximum number of trials. */
   readonly trials: number;
 }
 
 /** What is known before a study. */
 export interface Prospect extends Seen {
   readonly sampler: Pick<SamplerKind, 'length' | 'usualTrials'>;
-  /** The maximum of trials; Infinity for an endless space. */
+  /** The maximum number of trials; Infinity for an endless space. */
   readonly trials: number;
   /** The number of load levels for each candidate, if they are listed. */
   readonly listedLevels?: number | undefined;

@@ -36,7 +36,7 @@ import { readCandidates } from './read-candidates.ts';
 import { configsOf, limitsOf, type StudyModels } from './study-models.ts';
 import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
-/** The maximum of trials for a sampler that never stops by itself, unless the user sets one. */
+/** The maximum number of trials for a sampler that never stops by itself, unless the user sets one. */
 const DEFAULT_RANDOM_TRIALS = 30;
 
 /** A run's plan, made before it does anything. */

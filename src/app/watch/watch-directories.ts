@@ -79,7 +79,7 @@ const headsOf = (
     })
     .sort((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
 
-/** The maximum of studies shown, the last written ones first: a folder of all runs may have hundreds. */
+/** The maximum number of studies shown, the last written ones first: a folder of all runs may have hundreds. */
 const MOST_STUDIES = 20;
 
 /** Returns the journals in directories or their subdirectories, by study name. */

@@ -29,7 +29,7 @@ interface Open {
   readonly records: StudyRecord[];
 }
 
-/** The maximum of journal characters in one answer, far below Temporal's payload limit of 2 MiB. */
+/** The maximum number of journal characters in one answer, far below Temporal's payload limit of 2 MiB. */
 const MOST_CHARACTERS = 400_000;
 /** Milliseconds that a reader waits for a record. */
 const WAIT_MS = 20_000;

@@ -62,7 +62,7 @@ export interface StudyEnd {
 const TRIALS_BETWEEN_ORIGINALS = 24;
 /** A trial that loses its server this often counts as the cause. */
 const MOST_ATTEMPTS = 3;
-/** The maximum of visits to the original config after the search. */
+/** The maximum number of visits to the original config after the search. */
 const MOST_VISITS = 4;
 
 /**

@@ -20,7 +20,7 @@ import { stageBars } from './stage-bars.ts';
 import { standingKinds } from './standing-kinds.ts';
 
 const US_PER_MS = 1e3;
-/** The maximum of lines that a reader can tell apart in a chart. */
+/** The maximum number of lines that a reader can tell apart in a chart. */
 export const MOST_LINES = 8;
 
 /** Returns the study's charts by file name, without the empty ones. */
@@ -191,7 +191,7 @@ function breakdownOf(state: StudyState): Chart | null {
   return bars.length > 0 ? breakdownChart(bars) : null;
 }
 
-/** The maximum of trials of a mix, because each has a bar for every model. */
+/** The maximum number of trials of a mix, because each has a bar for every model. */
 const MOST_MIXES = 3;
 
 function breakdownBar(name: string, measurement: Measurement, shape: CandidateShape): BreakdownBar[] {

@@ -21,7 +21,7 @@ export interface WorkMoment {
 /** Work without any report yet. */
 export const AT_WORK: WorkMoment = { state: 'at work', level: null, windows: [] };
 
-/** The maximum of windows that a page shows for a measurement. */
+/** The maximum number of windows that a page shows for a measurement. */
 const MOST_WINDOWS = 40;
 
 /** Returns the moment after an event of the work; the same object if the event is no news. */

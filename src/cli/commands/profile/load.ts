@@ -7,7 +7,7 @@ export interface Load<O> {
   readonly maxInFlight: number | undefined;
 }
 
-/** With a rate, a concurrency is the maximum of requests in flight, and not a level. Errors: USAGE. */
+/** With a rate, a concurrency is the maximum number of requests in flight, and not a level. Errors: USAGE. */
 export function loadOf<O extends LevelSpec>(options: O): Load<O> {
   const { concurrencyRange, ...others } = options;
   if (!concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };

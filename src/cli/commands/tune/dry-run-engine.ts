@@ -45,5 +45,5 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
   }
 }
 
-/** The maximum of characters shown of a launch command. */
+/** The maximum number of characters shown of a launch command. */
 const MOST_SHOWN = 1000;
