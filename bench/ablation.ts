@@ -37,7 +37,7 @@ function mechanismOf(name: string): Mechanism {
 }
 
 interface Task {
-  /** A made-up model or pipeline by its number, or a recorded grid by its place. */
+  /** A made-up model or pipeline by its number, or a recorded grid by its index. */
   readonly kind: 'made' | 'recorded' | 'pipeline';
   readonly index: number;
   readonly seeds: readonly number[];

@@ -17,7 +17,7 @@ const REQUESTS = 1000;
 const WINDOWS = 5;
 const STEP_NS = 1e9;
 
-/** One thread's batches as they come from an agent. */
+/** Returns one thread's batches as an agent sends them. */
 function messagesOf(seed: number): readonly Uint8Array[] {
   const random = seededRandom(seed);
   const rows: Uint8Array[] = [];
@@ -39,7 +39,7 @@ function messagesOf(seed: number): readonly Uint8Array[] {
   return rows;
 }
 
-/** A few different threads stand for all. */
+/** A few different threads represent all. */
 const kinds = Array.from({ length: 16 }, (_, seed) => messagesOf(seed + 1));
 
 for (const agents of AGENTS) {

@@ -42,7 +42,7 @@ async function run(program: Program, server: LaunchedServer, level: number): Pro
   const scratch = await mkdtemp(join(tmpdir(), 'tritune-agreement-'));
   const csv = join(scratch, 'r.csv');
   const options = ['-m', 'sleeper', '-i', 'grpc', '-u', server.grpcUrl, '--input-data', 'zero', '-f', csv];
-  // Any spread counts as stable: three windows each, whatever the machine does.
+  // Any spread counts as stable: always three windows.
   const windows = ['-p', `${WINDOW_MS}`, '-r', '3', '-s', '999', '--concurrency-range', `${level}`];
   try {
     await ended(program, [...options, ...windows]);
@@ -73,7 +73,7 @@ function ended({ file, args, env }: Program, more: readonly string[]): Promise<v
   });
 }
 
-/** What a server with this law would do, without a network and without a client. */
+/** Returns what a server with this law would do without a network and a client. */
 function truthOf(level: number): Figures {
   const [model] = loadProfile('sleeper').models;
   if (!model) throw new Error('the profile has no model');

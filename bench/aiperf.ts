@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The path of AIPerf's command (`pip install aiperf==0.13.*` in an environment of its own), where somebody names it. */
+/** The path of AIPerf's command (`pip install aiperf==0.13.*` in its own environment), if set. */
 export const AIPERF = process.env.TRITUNE_BENCH_AIPERF;
 
-/** A tokenizer of bytes, which AIPerf makes its prompts with: its own one is fetched from a network. */
+/** A byte tokenizer for AIPerf's prompts; its own one would be fetched from a network. */
 const TOKENIZER = `
 import sys
 from tokenizers import Tokenizer, models, pre_tokenizers, decoders
@@ -19,12 +19,12 @@ tokenizer.decoder = decoders.ByteLevel()
 PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=letters[0]).save_pretrained(sys.argv[1])
 `;
 
-/** Writes the tokenizer into a directory, by the Python of AIPerf. */
+/** Writes the tokenizer into a directory, with AIPerf's Python. */
 export async function writeTokenizer(aiperf: string, directory: string): Promise<void> {
   await run(join(dirname(aiperf), 'python'), ['-c', TOKENIZER, directory], { timeout: 120_000 });
 }
 
-/** What every run of AIPerf needs here, without a network and without a screen. */
+/** Returns the options that every run of AIPerf needs here, without a network and a screen. */
 export const aiperfOptions = (url: string, model: string, tokenizer: string, output: string): readonly string[] => [
   ...['profile', '-m', model, '-u', url, '--endpoint-type', 'chat', '--streaming', '--tokenizer', tokenizer],
   ...['--use-server-token-count', '--use-legacy-max-tokens', '--no-server-metrics', '--no-gpu-telemetry'],

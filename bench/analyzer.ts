@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import type { TritonInstall } from '../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
 
-/** Model Analyzer as PyPI has it, for the benchmarks that run it. */
+/** The version of Model Analyzer on PyPI that the benchmarks run. */
 export const ANALYZER_VERSION = '1.58.0';
 const LIMIT_MS = 7_200_000;
 
 const run = promisify(execFile);
 
-/** Its program, in an environment of its own beside the Triton of this checkout, fetched on first use. */
+/** Returns the path of Model Analyzer's program, in its own environment next to this checkout's Triton. Fetches it on first use. */
 export async function modelAnalyzer(install: TritonInstall): Promise<string> {
   const directory = join(install.directory, 'peers', 'model-analyzer');
   const file = join(directory, 'bin', 'model-analyzer');
@@ -28,7 +28,7 @@ export async function modelAnalyzer(install: TritonInstall): Promise<string> {
   return file;
 }
 
-/** The client is given to it as one path, with no place for arguments or an environment. */
+/** Wraps the client in a script, because Model Analyzer takes only a path, without arguments or an environment. */
 export async function clientScript(path: string, command: string): Promise<string> {
   await writeFile(path, `#!/bin/sh\n${command} "$@"\n`);
   await chmod(path, 0o755);
@@ -39,30 +39,30 @@ export interface AnalyzerOrder {
   readonly analyzer: string;
   /** The load generator that it runs. */
   readonly client: string;
-  /** Where the server listens: one that is there, or the one that it starts where the settings say so. */
+  /** The server's addresses: a running one, or the one that Model Analyzer starts if the settings say so. */
   readonly server: Pick<LaunchedServer, 'grpcUrl' | 'httpUrl' | 'metricsUrl'>;
   readonly modelRepository: string;
   readonly model: string;
   readonly budgetMs: number;
-  /** Further settings, in its own words. */
+  /** Further settings, in Model Analyzer's own format. */
   readonly settings: object;
-  /** After so long it is told to stop, and what it had found by then is its outcome. Two hours if absent, and then it fails. */
+  /** Milliseconds until it is told to stop; its outcome is what it has found by then. If absent, it fails after two hours. */
   readonly stopAfterMs?: number;
 }
 
 export interface AnalyzerOutcome {
   readonly seconds: number;
-  /** It was told to stop before its search was over. */
+  /** True if it was told to stop before its search was over. */
   readonly wasStopped: boolean;
-  /** The rows of its table, the one that it ranks first before the others; fields by their column. */
+  /** The rows of its table, the best-ranked first; fields by column. */
   readonly rows: readonly Readonly<Record<string, string>>[];
-  /** The text of the config.pbtxt of a variant that it names in its table; null for the original config. */
+  /** Returns the config.pbtxt of a variant in its table; null for the original config. */
   configOf(variant: string): Promise<string | null>;
-  /** The text of any variant's config.pbtxt, that of the original config too; only where it starts the server itself. */
+  /** Returns any variant's config.pbtxt, including the original config's; only if it starts the server itself. */
   textOf(variant: string): Promise<string>;
 }
 
-/** One search, in remote mode unless the settings say otherwise; that leaves the last variant that it tried on the server. */
+/** Runs one search, in remote mode unless the settings say otherwise. Remote mode leaves the last variant on the server. */
 export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<AnalyzerOutcome> {
   const scratch = await mkdtemp(join(tmpdir(), 'tritune-analyzer-'));
   const variants = join(scratch, 'variants');
@@ -73,7 +73,7 @@ export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<Analyzer
     triton_http_endpoint: order.server.httpUrl,
     triton_metrics_url: order.server.metricsUrl,
     perf_analyzer_path: order.client,
-    // The share of the machine above which it ends its client; on two cores any real load is above it.
+    // It ends its client above this share of the machine, which any real load exceeds on two cores.
     perf_analyzer_cpu_util: 10_000,
     latency_budget: order.budgetMs,
     export_path: join(scratch, 'out'),
@@ -110,7 +110,7 @@ export async function searchWithAnalyzer(order: AnalyzerOrder): Promise<Analyzer
   };
 }
 
-/** What is read of the state that it saves when it is told to stop. */
+/** The part of its saved state that is read after it was told to stop. */
 interface Checkpoint {
   readonly 'ResultManager.results': {
     readonly _results: { readonly [model: string]: { readonly [variant: string]: CheckpointEntry } };

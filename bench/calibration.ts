@@ -47,7 +47,7 @@ for (const { labels, rows } of setUps) {
 }
 console.log(`${met} of ${setUps.length} set-ups within ${percent(TARGET).trim()} in both`);
 
-/** Executions as timed alone, and nothing else known but how much a second instance is taken to slow the first. */
+/** Predicts from executions timed alone, and from how much a second instance is assumed to slow the first. */
 function naive(rows: (typeof setUps)[number]['rows'], perInstance: number): { throughput: number; p50: number } {
   const alone = aloneRows(rows, policy.maxBatchSize);
   const unknowns = { ...usualUnknowns(alone, policy.instances), perInstance };

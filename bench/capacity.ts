@@ -59,7 +59,7 @@ const question = (budgetMs: number): CapacityQuestion => ({
   replicas: null,
 });
 
-/** Seconds of the search alone, as the sweep has no cliff either. */
+/** Returns the seconds of the search alone, because the sweep has no cliff either. */
 async function bisected(loads: CapacityLoads, budgetMs: number): Promise<{ capacity: number; seconds: number }> {
   const state = freshState();
   const startNs = realClock.nowNs();
@@ -88,7 +88,7 @@ async function swept(loads: CapacityLoads, budgetMs: number): Promise<{ capacity
   return { capacity: crossing(points), seconds: (realClock.nowNs() - startNs) / NS_PER_S };
 }
 
-/** Where shares that rise with the rate (pool-adjacent-violators) cross 1 %, between two rates by the logarithm of the share. */
+/** Returns where shares that rise with the rate (pool-adjacent-violators) cross 1 %, interpolated by the logarithm of the share. */
 function crossing(points: readonly { rate: number; bad: number; requests: number }[]): number {
   const pools = points.map(({ rate, bad, requests }) => ({ rates: [rate], sum: bad * requests, requests }));
   for (let at = 0; at + 1 < pools.length; ) {

@@ -15,19 +15,19 @@ export interface OurMode {
   readonly sharedMemory?: boolean;
 }
 
-/** A figure of both clients and what their ratio, ours over the peer's, should be; the best of the modes is compared. */
+/** A figure of both clients, and the target of their ratio, ours over the peer's; compares the best of the modes. */
 export interface Figure {
   readonly name: string;
   readonly of: (reading: Reading) => number;
   readonly unit: string;
   readonly target: number;
-  /** Is a higher figure better? Then the ratio should be at least the target, else at most. */
+  /** True if a higher figure is better. The ratio should then be at least the target, else at most. */
   readonly higher: boolean;
   readonly ours: OurMode;
   readonly modes: readonly PeerMode[];
 }
 
-/** One load, sent by us and by each mode in turn, over and over. */
+/** One load, sent repeatedly by us and by each mode in turn. */
 export interface Experiment {
   readonly load: Load;
   readonly figures: readonly Figure[];
@@ -38,7 +38,7 @@ const ourStreaming: OurMode = { by: 'us', name: 'streaming', streaming: true };
 const ourShared: OurMode = { by: 'us', name: 'shared memory', sharedMemory: true };
 
 const sync: PeerMode = { by: 'peer', name: 'sync', options: ['--sync'] };
-/** One thread drives all requests; its default of a thread per request costs it more (measured). */
+/** One thread drives all requests; the default of a thread per request costs more (measured). */
 const async1: PeerMode = { by: 'peer', name: 'async', options: ['--async', '--max-threads', '1'] };
 const async2: PeerMode = { by: 'peer', name: 'async, 2 threads', options: ['--async', '--max-threads', '2'] };
 const streaming: PeerMode = {
@@ -124,14 +124,14 @@ export const experiments: readonly Experiment[] = [
   },
 ];
 
-/** Of the open loop: half of what the server can do, from the rates that were seen. */
+/** Returns an open loop at half of what the server can do, judging by the rates seen. */
 export const openLoopLoad = (capacityPerSecond: number): Load => ({
   protocol: 'grpc',
   ...small,
   concurrency: 0,
   perSecond: Math.round(capacityPerSecond / 2),
 });
-/** Its async mode has no limit to what is in flight: at a rate that it cannot keep it swamps the server and does not end. */
+/** Its async mode does not limit requests in flight: at a rate that it cannot keep, it swamps the server and does not end. */
 export const openLoopModes: readonly [OurMode, PeerMode] = [
   unary,
   { by: 'peer', name: 'sync, 64 threads', options: ['--sync', '--max-threads', '64'] },

@@ -93,7 +93,7 @@ async function openLoop(perSecond: number): Promise<Report> {
   };
 }
 
-/** All that completes after the settling. A failed request is a fault of the comparison, and ends it. */
+/** Counts everything that completes after settling. A failed request invalidates the comparison, and ends it. */
 async function counted(waitMs = settleMs): Promise<Batch> {
   await realClock.sleep(waitMs);
   const batches: Batch[] = [];

@@ -9,7 +9,7 @@ import { connectGrpc } from '../src/triton/control/connect.ts';
 import type { OurMode } from './client-experiments.ts';
 import type { LoadOrder } from './client-load.ts';
 
-/** What is sent. With `perSecond` an open loop, else a closed one. */
+/** The load: an open loop with `perSecond`, else a closed one. */
 export interface Load {
   readonly protocol: 'grpc' | 'http';
   readonly model: string;
@@ -18,36 +18,36 @@ export interface Load {
   readonly perSecond?: number;
 }
 
-/** What a client says of its own run. */
+/** A client's report on its own run. */
 export interface Report {
   readonly p50Us: number;
   readonly sentPerSecond?: number;
   readonly lateP50Us?: number;
 }
 
-/** A run as its client saw it and as we saw it from outside, the same way for every client. */
+/** A run as its client saw it, and as seen from outside in the same way for every client. */
 export interface Reading extends Report {
   /** CPU time of the client's process per request that the server served. */
   readonly cpuUs: number;
-  /** By the server's own count. */
+  /** Requests per second by the server's own count. */
   readonly perSecond: number;
 }
 
-/** A client at work. `report` settles when its process has ended. */
+/** A running client. `report` settles when its process has ended. */
 export interface Running {
   readonly child: ChildProcess;
   readonly report: Promise<Report>;
 }
 
-/** The clients start as they do for users; what happens before this is nobody's figure. */
+/** Clients start as they do for users; nothing before this counts. */
 const SETTLE_MS = 700;
 const OBSERVED_MS = 2200;
-/** Traffic lasts longer than it is looked at, so that no client's end falls into it. */
+/** Traffic lasts longer than the observation, so that no client ends during it. */
 export const RUN_MS = SETTLE_MS + OBSERVED_MS + 500;
 const DEADLINE_MS = 15_000;
 const POLL_MS = 25;
 
-/** Runs a client to its end and looks at its CPU and the server's counts on the way. */
+/** Runs a client to its end, and observes its CPU and the server's counts meanwhile. */
 export async function read(server: LaunchedServer, model: string, start: () => Promise<Running>): Promise<Reading> {
   const control = connectGrpc(server.grpcUrl, { defaultTimeoutMs: 5000 });
   const served = async (): Promise<number> =>
@@ -98,7 +98,7 @@ async function observe(
   };
 }
 
-/** CPU time of all threads of a process (Linux: the first number of `schedstat`, in nanoseconds). */
+/** Returns the CPU time of all threads of a process (Linux: the first number of `schedstat`, in nanoseconds). */
 export async function cpuNsOf(pid: number): Promise<number> {
   let sumNs = 0;
   for (const thread of await readdir(`/proc/${pid}/task`)) {
@@ -116,7 +116,7 @@ export async function startOurs(url: string, load: Load, { streaming, sharedMemo
   return { child, report: outputOf(child).then((text) => JSON.parse(text) as Report) };
 }
 
-/** What a process wrote to stdout. Errors: with all that it wrote, when it does not exit with 0. */
+/** Returns what a process wrote to stdout. Errors: with all of its output, if it does not exit with 0. */
 export async function outputOf(child: ChildProcess): Promise<string> {
   let stdout = '';
   let stderr = '';

@@ -2,10 +2,10 @@ import { median } from 'simple-statistics';
 import type { Figure, OurMode, PeerMode } from './client-experiments.ts';
 import type { Reading } from './client-run.ts';
 
-/** Someone who sends, and what was read of it. */
+/** A client or mode, and its readings. */
 export interface Contender {
   readonly mode: OurMode | PeerMode;
-  /** One for each round; null for a run of the peer that failed. */
+  /** One reading for each round; null for a failed run of the peer. */
   readonly readings: (Reading | null)[];
 }
 
@@ -18,7 +18,7 @@ export interface Row {
   readonly met: string;
 }
 
-/** Our figure against the best of the peer's modes; a ratio is taken within a round. */
+/** Compares our figure with the best of the peer's modes. Takes ratios within a round. */
 export function compare(figure: Figure, contenders: readonly Contender[]): Row {
   const valuesOf = (mode: OurMode | PeerMode): (number | null)[] =>
     (contenders.find((contender) => contender.mode === mode) as Contender).readings.map(
@@ -50,7 +50,7 @@ export function compare(figure: Figure, contenders: readonly Contender[]): Row {
 const isSet = (value: number | null): value is number => value !== null;
 const brief = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
 
-/** How well a rate is kept, and how late requests are sent; the peer does not say the latter. */
+/** Returns how well a rate is kept, and how late requests are sent; the peer does not report the latter. */
 export function openLoopRows(perSecond: number, [ours, peer]: readonly Contender[]): Row[] {
   const readingsOf = (contender: Contender | undefined): Reading[] =>
     (contender as Contender).readings.filter((reading) => reading !== null);
@@ -81,7 +81,7 @@ export function openLoopRows(perSecond: number, [ours, peer]: readonly Contender
   ];
 }
 
-/** As a table of Markdown. */
+/** Prints a Markdown table. */
 export function printTable(rows: readonly Row[]): void {
   const columns: readonly (readonly [keyof Row, string])[] = [
     ['figure', 'figure'],

@@ -28,7 +28,7 @@ const ATTEMPTS = 2;
 const installDirectory = resolve(import.meta.dirname, '../.triton');
 const models = join(import.meta.dirname, 'models');
 
-/** The server of all runs; a peer that ends it gets a new one. */
+/** The server of all runs. After a peer has ended it, a new one starts. */
 class Bench {
   readonly #scratch: string;
   readonly #peer: PerfAnalyzer;
@@ -40,7 +40,7 @@ class Bench {
     this.#peer = peer;
   }
 
-  /** One run of one client. A run that failed is made again, once; null when the peer fails again, and we must not. */
+  /** Runs one client once. Repeats a failed run once. Returns null if the peer fails again; we must not. */
   async run(load: Load, mode: OurMode | PeerMode): Promise<Reading | null> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const server = await this.#liveServer();
@@ -88,7 +88,7 @@ async function isLive(server: LaunchedServer): Promise<boolean> {
   }
 }
 
-/** All contenders of an experiment once, in this order or the other way round. */
+/** Runs all contenders of an experiment once, in this order or in reverse. */
 async function runRound(bench: Bench, load: Load, contenders: readonly Contender[], round: number): Promise<void> {
   for (const { mode, readings } of round % 2 === 0 ? contenders : contenders.toReversed()) {
     readings.push(await bench.run(load, mode));
@@ -120,7 +120,7 @@ async function measure(bench: Bench): Promise<Row[]> {
 
 const install = await installTriton({ directory: installDirectory, onStep: (step) => console.log(step) });
 const scratch = await mkdtemp(join(tmpdir(), 'tritune-bench-'));
-// A copy: the server's Python leaves compiled files beside the models.
+// A copy, because the server's Python leaves compiled files next to the models.
 await cp(models, join(scratch, 'models'), { recursive: true });
 const bench = new Bench(scratch, await perfAnalyzer(install));
 try {

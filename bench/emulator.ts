@@ -19,7 +19,7 @@ const FLOATS = 16;
 const CONCURRENCY = 32;
 const SETTLE_MS = 1000;
 const OBSERVED_MS = 3000;
-/** The traffic lasts longer than it is looked at. */
+/** The traffic lasts longer than the observation. */
 const RUN_MS = OBSERVED_MS + 1500;
 const ROUNDS = 3;
 const MODEL = 'next_to_nothing';
@@ -50,10 +50,10 @@ const profile = {
 
 const run = promisify(execFile);
 
-/** CPU time of all threads of a process so far, in microseconds; Linux only. */
+/** Returns the CPU time of all threads of a process so far, in microseconds; Linux only. */
 async function cpuUs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // Behind the name, which may hold blanks: the 14th and 15th fields, in clock ticks, of which there are 100 a second.
+  // The 14th and 15th fields, after the name, which may contain blanks; in clock ticks, 100 per second.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 1e4;
 }
@@ -123,7 +123,7 @@ try {
   for (const protocol of ['grpc', 'http'] as const) {
     const readings: Reading[] = [];
     for (let round = 0; round < ROUNDS; round++) readings.push(await read(server, protocol));
-    // The best of a few: whatever else the machine does only takes away from it.
+    // The best of a few, because other work on the machine only reduces the rate.
     const best = readings.reduce((a, b) => (b.perSecond > a.perSecond ? b : a));
     const verdict =
       protocol === 'grpc'

@@ -23,7 +23,7 @@ interface Miss {
   readonly isWithin: boolean;
 }
 
-/** Returns what a journal has measured, one entry a candidate. */
+/** Returns the measurements in a journal, one entry per candidate. */
 function measuredIn(file: string): readonly Measured[] {
   const candidates = new Map<number, Candidate>();
   const found = new Map<string, Measured>();

@@ -3,7 +3,7 @@ import { specOf } from '../src/spec/spec-of-options.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 import type { Setting, TunedServer } from '../test/support/tuned-server.ts';
 
-/** The journal of a study that measured these settings and no more: what a twin is made of. */
+/** Returns the journal of a study that measured only these settings, from which a twin is made. */
 export async function recordsOfSettings(
   server: TunedServer,
   model: string,

@@ -21,7 +21,7 @@ import { recordsOfSettings } from './fidelity-study.ts';
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const WITHIN = { throughput: 0.05, p50: 0.1, p99: 0.1 };
-/** Of all cores, while a setting is measured. */
+/** The share of all cores in use during a measurement. */
 const MACHINE_BUSY = 0.9;
 const windows = { minWindows: 3, maxWindows: 4, minWindowMs: 500, minRequests: 200 };
 const MODEL = 'sleeper';
@@ -48,7 +48,7 @@ const settings = [
   setting(4, 4, 2000, 32),
 ];
 
-/** What the twin is made of; none of these is compared. */
+/** The settings that the twin is fitted to; none of them is compared. */
 const fittedTo = [
   setting(1, 2, 0, 1),
   setting(1, 2, 0, 8),
@@ -65,7 +65,7 @@ const figures = {
 };
 type Figure = keyof typeof figures;
 
-/** One measurement, and what kept it from being about the server. */
+/** One measurement, and any reason why it does not reflect the server. */
 interface Reading {
   readonly measurement: Measurement;
   readonly limit: 'client' | 'machine' | null;

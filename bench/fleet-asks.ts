@@ -14,7 +14,7 @@ import { largeProblem } from './large-problem.ts';
  * as many trials as there are other servers are pending. `node bench/fleet-asks.ts [SAMPLER] [TRIALS,…] [SERVERS]`.
  */
 const [name = 'queueing', counts = '40,100,1000,10000', servers = '64'] = process.argv.slice(2);
-/** Proposals that are timed for each count, each after one more trial. */
+/** The number of timed proposals for each count, each after one more trial. */
 const ASKS = 5;
 const LEVELS = [4, 8, 16, 32, 64];
 const UNLIMITED = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
@@ -59,7 +59,7 @@ const sampler = makeSampler(name as SamplerName, space, { seed: 1, goal, levels,
 for (const count of counts.split(',').map(Number)) {
   while (trials.length < count) trials.push(await trialOf(trials.length));
   const [asks, doubts]: [number[], number[]] = [[], []];
-  // The first proposal compiles what the later ones run.
+  // The first proposal compiles the code for the later ones.
   for (let ask = 0; ask <= ASKS; ask++) {
     trials.push(await trialOf(trials.length));
     const pending = Array.from({ length: Number(servers) - 1 }, (_, index): PendingTrial => {

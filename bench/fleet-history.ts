@@ -25,7 +25,7 @@ import { largeProblem } from './large-problem.ts';
  * takes no time but a pause, so that outcomes come one by one. Says the events and bytes of each history. `node bench/fleet-history.ts [TRIALS] [SERVERS] [PER_SECOND]`.
  */
 const [trials = '10000', servers = '64', perSecond = '20'] = process.argv.slice(2);
-/** Temporal ends a workflow at so many. */
+/** Temporal ends a workflow at these limits. */
 const LIMITS = { events: 51_200, bytes: 50 * 2 ** 20 };
 const [GROUP, KEEPER, STUDY] = ['scale', 'keeper', 'scale'];
 const REPORT_MS = 60_000;
@@ -121,7 +121,7 @@ await Promise.all(running);
 await connection.close();
 await temporal.kill();
 
-/** How long the histories are, by Temporal's own count. */
+/** Returns the lengths of the histories, by Temporal's own count. */
 async function told(): Promise<string> {
   const histories: { readonly events: number; readonly bytes: number }[] = [];
   for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${STUDY}'` })) {

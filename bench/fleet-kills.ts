@@ -16,10 +16,10 @@ import { makeModelRepository, startRealTriton } from '../test/support/real-trito
 const KILLS = Number(process.env.TRITUNE_KILLS ?? 50);
 const SEED = Number(process.env.TRITUNE_BENCH_SEED ?? 1);
 const TRIALS = Number(process.env.TRITUNE_BENCH_TRIALS ?? 16);
-/** The time between two kills, and until what was killed is started again, is drawn between 0 and these. */
+/** The maximum random delays between two kills, and until a killed process is started again. */
 const BETWEEN_MS = 8_000;
 const AWAY_MS = 5_000;
-/** A study that has not ended so long after the last kill hangs. */
+/** A study that has not ended this long after the last kill counts as hung. */
 const LIMIT_MS = 420_000;
 const MODEL = 'sleeper';
 const SPACE = `
@@ -102,7 +102,7 @@ async function oneStudy(name: string): Promise<void> {
   console.log(`${name}: ${status}, ${killedSoFar} kills so far; ${found.join('; ') || 'as it should be'}`);
 }
 
-/** Kills of all kinds come in turn, in an order that is drawn anew for each round. */
+/** Kills one process. All kinds take turns, in a new random order for each round. */
 async function killOne(study: Study): Promise<void> {
   if (order.length === 0) order.push(...shuffled(kinds, random));
   const kind = order.pop() as Kind;
@@ -145,7 +145,7 @@ function shuffled<T>(all: readonly T[], { float }: Pick<Random, 'float'>): T[] {
     .map(({ each }) => each);
 }
 
-/** What is wrong with what was written down. */
+/** Returns the faults of the records. */
 async function faultsOf(name: string): Promise<readonly string[]> {
   const records = await fleet.journalOf(name);
   const found: string[] = [];
@@ -166,7 +166,7 @@ async function faultsOf(name: string): Promise<readonly string[]> {
   return found;
 }
 
-/** Measurements of one piece of work that say the same. */
+/** Returns measurements of one piece of work that were recorded twice. */
 function twice(records: readonly StudyRecord[]): ReadonlyMap<string, number> {
   const counted = new Map<string, number>();
   for (const record of records) {
@@ -184,7 +184,7 @@ async function faultsOfServers(): Promise<readonly string[]> {
   );
 }
 
-/** Looks again and again until there is something. Errors: the fault, when that takes longer. */
+/** Polls until there is a result. Errors: the fault, if that takes longer. */
 async function within<T>(limitMs: number, fault: string, look: () => Promise<T | null>): Promise<T> {
   const endMs = performance.now() + limitMs;
   for (;;) {

@@ -11,7 +11,7 @@ import { largeProblem } from './large-problem.ts';
  * `node bench/fleet-scale.ts [SAMPLER] [TRIALS] [SERVERS]`.
  */
 const [name = 'queueing', trials = '10000', servers = '64'] = process.argv.slice(2);
-/** How much the servers of a group differ, as a standard deviation of logarithms. */
+/** The spread of the servers' speeds in a group, as a standard deviation of logarithms. */
 const BETWEEN_SERVERS_SD = 0.1;
 const ROWS = 20;
 const random = randomFor('servers of a large fleet');

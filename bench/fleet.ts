@@ -10,7 +10,7 @@ import { type FleetOutcome, playFleet } from '../test/support/virtual-fleet.ts';
  * speeds differ by 10 % (standard deviation), with as many trials each. `node bench/fleet.ts [SAMPLER] [TRIALS] [MODELS] [SERVERS,…]`.
  */
 const [sampler = 'queueing', trials = '16', models = '2', counts = '1,2,4,8'] = process.argv.slice(2);
-/** How much the servers of a group differ, as a standard deviation of logarithms. */
+/** The spread of the servers' speeds in a group, as a standard deviation of logarithms. */
 const BETWEEN_SERVERS_SD = 0.1;
 const FINAL_ROUNDS = 2;
 
@@ -27,7 +27,7 @@ for (const servers of counts.split(',').map(Number)) {
     outcomes.push(
       await playFleet({
         ...{ problem, speeds, seed: 1 + index, maxTrials: Number(trials), finalRounds: FINAL_ROUNDS },
-        // Every study has as many trials: what is compared is the time that they take, and what they find.
+        // All studies have the same number of trials, to compare their time and their results.
         make: (space, options) => makeSampler(sampler as SamplerName, space, { ...options, leastGain: 0 }),
       }),
     );

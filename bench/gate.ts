@@ -19,7 +19,7 @@ import { outputOf } from './client-run.ts';
 const PAIRS = Number(process.env.TRITUNE_BENCH_PAIRS ?? 20);
 const MODEL = 'sleeper';
 const LEVELS = '8:48:8';
-/** By which the planted tenth is a tenth less served: the model sleeps for 2.05 ms, and some of what comes on top grows with it. */
+/** Seconds of an execution that make the served rate a tenth lower: the model sleeps for 2.05 ms, and some of the overhead grows with it. */
 const EXECUTION_SECONDS = 0.0022;
 const PLANTED_SHARE = 0.1;
 
@@ -36,7 +36,7 @@ async function measure({ grpcUrl }: LaunchedServer, name: string): Promise<strin
   return file;
 }
 
-/** Whether it fails. */
+/** True if the gate fails. */
 async function gate(baseline: string, run: string): Promise<boolean> {
   const child = tritune(['compare', baseline, run]);
   try {
@@ -53,7 +53,7 @@ async function throughputOf(file: string): Promise<number> {
   return median(levels.map(({ throughput }) => throughput.value));
 }
 
-/** Executions so much longer that a tenth less is served. */
+/** Makes executions longer, so that a tenth less is served. */
 async function plant(modelRepository: string): Promise<void> {
   const file = join(modelRepository, MODEL, '1', 'model.py');
   const longer = (EXECUTION_SECONDS * PLANTED_SHARE) / (1 - PLANTED_SHARE);

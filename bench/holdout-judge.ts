@@ -15,10 +15,10 @@ const SETTLE_MS = 4000;
 const AROUND_PICK = [0.7, 0.85, 1, 1.2, 1.45];
 /** Levels of the grid are far apart. */
 const AROUND_GRID = [0.6, 0.8, 1, 1.35, 1.8];
-/** One more than three: the sweep is noisy. */
+/** One more than three, because the sweep is noisy. */
 const RIVALS = 4;
 
-/** What a study on a hold-out recommends. */
+/** The recommendation of a study on a hold-out. */
 export interface Pick {
   readonly seed: number;
   readonly seconds: number;
@@ -35,7 +35,7 @@ export interface Judged {
   readonly keepsBudget: boolean;
 }
 
-/** Measures what studies picked in turn with the best of the grid. */
+/** Measures the studies' picks in turn with the best of the grid. */
 export async function judgePicks(
   holdout: Holdout,
   grid: readonly Swept[],

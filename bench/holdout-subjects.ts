@@ -7,7 +7,7 @@ import type { Assignment, SearchSpace } from '../src/space/types.ts';
 
 const directory = join(import.meta.dirname, 'holdouts');
 
-/** p99 that each must keep, in milliseconds. Chosen before anything was measured: about five requests' latency. */
+/** The p99 budget of each model, in milliseconds. Chosen before any measurement: about five requests' latency. */
 const BUDGET_MS: Readonly<Record<string, number>> = {
   convnet: 20,
   quantised: 15,
@@ -16,7 +16,7 @@ const BUDGET_MS: Readonly<Record<string, number>> = {
   ranker: 30,
   refill: 40,
 };
-/** The part of the space that is swept, and the requests in flight. A parameter that is not named has all of its values. */
+/** The swept part of the space, and the requests in flight. Parameters not listed take all of their values. */
 const SWEPT: Readonly<Record<string, readonly unknown[]>> = {
   max_batch_size: [1, 8, 32],
   queue_delay_us: [0, 2000],
@@ -24,7 +24,7 @@ const SWEPT: Readonly<Record<string, readonly unknown[]>> = {
 };
 export const LEVELS = [1, 4, 12, 32, 96];
 
-/** A real model that the search was not changed by. */
+/** A real model that did not influence the search. */
 export interface Holdout {
   readonly model: string;
   readonly budgetMs: number;
@@ -33,7 +33,7 @@ export interface Holdout {
   readonly space: SearchSpace;
 }
 
-/** Those of the names; all where none are named. */
+/** Returns the hold-outs with these names; all without names. */
 export function holdouts(names: readonly string[] = Object.keys(BUDGET_MS)): Holdout[] {
   const files = new Set(readdirSync(directory));
   return names.map((model) => {
@@ -48,7 +48,7 @@ export function holdouts(names: readonly string[] = Object.keys(BUDGET_MS)): Hol
 export const isSwept = (assignment: Assignment): boolean =>
   Object.entries(assignment).every(([name, value]) => SWEPT[name]?.includes(value) ?? true);
 
-/** A fresh model repository with all of them; the caller removes it. */
+/** Creates a fresh model repository with all of them; the caller removes it. */
 export async function holdoutRepository(): Promise<string> {
   const repository = await mkdtemp(join(tmpdir(), 'tritune-holdouts-'));
   for (const model of Object.keys(BUDGET_MS)) {
@@ -57,5 +57,5 @@ export async function holdoutRepository(): Promise<string> {
   return repository;
 }
 
-/** Where what was swept is kept. */
+/** Returns the path of a model's swept grid. */
 export const gridFile = (model: string): string => join(directory, 'grids', `${model}.json`);

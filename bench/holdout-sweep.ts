@@ -24,11 +24,11 @@ interface SweptLevel {
 export interface Swept {
   readonly assignment: Assignment;
   readonly levels: readonly SweptLevel[];
-  /** Why the server does not serve it; null where it does. */
+  /** Why the server refuses it; null if it serves it. */
   refused: string | null;
 }
 
-/** Measures every config of the grid at every level, in so many rounds, there and back. */
+/** Measures every config of the grid at every level, in this many rounds, there and back. */
 export async function sweep(
   { model, space, budgetMs }: Holdout,
   rounds: number,
@@ -78,7 +78,7 @@ const nothingYet = (assignment: Assignment): Swept => ({
   refused: null,
 });
 
-/** The most that a config serves within the budget, of medians over the rounds; undefined where no level keeps it. */
+/** Returns the highest throughput of a config within the budget, from medians over the rounds; undefined if no level keeps it. */
 export function worthOf({ levels }: Swept, budgetMs: number): (ClientReading & { readonly level: number }) | undefined {
   const known = levels.filter(({ readings }) => readings.length > 0);
   return bestWithin(

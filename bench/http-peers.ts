@@ -8,12 +8,12 @@ import { isThere, unpackDebian } from './debian.ts';
 
 const run = promisify(execFile);
 
-/** Whole seconds: that is how peers take it. */
+/** Whole seconds, because peers only accept those. */
 export const RUN_S = 4;
 const DEBIAN_PACKAGES = ['hey', 'wrk', 'libluajit-5.1-2'];
 const AUTOCANNON = 'autocannon@8';
 
-/** What a client says of its own latencies, in microseconds. */
+/** A client's report of its own latencies, in microseconds. */
 export interface HttpReport {
   readonly p50Us: number;
   readonly p99Us: number;
@@ -56,7 +56,7 @@ const hey = (directory: string): HttpClient => ({
 
 const perUnitUs: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6 };
 
-/** One thread, as ours: more of them would only take more of a small machine. */
+/** One thread, like ours: more would only use up a small machine. */
 const wrk = (directory: string): HttpClient => ({
   name: 'wrk',
   command: (url, concurrency) => [

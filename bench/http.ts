@@ -18,7 +18,7 @@ import { type HttpClient, type HttpReport, httpClients, RUN_S } from './http-pee
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const CONCURRENCIES = [1, 64] as const;
-/** The clients start as they do for users; what happens before this is nobody's figure. */
+/** Clients start as they do for users; nothing before this counts. */
 const SETTLE_MS = 1000;
 const OBSERVED_MS = 2200;
 const POLL_MS = 25;
@@ -58,7 +58,7 @@ const answered = (): Promise<number> => {
   return answer;
 };
 
-/** Runs a client to its end and looks at its CPU and at the server's count on the way. */
+/** Runs a client to its end, and observes its CPU and the server's count meanwhile. */
 async function read(client: HttpClient, url: string, concurrency: number): Promise<Reading> {
   const before = await answered();
   const [file, ...args] = client.command(url, concurrency) as [string, ...string[]];

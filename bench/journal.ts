@@ -33,7 +33,7 @@ interface Cost {
   readonly cpuMs: number;
 }
 
-/** The least of some rounds: others on the machine only add to it. */
+/** Returns the minimum over some rounds, because other work on the machine only adds to it. */
 async function leastOf(work: () => Promise<unknown> | unknown): Promise<Cost> {
   let [wallMs, cpuMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < ROUNDS; round++) {

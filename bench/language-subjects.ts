@@ -13,7 +13,7 @@ export interface LanguageSubject {
   open(): Promise<{ readonly options: readonly string[]; close(): Promise<void> }>;
 }
 
-/** Four users at once, whatever serves them: how long they wait is what the candidates differ in. */
+/** Always four users: the candidates differ in how long they wait. */
 const asked = [
   ...['-m', 'smollm2', '--concurrency', '4:4', '--input-tokens', '24', '--output-tokens', '6', '--prompts', '64'],
   ...['--precision', '10', '--objective', 'output-token-throughput'],
@@ -65,7 +65,7 @@ parameters:
   },
 };
 
-/** A scheduler that nobody here wrote, whose steps take the time that a GPU would. */
+/** A third-party scheduler, whose steps take the time that a GPU would. */
 const dynamo: LanguageSubject = {
   name: 'dynamo',
   open: async () => {

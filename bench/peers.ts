@@ -19,7 +19,7 @@ export interface PerfAnalyzer {
   readonly libraryDirectory: string;
 }
 
-/** perf_analyzer beside the Triton of this checkout, fetched on first use. */
+/** Returns perf_analyzer, next to this checkout's Triton. Fetches it on first use. */
 export async function perfAnalyzer(install: TritonInstall): Promise<PerfAnalyzer> {
   const directory = join(install.directory, 'peers');
   const peer = { file: join(directory, 'perf_analyzer'), libraryDirectory: join(directory, 'lib') };
@@ -33,7 +33,7 @@ export async function perfAnalyzer(install: TritonInstall): Promise<PerfAnalyzer
 export async function pythonClients(install: TritonInstall): Promise<string> {
   const directory = join(install.directory, 'peers', 'tritonclient');
   const python = join(directory, 'bin', 'python');
-  // The mark is written last: an environment that was cut short is made again.
+  // The mark is written last, so that an incomplete environment is made again.
   const mark = join(directory, 'installed');
   if (await isThere(mark)) return python;
   const requirement = WHEEL.replace('==', '[all]==');
@@ -79,7 +79,7 @@ async function linkLibraries(install: TritonInstall, directory: string): Promise
 /** Its window is 1.2 times what it is told, and it makes three when any variation counts as stable. */
 const WINDOW_MS = Math.ceil(RUN_MS / 3 / 1.2);
 
-/** Starts it on a load, with the options that say which of its modes to use. */
+/** Starts it with a load, and with the options for one of its modes. */
 export async function startPerfAnalyzer(
   peer: PerfAnalyzer,
   url: string,

@@ -1,6 +1,6 @@
 import { median } from 'simple-statistics';
 
-/** What a client saw of a server at one load level. */
+/** A client's view of a server at one load level. */
 export interface ClientReading {
   /** infer/s. */
   readonly throughput: number;
@@ -18,12 +18,12 @@ export const medianOf = (readings: readonly ClientReading[]): ClientReading => (
 export const inWords = ({ throughput, p99Ms }: ClientReading): string =>
   `${throughput.toFixed(0)} infer/s, p99 ${p99Ms.toFixed(2)} ms`;
 
-/** The most that is served within the budget; undefined where nothing keeps it. */
+/** Returns the best reading within the budget; undefined if none keeps it. */
 export function bestWithin<T extends ClientReading>(readings: readonly T[], budgetMs: number): T | undefined {
   return readings.filter(({ p99Ms }) => p99Ms <= budgetMs).sort((a, b) => b.throughput - a.throughput)[0];
 }
 
-/** What is served within the budget at the best level, in each round; 0 where no level keeps it. */
+/** Returns the throughput within the budget at the best level, in each round; 0 if no level keeps it. */
 export function bestByRound(byLevel: ReadingsByLevel, budgetMs: number): number[] {
   const levels = [...byLevel.values()];
   const rounds = Math.max(0, ...levels.map(({ length }) => length));

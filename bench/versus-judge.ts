@@ -11,7 +11,7 @@ import type { NeutralClient } from './neutral-client.ts';
 import type { perfAnalyzer } from './peers.ts';
 import { bestByRound, bestWithin, type ClientReading, inWords, medianOf } from './readings.ts';
 
-/** What someone recommends, and how long it took. */
+/** A recommendation, and how long it took. */
 export interface Advice {
   readonly by: string;
   readonly seconds: number;
@@ -19,13 +19,13 @@ export interface Advice {
   /** Configs of other models, which are loaded before it. */
   readonly members?: readonly ModelConfig[];
   readonly concurrency: number;
-  /** In its own words: infer/s and p99 in ms. */
+  /** Its own claims: infer/s and p99 in ms. */
   readonly claims: string;
 }
 
 type PerfAnalyzer = Awaited<ReturnType<typeof perfAnalyzer>>;
 
-/** Who judges, and where. */
+/** The judge, and the server. */
 interface Court {
   readonly neutral: NeutralClient;
   readonly peer: PerfAnalyzer;
@@ -55,7 +55,7 @@ interface Judgement {
   readonly nvidia: ClientReading[];
 }
 
-/** What someone recommends, and what was found of it. */
+/** A recommendation, and its measurements. */
 export interface Judged {
   readonly advice: Advice;
   readonly judgement: Judgement;
@@ -63,7 +63,7 @@ export interface Judged {
 
 export const unjudged = (advice: Advice): Judged => ({ advice, judgement: { neutral: new Map(), nvidia: [] } });
 
-/** Loads what was recommended and measures it once at each of the levels. */
+/** Loads the recommendation and measures it once at each of the levels. */
 export async function judge(
   { advice, judgement }: Judged,
   levels: readonly number[],
@@ -101,7 +101,7 @@ async function byPerfAnalyzer(
   return { throughput: column('Inferences/Second'), p99Ms: column('p99 latency') / 1e3 };
 }
 
-/** Of two that were judged in turn, round by round. */
+/** Compares two that were judged in turn, round by round. */
 export function ratioLine(one: Judged, other: Judged, budgetMs: number): string {
   const theirs = bestByRound(other.judgement.neutral, budgetMs);
   const ratios = bestByRound(one.judgement.neutral, budgetMs).map(

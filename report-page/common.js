@@ -4,7 +4,7 @@ const svgNames = 'http://www.w3.org/2000/svg';
 
 const byId = (id) => document.getElementById(id);
 
-/** An element with attributes and children; strings become text. */
+/** Creates an element with attributes and children; strings become text. */
 function make(name, attributes, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);

@@ -36,7 +36,7 @@ function followCost() {
   update();
 }
 
-/** Rates to slide over: from a tenth of what one server serves to thirty times what the best does, the study's own among them. */
+/** Returns the rates of the slider: from a tenth of what one server serves to thirty times what the best does, including the study's own. */
 function rateSteps({ rows, rate }) {
   const usable = rows.map((row) => row.usable);
   const [low, high] = [Math.min(rate, ...usable) / 10, 30 * Math.max(rate / 30, ...usable)];
@@ -72,5 +72,5 @@ function showCosts({ rows, currency }, rate) {
   );
 }
 
-/** As the page has it without a script: two decimals where there are whole units. */
+/** Same as on the page without a script: two decimals for whole units. */
 const amount = (value, currency) => `${value >= 1 && value < 1000 ? value.toFixed(2) : figure(value)} ${currency}`;

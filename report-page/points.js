@@ -24,7 +24,7 @@ function followPoints() {
   if (best) show(best);
 }
 
-/** A row inside a closed trial: the trial is opened, so that a link to the row leads somewhere. */
+/** Opens the closed trial around a row, so that a link to the row works. */
 function openTarget() {
   const target = location.hash.length > 1 ? byId(decodeURIComponent(location.hash.slice(1))) : null;
   const card = target?.closest('details');
@@ -55,7 +55,7 @@ function panelOf(link) {
 
 const splitColours = { 'queue, ms': '#e08a1e', 'compute, ms': '#2f7ed8', 'outside, ms': '#999fa8' };
 
-/** A bar of where the time went, with its words. */
+/** Returns a bar of where the time went, with its description. */
 function splitOf(row, heads) {
   const parts = Object.entries(splitColours).map(([head, colour]) => {
     const ms = Number(row.cells[heads.indexOf(head)].textContent.replaceAll(',', ''));

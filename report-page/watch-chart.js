@@ -1,10 +1,10 @@
 // What the page draws: the front of a study, which the server draws as in the report, and the windows of a measurement.
 
-/** A study that measures fast has no chart drawn more often. */
+/** The minimum time between drawings of a chart, for studies that measure fast. */
 const CHART_PAUSE_MS = 2000;
 const CHART_LIMIT_MS = 15000;
 
-/** The chart of a study: fetched when it has changed, one at a time. */
+/** Returns the chart of a study, which is fetched after each change, one at a time. */
 function frontFigure(study) {
   const place = make('div', {});
   const words = make('figcaption', { 'aria-live': 'polite' }, frontWords);
@@ -24,7 +24,7 @@ function frontFigure(study) {
       if (reply.ok) {
         place.replaceChildren(chartOf(await reply.text(), words));
         element.hidden = false;
-        // The server may give an older one, where drawing takes long.
+        // The server may return an older chart if drawing takes long.
         shown = Number(reply.headers.get('tritune-records'));
       }
     } catch {
@@ -38,7 +38,7 @@ function frontFigure(study) {
   return {
     element,
     show(chart) {
-      // Another study has taken the place of this one.
+      // Another study has replaced this one.
       if (chart !== null && chart < shown) shown = null;
       wanted = chart;
       void fetchNext();
@@ -64,7 +64,7 @@ function chartOf(text, words) {
   return svg;
 }
 
-/** A bar for each window of a measurement, as high as its throughput beside the highest. */
+/** Draws a bar for each window of a measurement, relative to the highest throughput. */
 function sparkOf(windows) {
   if (windows.length === 0) return [];
   const [width, height, most] = [40, 10, Math.max(...windows, Number.MIN_VALUE)];

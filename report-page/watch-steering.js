@@ -50,7 +50,7 @@ function ordersOf(study) {
   };
 }
 
-/** Returns what came of the order, as a person reads it. */
+/** Returns the outcome of the order, in words. */
 async function sent(study, order, token) {
   try {
     const reply = await fetch(`studies/${encodeURIComponent(study)}/orders`, {

@@ -37,7 +37,7 @@ function studySection(name) {
     show(view, canSteer) {
       last = view;
       shownMs = performance.now();
-      // A study under way is open; a person who closes it is not overruled.
+      // Opens a study under way, unless a person has closed it.
       if (!wasOpened) element.open = view.status === 'under way';
       wasOpened = true;
       body.hidden = false;
@@ -50,7 +50,7 @@ function studySection(name) {
       showFailures(parts.failures, view.failures);
       if (element.open) front.show(view.chart);
     },
-    /** Time goes on between two views. */
+    /** Advances the time between two views. */
     tick() {
       if (last?.progress.isRunning) showProgress(parts, last, (performance.now() - shownMs) / 1000);
     },
@@ -102,7 +102,7 @@ function durationText(seconds) {
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
 }
 
-/** A table with a caption above it; nothing where there are no rows. */
+/** Shows a table with a caption above it; nothing without rows. */
 function showTable(place, { title, name, heads, rows }) {
   if (rows.length === 0) {
     place.replaceChildren();

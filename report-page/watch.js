@@ -1,6 +1,6 @@
 // The page that watches studies: its stream of events, and what each event changes. All text goes in as text, never as markup.
 
-/** A stream that has said nothing for so long is lost, whatever the browser takes it for: it is told something every 10 s. */
+/** A stream that is silent for this long is lost, even if the browser thinks otherwise: the server sends something every 10 s. */
 const SILENCE_MS = 25000;
 
 function followStudies() {
@@ -23,7 +23,7 @@ function followStudies() {
       heard();
       showStudy(JSON.parse(data));
     });
-    // The browser connects again by itself, but for a stream that it has given up.
+    // The browser reconnects by itself, except for a stream that it has given up.
     stream.addEventListener('error', () => showState('lost', 'not connected: trying again'));
   };
   const heard = () => {
@@ -42,7 +42,7 @@ function followStudies() {
       sections.delete(name);
     }
     for (const head of studies) sectionOf(head.study).showHead(head, canSteer);
-    // Moved only where the order is another one: moving takes the focus away.
+    // Moves elements only if the order differs, because moving loses the focus.
     const ordered = studies.map(({ study }) => sections.get(study).element);
     if (ordered.some((element, at) => byId('studies').children[at] !== element))
       byId('studies').replaceChildren(...ordered);
@@ -64,7 +64,7 @@ function followStudies() {
     showState('lost', 'not connected: trying again');
     connect();
   }, 1000);
-  // A laptop that was asleep has a stream that nobody is at the end of.
+  // After sleep, a laptop's stream has no one at the other end.
   window.addEventListener('online', connect);
   byId('steering').addEventListener('submit', (event) => event.preventDefault());
 }

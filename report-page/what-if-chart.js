@@ -1,6 +1,6 @@
 // What if: the chart for what the controls say.
 
-/** Predicted latency over the levels, with its range, the measured points, and the budget. Both axes in doublings. */
+/** Draws predicted latency over the levels, with its range, the measured points, and the budget. Both axes are in doublings. */
 function showChart(told, state) {
   const place = byId('what-if-chart');
   const narrow = place.clientWidth < 560;

@@ -1,6 +1,6 @@
 // What if: the words and the table for what the controls say.
 
-/** The highest throughput that is predicted for a config within the budget: { at, value, low, high }; null when none is. */
+/** Returns the highest predicted throughput of a config within the budget: { at, value, low, high }; null if there is none. */
 function within(told, config, budgetMs) {
   let best = null;
   for (const [at, cell] of told.configs[config].cells.entries()) {
@@ -37,7 +37,7 @@ function showWords(told, state, choose) {
   );
 }
 
-/** What was measured of the config, and at this very level: that counts for more than a prediction. */
+/** Returns what was measured of the config, and at this very level, which counts for more than a prediction. */
 function measuredWords(told, trial, at) {
   if (trial === null) return 'Not measured.';
   const found = (told.measured[trial] ?? []).find(([level]) => level === told.levels[at]);

@@ -64,7 +64,7 @@ function followWhatIf() {
 const cellsOf = (told) => told.configs.flatMap(({ cells }) => cells.filter(Boolean));
 const budgetGuess = (told) => 2 * Math.min(...cellsOf(told).map((cell) => latencyOf(cell).value));
 
-/** Budgets to slide over: from below all predictions to above them, the study's own among them. */
+/** Returns the budgets of the slider: from below all predictions to above them, including the study's own. */
 function budgetSteps(told) {
   const latencies = cellsOf(told).map((cell) => latencyOf(cell).value);
   const [low, high] = [Math.min(...latencies) / 2, Math.max(...latencies) * 1.5];
@@ -86,7 +86,7 @@ function slider(name, max, position, text, onMove) {
   };
 }
 
-/** The controls of the parameters; of several models those of each in a group with its name. */
+/** Returns the controls of the parameters; for several models, in a group for each. */
 function grouped(told, selects) {
   if (!told.models) return selects.map((each) => each.element);
   return told.models.flatMap((model) => {
@@ -123,7 +123,7 @@ function parameterControl(told, state, parameter, index, choose) {
   };
 }
 
-/** The predicted config with that value whose other settings are most like the present ones. */
+/** Returns the predicted config with that value whose other settings are closest to the present ones. */
 function nearest(told, config, index, value) {
   const now = told.configs[config].settings;
   const apart = (other) => other.settings.filter((each, at) => at !== index && each !== now[at]).length;

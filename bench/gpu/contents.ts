@@ -3,14 +3,14 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { TritonInstall } from '../../src/launch/triton-install.ts';
 import { run } from './processes.ts';
 
-/** A Python that is carried. */
+/** The Python in the archive. */
 export interface CarriedPython {
   readonly executable: string;
-  /** As 3.12. */
+  /** Such as 3.12. */
   readonly version: string;
 }
 
-/** Of the standard library, what no model imports. */
+/** Parts of the standard library that no model imports. */
 const NOT_OF_PYTHON =
   /^(test|tests|idlelib|tkinter|turtledemo|ensurepip|lib2to3|pydoc_data|config-.*|site-packages|__pycache__)$/;
 const NOT_OF_NUMPY = /^(tests|__pycache__|f2py|doc|testing|include)$|\.(pyi|a)$/;
@@ -71,7 +71,7 @@ export async function packTriton(install: TritonInstall, python: string, to: str
   for (const [, target] of copies) if (basename(target).startsWith('libicudata')) await blank(target);
 }
 
-/** The libraries beside the wheel that the files need, and those that these need. */
+/** Returns the libraries next to the wheel that the files need, including indirect ones. */
 async function librariesOf(files: readonly string[], directory: string): Promise<string[]> {
   const there = new Set(await readdir(directory));
   const found = new Set<string>();
@@ -158,13 +158,13 @@ export async function packTritune(root: string, to: string): Promise<void> {
   }
 }
 
-/** The directories of the packages that a user of tritune gets. */
+/** Returns the directories of the packages that a user of tritune gets. */
 async function packagesOf(root: string): Promise<string[]> {
   const listed = await run('npm', ['ls', '--prefix', root, '--omit=dev', '--all', '--parseable']);
   return listed.split('\n').filter((line) => line.includes('/node_modules/') && !/\/node_modules\/@types\//.test(line));
 }
 
-/** Copies a tree without the entries whose names match, and without packages inside packages, which are listed themselves. */
+/** Copies a tree without the entries that match, and without nested packages, which are listed separately. */
 async function copyWithout(from: string, to: string, names: RegExp): Promise<void> {
   const isKept = (path: string): boolean => {
     if (path === from) return true;
@@ -174,7 +174,7 @@ async function copyWithout(from: string, to: string, names: RegExp): Promise<voi
   await cp(from, to, { recursive: true, filter: isKept });
 }
 
-/** Takes symbols out of programs and libraries that nobody debugs there. */
+/** Strips symbols from programs and libraries. */
 async function strip(directory: string): Promise<void> {
   const files = (await readdir(directory, { recursive: true, withFileTypes: true }))
     .filter(

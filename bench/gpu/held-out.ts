@@ -17,14 +17,14 @@ export interface Figure {
   readonly told: number;
 }
 
-/** One measured point, and what the model said of it. */
+/** One measured point, and the model's prediction. */
 export interface HeldOut {
   readonly trial: number;
   readonly config: string;
   readonly level: string;
   /** In inferences per second. */
   readonly throughput: Figure;
-  /** Of the budget's percentile. */
+  /** The latency at the budget's percentile. */
   readonly latencyMs: Figure;
 }
 
@@ -35,7 +35,7 @@ export const toldOf = (state: StudyState): Told => ({
   ahead: heldOutOf(state, 'ahead'),
 });
 
-/** Every measured point but those that the model says nothing of, or that were disturbed. */
+/** Returns every measured point, except disturbed ones and those without a prediction. */
 function heldOutOf({ trials }: StudyState, way: Way): HeldOut[] {
   return trials.flatMap((target) => {
     const others = trials.filter(({ number }) => (way === 'ahead' ? number < target.number : number !== target.number));
@@ -61,7 +61,7 @@ function heldOutOf({ trials }: StudyState, way: Way): HeldOut[] {
   });
 }
 
-/** Every point of every study, once for each way. */
+/** Returns every point of every study, once for each way. */
 export function predictionCsv(studies: readonly { readonly name: string; readonly told: Told }[]): string {
   const rows = studies.flatMap(({ name, told: byWay }) =>
     Object.entries(byWay).flatMap(([way, points]) =>

@@ -5,7 +5,7 @@ import type { Manifest } from './manifest.ts';
 import { run } from './processes.ts';
 import type { Size } from './subjects.ts';
 
-/** What a run's figures are about; kept beside them. */
+/** The machine behind a run's figures; stored with them. */
 export interface Machine {
   readonly archive: Manifest;
   readonly cpu: string;
@@ -15,7 +15,7 @@ export interface Machine {
   /** The machine's own Python, which PyTorch is installed for; null without one. */
   readonly python: { readonly version: string; readonly executable: string; readonly packages: string } | null;
   readonly torch: { readonly version: string; readonly cuda: string | null; readonly gpu: string | null } | null;
-  /** As nvidia-smi tells: name, driver, memory; null without it. */
+  /** The output of nvidia-smi: name, driver, memory; null without it. */
   readonly gpus: string | null;
   readonly compiler: string | null;
   readonly sharedMemoryMib: number;
@@ -59,7 +59,7 @@ export async function machineOf(work: string): Promise<Machine> {
   };
 }
 
-/** What would go wrong, with what to do about it, a line each; empty when nothing is known to. */
+/** Returns the expected problems, each with its remedy on one line; empty if none is known. */
 export function problemsOf({ archive, python, torch, gpus, compiler, sharedMemoryMib }: Machine, size: Size): string[] {
   const isFull = size === 'full';
   return [
@@ -79,7 +79,7 @@ export function problemsOf({ archive, python, torch, gpus, compiler, sharedMemor
   ];
 }
 
-/** The problem with which there can be no run: the stub and PyTorch must be of one Python, and there must be a GPU to prove it on. */
+/** Returns the problem that prevents any run: the stub and PyTorch must use the same Python, and there must be a GPU. */
 export function stoppedBy(machine: Machine, size: Size): string | null {
   const { archive, python, torch } = machine;
   const isStopped = size === 'full' && (!torch?.gpu || python?.version !== archive.python);

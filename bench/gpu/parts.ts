@@ -7,11 +7,11 @@ import { type Task, tritune } from './tritune.ts';
 
 const spaces = join(import.meta.dirname, 'spaces');
 
-/** Images are 588 KiB: what is to be measured is the model, not loopback. */
+/** Images are 588 KiB, so shared memory keeps loopback out of the figures. */
 const memoryOf = ({ name }: Subject): string[] => (name === 'image' ? ['--shared-memory', 'system'] : []);
 const threads = availableParallelism() > 4 ? ['--client-threads', '2'] : [];
 
-/** One study; a finished one is left alone, and one that was cut off goes on. Gives the exit code. */
+/** Runs one study. Leaves a finished one alone, and continues an interrupted one. Returns the exit code. */
 export async function tune(task: Task, subject: Subject, budgetMs: number): Promise<number> {
   if (!(budgetMs > 0)) throw new Error('which budget, in milliseconds?');
   const directory = directoryOf(task, subject, budgetMs);
@@ -19,7 +19,7 @@ export async function tune(task: Task, subject: Subject, budgetMs: number): Prom
     console.log(`${directory} is finished`);
     return 0;
   }
-  // What is left of a study that was cut off gets the time of a whole one.
+  // The rest of an interrupted study gets the time of a whole one.
   const begun = await kindBegunOn(directory);
   const how = begun
     ? ['--resume', directory, '--time-budget', `${2 * task.seconds}s`]
@@ -34,7 +34,7 @@ export async function tune(task: Task, subject: Subject, budgetMs: number): Prom
   });
 }
 
-/** The first that is not finished, of all models and budgets. */
+/** Runs the first unfinished study of all models and budgets. */
 export async function nextStudy(task: Task): Promise<number> {
   for (const subject of subjects) {
     for (const budgetMs of subject.budgetsMs[task.size]) {
@@ -45,7 +45,7 @@ export async function nextStudy(task: Task): Promise<number> {
   return 0;
 }
 
-/** A full grid of 36 candidates at four levels, for `tritune bench-search`; goes on with one that was cut off. */
+/** Records a full grid of 36 candidates at four levels, for `tritune bench-search`; continues an interrupted one. */
 export async function record(task: Task, subject: Subject): Promise<number> {
   const directory = join(task.results, `${subject.name}-grid.recording`);
   const begun = await kindBegunOn(directory);

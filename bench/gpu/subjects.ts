@@ -1,6 +1,6 @@
 /** The models that are tuned: what they are called, what goes in and comes out, and the budgets. */
 export const sizes = ['full', 'tiny'] as const;
-/** `full` is for a GPU; `tiny` is the same way through the scripts with little arithmetic, for any machine. */
+/** `full` is for a GPU; `tiny` runs the same scripts with little arithmetic, for any machine. */
 export type Size = (typeof sizes)[number];
 
 export interface Subject {
@@ -37,10 +37,10 @@ export function subjectNamed(name = ''): Subject {
   return found;
 }
 
-/** Where its instances are; `gpu` needs a server that sees one. */
+/** Where the instances are; `gpu` needs a server that sees one. */
 export type Kind = 'gpu' | 'cpu';
 
-/** The config to begin with, as somebody would write it at first: one instance, dynamic batching, no tricks. */
+/** Returns the config to begin with, as a first attempt would be: one instance, dynamic batching, no tricks. */
 export function configOf({ name, dataType, input, output }: Subject, size: Size, kind: Kind): string {
   const parameters = {
     network: name,

@@ -6,7 +6,7 @@ import { follow } from './processes.ts';
 import { makeRepository, prepareServing } from './serving.ts';
 import type { Kind, Size, Subject } from './subjects.ts';
 
-/** What one call of the script is about. */
+/** The task of one call of the script. */
 export interface Task {
   readonly work: string;
   readonly results: string;
@@ -19,7 +19,7 @@ export interface Task {
   readonly options: readonly string[];
 }
 
-/** After its time a command gets so long to put the model back and to write what it has. */
+/** Seconds for a command to restore the model and write its results after its time is over. */
 const GRACE_SECONDS = 60;
 
 /**
@@ -40,7 +40,7 @@ export async function tritune(
   let code = 1;
   for (const kind of kinds) {
     const repository = await makeRepository(work, subject, size, kind);
-    // A command that is resumed knows them.
+    // A resumed command knows them already.
     const server = args.includes('--resume') ? [] : ['--launch', 'local', '--model-repository', repository];
     const program = join(work, 'app/dist/cli/main.js');
     const outcome = await follow(process.execPath, [program, ...args, ...server, ...options], {

@@ -17,7 +17,7 @@ export interface MeasuringRule {
 /** An open adapter, and what its candidates consist of. */
 export interface OpenedAdapter {
   readonly adapter: ServerAdapter;
-  /** The values of each setting, in the order in which they are tried. A combination is legal if the adapter builds it. */
+  /** The values of each setting, in trial order. A combination is legal if the adapter builds it. */
   readonly settings: Readonly<Record<string, readonly ParameterValue[]>>;
   /** A search space, instead of settings. */
   readonly space?: AdapterSpace;

@@ -5,7 +5,7 @@ export function throwIfInterrupted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw interrupted(signal);
 }
 
-/** Returns the error that stands for an aborted signal. */
+/** Returns the error for an aborted signal. */
 export function interrupted(signal: AbortSignal): TrituneError {
   return new TrituneError('INTERRUPTED', 'the run was interrupted', 'continue it with --resume', {
     cause: signal.reason,
@@ -13,8 +13,8 @@ export function interrupted(signal: AbortSignal): TrituneError {
 }
 
 /**
- * The promise's value, or a rejection with `onTimeout()` after `ms`, or with INTERRUPTED when `signal` aborts.
- * The work behind the promise is not cancelled: pass it the signal too where it can stop.
+ * Returns the promise's value; rejects with `onTimeout()` after `ms`, or with INTERRUPTED when `signal` aborts. The work behind the promise is not
+ * cancelled: pass it the signal too if it can stop.
  */
 export async function withDeadline<T>(
   promise: Promise<T>,

@@ -5,9 +5,9 @@ import { NS_PER_MS } from './units.ts';
 
 /** Wakes one sleeper at a time. */
 export interface Alarm {
-  /** Calls `ring` once, after `ns` and as soon after it as it can, never from within this call; in place of an earlier wish. */
+  /** Calls `ring` once, after `ns` and as soon as possible then, never from within this call; replaces an earlier request. */
   set(ns: number, ring: () => void): void;
-  /** Nothing rings any more. */
+  /** Cancels the pending request. */
   clear(): void;
 }
 
@@ -17,28 +17,27 @@ export interface PreciseAlarm extends Alarm {
 }
 
 /**
- * The thread is asked to wake us this long before the time, and what is left of the wait is spent turning the event loop.
- * How long a machine takes to wake up differs by a factor of ten, so the lead is learned: it settles where one wake-up in
- * `PATIENCE` + 1 comes too late.
+ * The thread is asked to wake us this long before the time, and the rest of the wait is spent turning the event loop. The wake-up time of machines
+ * differs by a factor of ten, so the lead is learned: it settles where one wake-up in `PATIENCE` + 1 comes too late.
  */
 const FIRST_LEAD_NS = 1e5;
 const LONGEST_LEAD_NS = 5e5;
 const LEAD_STEP_NS = 5e3;
 const PATIENCE = 4;
-/** Without the thread, timers are all there is, and those are good to a millisecond or two. */
+/** Without the thread there are only timers, which are accurate to a millisecond or two. */
 const TURN_WITHIN_WITHOUT_THREAD_NS = 2 * NS_PER_MS;
 
 const threadFile = join(import.meta.dirname, `alarm-thread${extname(import.meta.filename)}`);
 
 /**
- * Wakes to about ten microseconds. Node's timers count whole milliseconds, and to turn the event loop for the rest of
- * each wait would take a whole core, perhaps from the server that is being measured: here a thread sleeps for us.
+ * Opens an alarm that is accurate to about ten microseconds. Node's timers count whole milliseconds, and turning the event loop for the rest of each
+ * wait would take a whole core, perhaps from the server under measurement. So a thread sleeps for us.
  */
 export function openAlarm(): PreciseAlarm {
   return new ThreadAlarm();
 }
 
-/** Wakes as precisely as the clock's `sleep` does; for virtual time. */
+/** Returns an alarm as precise as the clock's `sleep`; for virtual time. */
 export function sleepingAlarm(clock: Clock): Alarm {
   let sleeping = new AbortController();
   const clear = (): void => {
@@ -61,7 +60,7 @@ class ThreadAlarm implements PreciseAlarm {
   readonly #due = new Float64Array(this.#shared, 8, 1);
   #thread: Worker | null = null;
   #threadFailed = false;
-  /** True while a wake-up by the thread is waited for. */
+  /** True while a wake-up by the thread is awaited. */
   #listening = false;
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
@@ -116,7 +115,7 @@ class ThreadAlarm implements PreciseAlarm {
     }
   }
 
-  /** A wake-up may be for a wish that was taken back; whether one is due is for `#look` to find. */
+  /** A wake-up may be for a cancelled request; `#look` checks whether one is due. */
   #listen(before: number): void {
     if (this.#listening) return;
     const wake = Atomics.waitAsync(this.#wakes, 0, before);

@@ -1,12 +1,12 @@
 import { NS_PER_MS } from './units.ts';
 
-/** Where every room gets its time from. `nowNs` is monotonic; `wallMs` is for people and file names only. */
+/** The source of time for every room. `nowNs` is monotonic; `wallMs` is for people and file names only. */
 export interface Clock {
   /** Monotonic nanoseconds from an arbitrary origin. */
   nowNs(): number;
   /** Milliseconds since the Unix epoch. */
   wallMs(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms`; rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export const realClock: Clock = {
     }),
 };
 
-/** The time since the Unix epoch at the zero of `realClock`, in nanoseconds, as the system had it when this process began. */
+/** The time since the Unix epoch at the zero of `realClock`, in nanoseconds, by the system clock when this process began. */
 export const realClockZeroNs = performance.timeOrigin * NS_PER_MS;
 
 /** A clock for tests: time passes only by sleeping on it or by `advance`. */

@@ -1,4 +1,4 @@
-/** Returns the rows of a CSV text (RFC 4180) by the names of its first line; empty lines are left out. */
+/** Returns the rows of a CSV text (RFC 4180) by the names of its first line, without empty lines. */
 export function csvRows(text: string): Record<string, string>[] {
   const [header = [], ...rows] = cellsOf(text).filter((cells) => cells.some((cell) => cell !== ''));
   return rows.map((cells) =>
@@ -6,13 +6,13 @@ export function csvRows(text: string): Record<string, string>[] {
   );
 }
 
-/** Returns the cells of one line, without the blanks around them. */
+/** Returns the cells of one line, without surrounding blanks. */
 export function csvCells(line: string): readonly string[] {
   const cells = line.includes('"') ? (cellsOf(line)[0] as string[]) : line.split(',');
   return cells.map((cell) => cell.trim());
 }
 
-/** From one delimiter to the next: every character is looked at once, whatever is quoted or left open. */
+/** Moves from one delimiter to the next: every character is read once, even with quoted or unclosed cells. */
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [[]];
   const delimiter = /,|\r?\n|$/g;
@@ -20,14 +20,14 @@ function cellsOf(text: string): string[][] {
     const { cell, end } = cellAt(text, at);
     delimiter.lastIndex = end;
     const [found] = delimiter.exec(text) as RegExpExecArray;
-    // Behind the closing quote nothing belongs to the cell.
+    // Text after the closing quote does not belong to the cell.
     rows.at(-1)?.push(cell ?? text.slice(at, delimiter.lastIndex - found.length));
     if (found === '') return rows;
     if (found !== ',') rows.push([]);
   }
 }
 
-/** A quoted cell, and where it ends; no cell for a plain one, which ends at the next delimiter. */
+/** Returns a quoted cell, and its end; no cell for a plain one, which ends at the next delimiter. */
 function cellAt(text: string, from: number): { readonly cell?: string; readonly end: number } {
   if (text[from] !== '"') return { end: from };
   const parts: string[] = [];

@@ -1,6 +1,8 @@
 import { type Random, standardNormal } from './random.ts';
 
-/** A distribution of numbers above 0: token counts, turns, milliseconds. Mean and deviation are those of the numbers themselves, before the limits. */
+/**
+ * A distribution of numbers above 0: token counts, turns, milliseconds. Mean and deviation are those of the numbers themselves, before the limits.
+ */
 export type Distribution =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'uniform'; readonly low: number; readonly high: number }
@@ -12,7 +14,7 @@ export type Distribution =
       readonly max?: number | undefined;
     };
 
-/** Draws outside of the limits are made again so often; then the nearest limit is taken. */
+/** The most draws for one number. If all are outside the limits, the nearest limit is used. */
 const MOST_DRAWS = 64;
 
 /** Returns a source of whole numbers of the distribution, none below `least`. */

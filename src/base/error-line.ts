@@ -1,7 +1,7 @@
 import { isTrituneError, messageOf } from './errors.ts';
 import { plainLine } from './format.ts';
 
-/** Returns a thrown value in one line for people: `CODE: what happened (what to do)`. */
+/** Returns a thrown value as one line for people: `CODE: what happened (what to do)`. */
 export const errorLine = (error: unknown): string =>
   isTrituneError(error)
     ? `${error.code}: ${oneLine(error.message)} (${oneLine(error.hint)})`

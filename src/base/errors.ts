@@ -32,7 +32,7 @@ export type ErrorCode =
   | 'INTERRUPTED' // the user or the system asked us to stop
   | 'INTERNAL'; // a bug in tritune
 
-/** An error meant to be read by a person: what happened (`message`) and what to do about it (`hint`). */
+/** An error for people: what happened (`message`) and what to do about it (`hint`). */
 export class TrituneError extends Error {
   override readonly name: string = 'TrituneError';
   readonly code: ErrorCode;

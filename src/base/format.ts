@@ -1,4 +1,4 @@
-/** Figures as people read them, the same on every screen and in every document. */
+/** Figures for people, in the same form on every screen and in every document. */
 
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
@@ -14,7 +14,7 @@ export const formatMs = (ms: number): string => `${formatFigure(ms)} ms`;
 /** Returns a ratio to two decimals: 4.30×. */
 export const formatRatio = (ratio: number): string => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : '–');
 
-/** Seconds as people say them: 850 ms, 12 s, 3 min 20 s, 2 h 5 min. */
+/** Returns seconds as people say them: 850 ms, 12 s, 3 min 20 s, 2 h 5 min. */
 export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return 'no limit';
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
@@ -29,36 +29,36 @@ const joined = (large: number, largeUnit: string, small: number, smallUnit: stri
   small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 
 /**
- * What a text from elsewhere must not do to whoever reads it: control characters move a terminal's cursor, begin its escape
- * sequences and break lines; the marks of writing direction show other words than are there.
+ * Characters in foreign text that may harm its reader: control characters move a terminal's cursor, begin its escape sequences and break lines;
+ * direction marks make other words appear.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const ACTIVE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const ACTIVE_RUN = new RegExp(`${ACTIVE.source}+`, 'g');
 
-/** Returns the text with a space for every character that is not to be shown as it is: one line of the same length. */
+/** Returns the text with a space instead of every unsafe character: one line of the same length. */
 export const inertLine = (text: string): string => text.replace(ACTIVE, ' ');
 
 /** Does the same for text of several lines: line feeds and tabs stay. */
 export const inertText = (text: string): string =>
   text.replace(ACTIVE, (character) => (character === '\n' || character === '\t' ? character : ' '));
 
-/** Does the same for JSON, where such characters have an escape that says the same. */
+/** Does the same for JSON, in which such characters have an equivalent escape. */
 export const inertJson = (json: string): string =>
   json.replace(ACTIVE, (character) =>
     character < ' ' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
 /**
- * Text from elsewhere (a server, a file) made fit for one terminal line: control characters, line breaks and marks of
- * direction become spaces, so that it can neither move the cursor nor fake a line of ours.
+ * Returns foreign text (from a server, a file) made safe for one terminal line: control characters, line breaks and direction marks become spaces,
+ * so that it can neither move the cursor nor fake a line of ours.
  */
 export function plainLine(text: string, maxLength = 300): string {
   const line = text.replace(ACTIVE_RUN, ' ').trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }
 
-/** Returns the text in lines of at most this width, broken between words where there are any. */
+/** Returns the text in lines of at most this width, broken between words if possible. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -69,5 +69,5 @@ export function wrapped(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Returns the text with its first letter as a capital, to begin a sentence with. */
+/** Returns the text with a capital first letter, to begin a sentence. */
 export const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -2,10 +2,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
-/**
- * The value as JSON with object keys sorted, so that two equal values print alike.
- * Used for fingerprints and for comparing configs.
- */
+/** Returns the value as JSON with object keys sorted, so that equal values print alike. Used for fingerprints and for comparing configs. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (value !== null && typeof value === 'object') {
@@ -19,14 +16,14 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** True for what JSON writes in braces. */
+/** True for an object that JSON writes in braces. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * True for a value with more than this many levels of lists and objects inside one another, and for one that holds itself.
- * What walks through values calls itself once a level, and would come to the end of the stack.
+ * True for a value with more than this many levels of nested lists and objects, and for one that contains itself. Code that walks through values
+ * recurses once per level, and would overflow the stack.
  */
 export function nestsDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

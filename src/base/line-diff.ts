@@ -4,12 +4,12 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Lines that were left out between others. */
+/** The mark of lines that were left out between others. */
 export const GAP = 'gap';
 
 /**
- * Returns the lines of both texts, those in a longest common subsequence once; what is removed comes before what is added in its place. O(n·m)
- * in time and memory, for texts of some hundreds of lines.
+ * Returns the lines of both texts, those in a longest common subsequence once; removed lines come before the lines added in their place. O(n·m) in
+ * time and memory, for texts of some hundreds of lines.
  */
 export function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   const common = commonLengths(before, after);
@@ -32,7 +32,7 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   return lines;
 }
 
-/** Returns the changed lines with so many others around each, and a gap for every run of lines that is left out between them. */
+/** Returns the changed lines with this many others around each, and a gap for every omitted run of lines between them. */
 export function withContext(lines: readonly DiffLine[], context: number): readonly (DiffLine | typeof GAP)[] {
   const isNear = (index: number): boolean =>
     lines.slice(Math.max(0, index - context), index + context + 1).some(({ kind }) => kind !== 'same');
@@ -44,7 +44,7 @@ export function withContext(lines: readonly DiffLine[], context: number): readon
   return shown.at(-1) === GAP ? shown.slice(0, -1) : shown;
 }
 
-/** Entry i, j: the length of a longest common subsequence of what follows line i of the one text and line j of the other. */
+/** Entry i, j: the length of a longest common subsequence of the rest after line i of one text and after line j of the other. */
 function commonLengths(before: readonly string[], after: readonly string[]): readonly (readonly number[])[] {
   const table = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i--) {

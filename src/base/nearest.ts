@@ -1,8 +1,8 @@
 const LONGEST_NAME = 200;
 
-/** The known name that a misspelt one most likely meant, or undefined when none is near. */
+/** Returns the known name that a misspelt one most likely means, or undefined if none is near. */
 function nearest(name: string, known: Iterable<string>): string | undefined {
-  // The work grows with the length, and nothing as long as this was ever misspelt.
+  // The work grows with the length, and no misspelt name is this long.
   if (name.length > LONGEST_NAME) return undefined;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -16,7 +16,7 @@ function nearest(name: string, known: Iterable<string>): string | undefined {
   return best;
 }
 
-/** ` (did you mean 'x'?)`, or nothing when no known name is near. */
+/** ` (did you mean 'x'?)`, or nothing if no known name is near. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const guess = nearest(name, known);
   return guess === undefined ? '' : ` (did you mean '${guess}'?)`;

@@ -1,4 +1,4 @@
-/** The type with every field and list of it read-only, however deep it lies. */
+/** The type with all its fields and lists read-only, at any depth. */
 export type ReadOnly<T> = T extends readonly (infer Item)[]
   ? readonly ReadOnly<Item>[]
   : T extends object

@@ -6,11 +6,11 @@ import { messageOf, TrituneError } from './errors.ts';
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
   readonly text: string;
-  /** Number of the line at which it begins, from 1. */
+  /** The number of its first line, from 1. */
   readonly line: number;
 }
 
-/** What is wrong with a record, for a person. */
+/** A fault of a record, described for a person. */
 export class BadRecord extends Error {
   readonly hint: string;
 
@@ -20,26 +20,26 @@ export class BadRecord extends Error {
   }
 }
 
-/** A prompt of millions of tokens, and a line of any log, is far below it. */
+/** Far above a prompt of millions of tokens, or a line of any log. */
 const MOST_RECORD_BYTES = 64 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [0x0a, 0x22, 0x5c, 0x2c];
 const [OPEN_LIST, OPEN_MAP, CLOSE_LIST, CLOSE_MAP] = [0x5b, 0x7b, 0x5d, 0x7d];
 
-/** What a reader's fault says: the line, what is wrong, and what to do. */
+/** Returns a reader's fault: the line, what is wrong, and what to do. */
 export const invalidAt = (path: string, line: number, what: string, hint: string): TrituneError =>
   new TrituneError('INPUT_INVALID', `${path}, line ${line}: ${what}`, hint);
 
 /**
- * Reads the records of a file one after the other, however long it is: the elements of a JSON array, or the lines of any other file that
- * are not empty, of a file compressed by gzip too. Errors: INPUT_INVALID.
+ * Reads the records of a file of any length one after the other: the elements of a JSON array, or the non-empty lines of any other file. Also reads
+ * files compressed by gzip. Errors: INPUT_INVALID.
  */
 export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void, void> {
   for await (const records of recordBatchesOf(path)) yield* records;
 }
 
-/** The same, as many at once as a piece of the file holds: for millions of short ones. */
+/** The same, in batches of the records in one piece of the file: for millions of short ones. */
 export async function* recordBatchesOf(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
@@ -55,7 +55,7 @@ export async function* recordBatchesOf(path: string): AsyncGenerator<readonly Fi
   if (cutter) yield [...cutter.end()];
 }
 
-/** The bytes of a file; those that it was before it was compressed where its name ends in `.gz`. */
+/** The bytes of a file, decompressed if its name ends in `.gz`. */
 function bytesOf(path: string): Readable {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   if (!path.endsWith('.gz')) return file;
@@ -64,7 +64,7 @@ function bytesOf(path: string): Readable {
   return file.pipe(inflated);
 }
 
-/** The first byte that is no white space and no byte order mark. */
+/** Returns the first byte that is neither white space nor part of a byte order mark. */
 const firstSign = (bytes: Buffer): number | undefined => bytes.find((byte) => byte > 0x20 && byte < 0x80);
 
 /** Cuts a stream of bytes into records. */
@@ -79,7 +79,7 @@ abstract class Cutter {
   }
 
   abstract cut(bytes: Buffer): Generator<FileRecord>;
-  /** What is left at the end of the file. */
+  /** Returns the rest at the end of the file. */
   abstract end(): Iterable<FileRecord>;
 
   protected keep(part: Buffer): void {
@@ -90,7 +90,7 @@ abstract class Cutter {
     this.#parts.push(part);
   }
 
-  /** Returns what was kept, as text, and forgets it. */
+  /** Returns the kept bytes as text, and forgets them. */
   protected take(): string {
     const text = Buffer.concat(this.#parts.splice(0)).toString('utf8');
     this.#bytes = 0;
@@ -118,7 +118,7 @@ class LineCutter extends Cutter {
   }
 }
 
-/** Knows of JSON only where texts, maps and lists begin and end; what is in an element is parsed by whoever reads it. */
+/** Recognises in JSON only the limits of strings, maps and lists; the reader of an element parses its content. */
 class ElementCutter extends Cutter {
   #depth = 0;
   #isInText = false;

@@ -1,15 +1,15 @@
-/** A header that is sent, whose value may be a secret. */
+/** A header that is sent, with a value that may be a secret. */
 interface ValuedHeader {
   readonly name: string;
   readonly value: string;
 }
 
-/** What is shorter is no secret worth the name, and would be found in words that are none. */
+/** A shorter value is hardly a secret, and would match ordinary words. */
 const SHORTEST = 8;
 
 /**
- * Takes the values of headers out of a text: a server may repeat in its error what it was sent. Of `Bearer TOKEN` and the
- * like the credentials count by themselves too. Values of fewer than eight characters stay.
+ * Returns a function that removes the values of headers from a text: a server may repeat them in its error. The credentials in `Bearer TOKEN` and
+ * the like also count by themselves. Values of fewer than eight characters stay.
  */
 export function secretsOut(headers: readonly ValuedHeader[]): (text: string) => string {
   const secrets = headers

@@ -5,8 +5,8 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
   engines: { node: string };
 };
 
-/** This release of tritune; `package.json` lies two levels up from `src/base` and from `dist/base` alike. */
+/** The version of this tritune; `package.json` lies two levels up from both `src/base` and `dist/base`. */
 export const trituneVersion: string = manifest.version;
 
-/** The oldest Node that it runs on, as `package.json` says it to npm: `22.1`. */
+/** The oldest Node that it runs on, as `package.json` declares it to npm: `22.1`. */
 export const oldestNode: string = manifest.engines.node.replace('>=', '');

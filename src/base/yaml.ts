@@ -8,7 +8,7 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/** Why a text is no YAML, or none of plain data of a sensible size. `message` says it with the line, where there is one. */
+/** Thrown for a text that is not YAML, or not plain data of a reasonable size. `message` says why, with the line if there is one. */
 export class YamlFault extends Error {
   readonly reason: string;
   readonly position: TextPosition | null;
@@ -24,13 +24,13 @@ export interface YamlRules {
   /** YAML version of a text that does not declare one. */
   readonly version: '1.1' | '1.2';
   readonly maxBytes: number;
-  /** Levels of lists and maps inside one another. */
+  /** Levels of nested lists and maps. */
   readonly maxDepth: number;
   readonly maxAliases: number;
   readonly isForbiddenKey: (key: string) => boolean;
 }
 
-/** What most files of YAML stay far below. */
+/** Limits far above most YAML files. */
 const usualRules: YamlRules = {
   version: '1.2',
   maxBytes: 2 ** 20,
@@ -43,18 +43,18 @@ export interface YamlText {
   readonly value: unknown;
   readonly document: Document;
   positionAt(offset: number): TextPosition;
-  /** Where the key or item at the path starts; of the nearest thing above it when the path leads nowhere. */
+  /** Returns the start of the key or item at the path, or of the nearest one above it if the path leads nowhere. */
   positionOf(path: readonly PropertyKey[]): TextPosition | null;
 }
 
-/** YAML's own tags, which say what a text would be read as anyway. */
+/** YAML's own tags, which only repeat how a text would be read anyway. */
 const plainTags: ReadonlySet<string> = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
 /**
- * Reads a YAML text from elsewhere. Throws a YamlFault for what is no YAML, for other tags than those of plain data, for forbidden keys, and
- * for what is too long or too deep or has too many aliases: a few lines of these stand for more than any memory holds.
+ * Reads a foreign YAML text. Throws a YamlFault for text that is not YAML, for tags other than those of plain data, for forbidden keys, and for text
+ * that is too long or too deep or has too many aliases: a few lines of aliases can expand beyond any memory.
  */
 export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText {
   const { version, maxBytes, maxDepth, maxAliases, isForbiddenKey } = { ...usualRules, ...rules };
@@ -65,7 +65,7 @@ export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText
     return { line, column };
   };
   const document = attempt(() =>
-    // The library looks for keys that are there twice in a time that grows with their square.
+    // The library's search for duplicate keys takes time that grows with the square of their number.
     parseDocument(text, { ...common, version, lineCounter }),
   );
   const fault = document.errors[0] ?? document.warnings[0];
@@ -76,7 +76,7 @@ export function readYaml(text: string, rules: Partial<YamlRules> = {}): YamlText
   };
   refuseUnsafe(document, { maxDepth, maxAliases, isForbiddenKey }, refuse);
   const value: unknown = attempt(() => document.toJS({ maxAliasCount: maxAliases }));
-  // By aliases a value may be deeper than its text, and may hold itself.
+  // Through aliases a value may be deeper than its text, and may contain itself.
   if (nestsDeeperThan(maxDepth, value)) throw new YamlFault(`nested deeper than ${maxDepth} levels`, null);
   const positionOf = (path: readonly PropertyKey[]): TextPosition | null => {
     const start = startOf(document, path);
@@ -144,7 +144,7 @@ function refuseUnsafe(document: Document, { maxDepth, maxAliases, isForbiddenKey
   }
 }
 
-/** The library calls itself once a level. */
+/** The library recurses once per level. */
 function attempt<T>(work: () => T): T {
   try {
     return work();

@@ -10,27 +10,27 @@ import { playStudy } from './whole-study.ts';
 
 /** The result of the default sampler on one problem with one seed, with or without some of its mechanisms. */
 export interface AblationRow {
-  /** What is left out, as `labelOf` names it; null for nothing. */
+  /** The mechanisms left out, as named by `labelOf`; null for none. */
   readonly without: string | null;
   readonly testProblem: string;
   readonly tightness: BudgetedProblem['tightness'];
   readonly seed: number;
   /** Shares of the optimum after 6, 9 and 12 measurements, 0 to 1. */
   readonly after: readonly [number, number, number];
-  /** Measurements until 97 % of the optimum; one more than were made where it was not reached. */
+  /** Measurements until 97 % of the optimum; one more than the total if it was not reached. */
   readonly untilNear: number;
   readonly reloads: number;
   readonly promises: readonly Promised[];
   /** The mean time of an `ask`, in milliseconds. */
   readonly askMs: number;
-  /** The share of the optimum, 0 to 1, that a whole study recommends on a machine that stalls; null where none was played. */
+  /** The share of the optimum, 0 to 1, that a whole study recommends on a machine that stalls; null if none was played. */
   readonly study: number | null;
 }
 
 /** Options of an ablation. */
 export interface AblationOptions {
   readonly seed: number;
-  /** The share of measurements that a stall makes late in whole studies; null to play none. */
+  /** The share of measurements that a stall delays in whole studies; null to play none. */
   readonly stalls: number | null;
 }
 
@@ -41,7 +41,7 @@ const NEAR = 0.97;
 /** Mechanisms that are left out together. */
 export type LeftOut = readonly Mechanism[];
 
-/** Returns the name of what is left out, in tables and on the command line: `initial-design`, or `initial-design+returning`. */
+/** Returns the name of the mechanisms left out, in tables and on the command line: `initial-design`, or `initial-design+returning`. */
 export const labelOf = (leftOut: LeftOut): string => leftOut.join('+');
 
 /** Runs the default sampler on a test problem's three budgets, with nothing left out and with each of these left out. */
@@ -111,7 +111,7 @@ export interface AblationSummary {
   readonly worth: { readonly after: readonly Interval[]; readonly study: Interval | null } | null;
 }
 
-/** Returns one summary for each thing that was left out, in the order of the rows. */
+/** Returns one summary for each set of mechanisms left out, in the order of the rows. */
 export function ablationSummaries(rows: readonly AblationRow[]): readonly AblationSummary[] {
   const whole = new Map(rows.filter(({ without }) => without === null).map((row) => [keyOf(row), row]));
   return [...Map.groupBy(rows, ({ without }) => without)].map(([without, own]) => {

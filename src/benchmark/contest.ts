@@ -20,7 +20,7 @@ export type MakeSampler = (
     readonly goal: Goal;
     readonly levels: LevelRange;
     readonly topology?: Topology | undefined;
-    /** The problem, for samplers that are no more than a comparison. */
+    /** The problem, for samplers that only serve as a comparison. */
     readonly testProblem?: TestProblem;
   },
 ) => Sampler;
@@ -40,18 +40,18 @@ export interface Outcome {
   readonly problem: BudgetedProblem;
   /** One standing after each measurement; a search that stopped keeps its last. */
   readonly standings: readonly Standing[];
-  /** Measurements after which the sampler stopped by itself; null when the search was cut off. */
+  /** Measurements after which the sampler stopped by itself; null if the search was cut off. */
   readonly stoppedAfter: number | null;
   readonly trials: number;
-  /** The chances that the sampler gave its proposals, where it gives any, with the outcomes. */
+  /** The sampler's chances for its proposals, if any, with the outcomes. */
   readonly promises: readonly Promised[];
 }
 
-/** The chance that the sampler gave a proposal to meet the goal, and the outcome. */
+/** The sampler's predicted chance that a proposal meets the goal, and the outcome. */
 export interface Promised {
   /** 0 to 1. */
   readonly chance: number;
-  /** True when the truth meets the goal at the level that was measured first. */
+  /** True if the truth meets the goal at the level that was measured first. */
   readonly isMet: boolean;
 }
 
@@ -155,7 +155,7 @@ export function planOf({ testProblem }: BudgetedProblem, goal: Goal, seed: numbe
   };
 }
 
-/** Returns the standing after these measurements. Its share is computed when it is asked for: the sampler's doubts take a fit. */
+/** Returns the standing after these measurements. Computes its share on demand, because the sampler's doubts need a fit. */
 function standingAfter(made: readonly Measured[], problem: BudgetedProblem, goal: Goal, sampler: Sampler): Standing {
   const last = made.at(-1);
   let share: number | undefined;

@@ -4,7 +4,7 @@ import type { Assignment, Candidate } from '../space/types.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 
-/** The axes of a space of all combinations; a delay of null is no dynamic batching. */
+/** The axes of a space of all combinations; a delay of null means no dynamic batching. */
 export interface GridAxes {
   readonly instances: readonly number[];
   readonly maxBatchSize: readonly number[];

@@ -21,7 +21,7 @@ const STATE_SECONDS = [60, 180] as const;
 const HOT = 0.75;
 const HEATING_SECONDS = 40;
 
-/** The lowest speed that a study has to expect; a walk is hardly ever slower. */
+/** The lowest speed that a study must expect; a walk is hardly ever slower. */
 export const slowestSpeed: Readonly<Record<SpeedKind, number>> = {
   steady: 1,
   walk: 0.6,

@@ -6,7 +6,7 @@ import type { TokenTruth, Truth } from './truth.ts';
 /** Duration of the windows of a measurement, in milliseconds. */
 export const WINDOWS_MS = 1500;
 
-/** What is off about one measurement: factors, and half widths of the intervals as shares. */
+/** The errors of one measurement: factors, and half widths of the intervals as shares. */
 export interface Disturbance {
   readonly rate: number;
   readonly latency: number;
@@ -58,7 +58,7 @@ export function measurementOf(truth: Truth, level: LoadLevel, disturbance: Distu
 
 const spread = (value: number, width: number) => ({ value, low: value * (1 - width), high: value * (1 + width) });
 
-/** A slowdown shifts the whole distribution; the tail has noise of its own besides. */
+/** A slowdown shifts the whole distribution; the tail has additional noise of its own. */
 function summaryOf({ avg, p50, p90, p95, p99 }: Truth['latencyMs'], { rate, latency }: Disturbance): LatencySummary {
   return {
     avg: avg / rate,

@@ -8,7 +8,7 @@ import type { Truth } from './truth.ts';
 export interface Discipline {
   /** The order in which waiting requests are taken. */
   readonly order: 'oldest first' | 'at random';
-  /** A second, Poisson source of requests per second; they go first where `isUrgent`, and are in no figure. */
+  /** A second, Poisson source of requests per second. They go first if `isUrgent`, and count in no figure. */
   readonly others: { readonly perSecond: number; readonly isUrgent: boolean };
   /** The execution time of a lone instance: a fixed part, … */
   readonly fixedMs: number;
@@ -26,7 +26,7 @@ export interface Discipline {
 export interface ServedWith {
   readonly instances: number;
   readonly maxBatchSize: number;
-  /** null: batches do not wait. */
+  /** null if batches do not wait. */
   readonly delayMs: number | null;
 }
 

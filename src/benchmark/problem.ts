@@ -22,26 +22,26 @@ export interface TestProblem {
   /** The levels at which the optimum is searched for. */
   readonly gridLevels: readonly number[];
   truth(candidate: Candidate, level: number): Truth;
-  /** The workloads that it is tuned for, and what a candidate truly does under arrivals; absent for even traffic. */
+  /** The workloads that it is tuned for, and a candidate's true behaviour under arrivals; absent for even traffic. */
   readonly under?: {
     readonly workloads: StudyWorkloads;
     truth(candidate: Candidate, plan: ArrivalPlan): Truth;
   };
-  /** The server's message when it cannot load the candidate; null when it can. */
+  /** Returns the server's message if it cannot load the candidate; else null. */
   refusal(candidate: Candidate): string | null;
-  /** GPU memory in use while the candidate is served, where it may run out. */
+  /** Returns the GPU memory in use while the candidate is served, if it may run out. */
   gpuMemory?(candidate: Candidate): GpuMemory;
   /** Duration of a full load. */
   loadMs(candidate: Candidate): number;
-  /** Duration of a change of instances alone, where it is known. */
+  /** Duration of a change of instances alone, if known. */
   readonly inPlaceMs?: number | undefined;
-  /** The fronts and stages, where the problem is a pipeline. */
+  /** The fronts and stages, if the problem is a pipeline. */
   readonly topology?: Topology;
-  /** Returns the space with some parameters left out, where several models are tuned together. */
+  /** Returns the space without some parameters, if several models are tuned together. */
   narrowed?(narrowing: Narrowing): SpaceView;
-  /** Budgets with their optima, where the space is too large to be gone through for them. */
+  /** Budgets with their optima, if the space is too large to enumerate. */
   readonly budgets?: readonly KnownBudget[];
-  /** What is asked for, where that is not throughput within a budget on p99. */
+  /** The goal, if it is not throughput within a budget on p99. */
   readonly goal?: Goal;
 }
 
@@ -50,7 +50,7 @@ export interface KnownBudget {
   readonly tightness: Tightness;
   readonly budgetMs: number;
   readonly optimum: number;
-  /** What serves that. */
+  /** The assignment with that throughput. */
   readonly assignment: Assignment;
   readonly level: number;
 }
@@ -76,17 +76,17 @@ export interface BudgetedProblem {
 
 export type Tightness = 'tight' | 'middle' | 'loose';
 
-/** The place of a budget between the lowest p99 and that of the highest throughput, on a logarithmic scale. */
+/** The position of a budget between the lowest p99 and that of the highest throughput, on a logarithmic scale. */
 const SHARES: Readonly<Record<Tightness, number>> = { tight: 0.2, middle: 0.5, loose: 0.85 };
 export const TIGHTNESSES = Object.keys(SHARES) as readonly Tightness[];
 /** The smallest ratio of a budget to the lowest p99; a lower one would be met by chance only. */
 const LEAST_ROOM = 1.25;
-/** The optimum's p99 is at most this share of the budget; one at the very edge could not be recognised. */
+/** The optimum's p99 is at most this share of the budget; an optimum at the very edge could not be recognised. */
 export const EDGE = 0.97;
 
 /**
- * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed of a machine whose speed changes; it must
- * be able to keep the budget.
+ * Returns the test problem with a tight, a middle and a loose budget. `slowest`: the lowest speed of a machine with changing speed, at which the
+ * budget must still be achievable.
  */
 export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): BudgetedProblem[] {
   if (testProblem.budgets)
@@ -120,7 +120,7 @@ export function problemAtSpeed(problem: BudgetedProblem, speed: number): Budgete
 
 const everyTruth = (testProblem: TestProblem): Truth[] => everyPoint(testProblem).map(({ truth }) => truth);
 
-/** Returns what every candidate that loads truly does at the levels of the grid. */
+/** Returns the true figures of every loadable candidate at the levels of the grid. */
 function everyPoint({ space, refusal, truth, gridLevels }: TestProblem): { candidate: Candidate; truth: Truth }[] {
   const found = new Map<string, Candidate>();
   for (const assignment of space.assignments()) {
@@ -137,11 +137,11 @@ function everyPoint({ space, refusal, truth, gridLevels }: TestProblem): { candi
 const FORGIVEN = 1.05;
 const HOPELESS = 1.25;
 
-/** Returns the worth of a pick as a share of the optimum, 0 to 1: its true throughput, less credit where it truly exceeds the budget. */
+/** Returns the worth of a pick as a share of the optimum, 0 to 1: its true throughput, with less credit if it truly exceeds the budget. */
 export const worthOf = ({ throughput, latencyMs }: Truth, { budgetMs, optimum }: BudgetedProblem): number =>
   Math.min(1, (creditOf(latencyMs.p99 / budgetMs) * throughput) / optimum);
 
-/** Returns the worth of a candidate at a level: `worthOf` its truth, or by the problem's goal what its objective is worth, less credit likewise. */
+/** Returns the worth of a candidate at a level: `worthOf` its truth, or the worth of the goal's objective, with less credit in the same way. */
 export function worthAt(problem: BudgetedProblem, candidate: Candidate, level: number): number {
   const truth = problem.testProblem.truth(candidate, level);
   const { goal } = problem.testProblem;
@@ -150,7 +150,7 @@ export function worthAt(problem: BudgetedProblem, candidate: Candidate, level: n
   return Math.min(1, (creditOf(excess) * objective) / problem.optimum);
 }
 
-/** Tells whether a candidate truly meets the problem's goal at a level. */
+/** True if a candidate truly meets the problem's goal at a level. */
 export function isMetAt({ testProblem, budgetMs }: BudgetedProblem, candidate: Candidate, level: number): boolean {
   const truth = testProblem.truth(candidate, level);
   return (

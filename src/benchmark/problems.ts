@@ -13,7 +13,7 @@ const gridFolder = fileURLToPath(new URL('../../search-grids/', import.meta.url)
 /** Returns the first `count` synthetic models. */
 export const scenarios = (count: number): TestProblem[] => Array.from({ length: count }, (_, index) => scenario(index));
 
-/** Returns the first `count` synthetic servers that queue otherwise than Triton. */
+/** Returns the first `count` synthetic servers with queues unlike Triton's. */
 export const otherServers = (count: number): TestProblem[] =>
   Array.from({ length: count }, (_, index) => otherServer(index));
 

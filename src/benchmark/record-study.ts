@@ -20,7 +20,7 @@ export interface RecordedWith {
   readonly complete: boolean;
 }
 
-/** Returns the recording of an exhaustive study, as far as it went; null when it has no point yet. */
+/** Returns the recording of an exhaustive study so far; null before its first point. */
 export function recordingOf(
   { started, server, trials }: StudyState,
   { levels, candidates: all, ...rest }: RecordedWith,

@@ -18,7 +18,7 @@ const point = z.looseObject({
   /** The sum over all readings. */
   requests: figure,
   stable: z.boolean(),
-  /** True where the load generator limited one reading at least. */
+  /** True if the load generator limited at least one reading. */
   clientBound: z.boolean(),
   errorRate: figure,
   /** Means over the readings, per request; null without server statistics. */
@@ -51,7 +51,7 @@ const schema = z.looseObject({
   schemaVersion: z.literal(2),
   name: text,
   model: text,
-  /** Begin of the recording, ISO 8601, UTC. */
+  /** Start of the recording, ISO 8601, UTC. */
   recordedAt: text,
   trituneVersion: text,
   server: z.looseObject({ name: text, version: text, protocol: text, emulated: z.nullable(text) }),

@@ -59,7 +59,7 @@ export interface StudySummary {
   readonly seconds: number;
 }
 
-/** Summarises the studies of one sampler; needs one at least. */
+/** Summarises the studies of one sampler; needs at least one. */
 export function studySummaryOf(results: readonly StudyResult[]): StudySummary {
   const outcomes = results.map(({ outcome }) => outcome);
   const shares = outcomes.map(({ share }) => share).sort((a, b) => a - b);

@@ -51,7 +51,7 @@ async function playProblem(plan: SuitePlan, problem: BudgetedProblem): Promise<R
   return results;
 }
 
-/** Summarises the shares of the optimum that were reached within a number of server starts; the original's start counts. Needs one result at least. */
+/** Summarises the shares of the optimum that were reached within a number of server starts, including the original's. Needs at least one result. */
 export function sharesByStarts(
   results: readonly Result[],
   starts: number,
@@ -62,7 +62,7 @@ export function sharesByStarts(
   return { median: quantileSorted(shares, 0.5), worstTenth: quantileSorted(shares, 0.1), worst: shares[0] as number };
 }
 
-/** Summarises the results of one sampler after this many measurements. Needs one result at least. */
+/** Summarises the results of one sampler after this many measurements. Needs at least one result. */
 export function summaryOf(results: readonly Result[], measurements: number): Summary {
   const standings = results.map(({ outcome }) => outcome.standings[measurements - 1] as Standing);
   const shares = standings.map(({ share }) => share).sort((a, b) => a - b);

@@ -15,13 +15,13 @@ export interface Truth {
   readonly queueUs: number;
   readonly computeUs: number;
   readonly batches: readonly { readonly size: number; readonly executions: number; readonly meanExecutionUs: number }[];
-  /** Parts of the server's time per request in microseconds, where they are known. */
+  /** Parts of the server's time per request in microseconds, if known. */
   readonly split?: { readonly inputUs: number; readonly outputUs: number; readonly overheadUs: number };
   /** For a pipeline: the number of requests behind the figures, what each stage did, and what each of several fronts saw. */
   readonly requests?: number;
   readonly stages?: readonly StageTruth[];
   readonly fronts?: readonly FrontTruth[];
-  /** What the tokens of an engine of a language model did; its throughput is requests per second. */
+  /** The token figures of a language model engine; its throughput is requests per second. */
   readonly tokens?: TokenTruth;
 }
 
@@ -40,13 +40,13 @@ export interface TokenTruth {
   readonly cachedShare: number;
 }
 
-/** The true figures of one stage of a pipeline; means per request of its own. */
+/** The true figures of one stage of a pipeline; means per request to the stage. */
 export interface StageTruth extends Pick<Truth, 'queueUs' | 'computeUs' | 'batches'> {
   readonly model: string;
   readonly requests: number;
 }
 
-/** What the requests to one model of several truly see. */
+/** The true figures of the requests to one of several models. */
 export interface FrontTruth extends Pick<Truth, 'throughput' | 'latencyMs'> {
   readonly model: string;
   readonly requests: number;

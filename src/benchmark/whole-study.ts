@@ -7,12 +7,12 @@ import { goalOf, type MakeSampler, planOf } from './contest.ts';
 import { type BudgetedProblem, problemAtSpeed, worthOf } from './problem.ts';
 import { OfflineWorld, type WorldOptions } from './world.ts';
 
-/** The result of a whole study, its final included. */
+/** The result of a whole study, including the final. */
 export interface StudyOutcome {
   readonly problem: BudgetedProblem;
   /**
-   * The true throughput of the recommended config at its level as a share of the optimum, on a machine as fast as this one was for a
-   * quarter of the study at least.
+   * The true throughput of the recommended config at its level as a share of the optimum, on a machine as fast as this one was for at least a
+   * quarter of the study.
    */
   readonly share: number;
   /** The same for the config at its best level. */
@@ -23,7 +23,7 @@ export interface StudyOutcome {
 
 /** Options of a whole study. */
 export interface StudyOptions extends WorldOptions {
-  /** How the study estimates the machine's speed; as real studies do when absent. */
+  /** How the study estimates the machine's speed; if absent, as real studies do. */
   readonly estimateSpeeds?: EstimateSpeeds | undefined;
 }
 
@@ -69,12 +69,12 @@ export async function playStudy(
   };
 }
 
-/** The share of the study's time from which on a speed is usual. */
+/** A speed is usual from this share of the study's time on. */
 const USUAL_SHARE = 1 / 4;
 /** The width of the bins of speeds. */
 const ALIKE = 0.1;
 
-/** Returns the usual speeds; the median where there is none. */
+/** Returns the usual speeds; the median if there is none. */
 function usualSpeeds(world: OfflineWorld, seconds: number): readonly number[] {
   const all = Array.from({ length: Math.max(1, Math.floor(seconds)) }, (_, at) => world.speedBetween(at, at + 1));
   const groups = [...Map.groupBy(all, (speed) => Math.round(speed / ALIKE)).values()];

@@ -31,22 +31,22 @@ const HOST_NOISE = 0.02;
 /** Moments over which the speed of a measurement is averaged. */
 const SPEED_READINGS = 5;
 
-/** Properties of the servers beside the truth of a test problem. */
+/** Properties of the servers other than the truth of a test problem. */
 export interface WorldOptions {
   readonly seed: number;
   /** False for servers without statistics. */
   readonly statistics: boolean;
-  /** True for GPUs that report their memory, where the test problem has it. */
+  /** True for GPUs that report their memory, if the test problem has it. */
   readonly gpuMemory?: boolean;
   /** The machine's speed over time; constantly 1 when absent. */
   readonly speed?: MachineSpeed | undefined;
   /** True for a server on the load generator's host, whose own work then shows the speed. */
   readonly isLocal?: boolean;
-  /** The share of measurements that a stall makes late, with a p99 1.2 to 2 times as long; none when absent. */
+  /** The share of measurements that a stall delays, with a p99 1.2 to 2 times as long; none if absent. */
   readonly stalls?: number | undefined;
 }
 
-/** The name that the adapter of a replay has in journals. */
+/** The name of a replay's adapter in journals. */
 export const REPLAY = 'replay';
 export const NOWHERE: ServerIdentity = {
   name: 'offline',
@@ -58,9 +58,7 @@ export const NOWHERE: ServerIdentity = {
   emulated: null,
 };
 
-/**
- * A test problem behind the tuner's seam, in virtual time. Noise depends on seed, candidate, level and the number of earlier measurements.
- */
+/** A test problem as seen by the tuner, in virtual time. Noise depends on seed, candidate, level and the number of earlier measurements. */
 export class OfflineWorld {
   readonly clock = new VirtualClock(Date.parse('2026-01-01T00:00:00Z'));
   readonly #testProblem: TestProblem;
@@ -145,7 +143,7 @@ export class OfflineWorld {
     });
   }
 
-  /** Returns the seconds that a search of this many trials takes, the baseline's own levels included. */
+  /** Returns the seconds that a search of this many trials takes, including the baseline's own levels. */
   usualSeconds(trials: number): number {
     const loadMs = this.#testProblem.loadMs(this.#testProblem.baseline);
     const restMs = WARM_UP_MS + REST_WINDOWS_MS;

@@ -3,17 +3,17 @@ import type { ReadingLength } from './loads.ts';
 import { type CapacityPosterior, type CapacityPrior, capacityPosterior } from './posterior.ts';
 import type { RateReading } from './reading.ts';
 
-/** When a search over rates has an answer, and when it is given up. */
+/** When a search over rates is done, and when it gives up. */
 export interface BisectRule {
   /** Half-width of the 95 % interval that ends the search, as a share. */
   readonly precision: number;
-  /** Readings, at most. */
+  /** The maximum number of readings. */
   readonly mostReadings: number;
-  /** Tells whether the time is up. */
+  /** True if the time is up. */
   readonly isOver: () => boolean;
 }
 
-/** Why a search ended: the interval is narrow enough, not even the lowest rate keeps the budget, or it was given up. */
+/** Why a search ended: the interval is narrow enough, not even the lowest rate keeps the budget, or a limit was reached. */
 export type BisectEnding = 'precise' | 'infeasible' | 'limit';
 
 /** The state of a search after a reading. */
@@ -22,39 +22,39 @@ export interface BisectOutcome {
   readonly posterior: CapacityPosterior;
 }
 
-/** Fewer readings than this are no answer, however well they fit. */
+/** Fewer readings are no answer, however well they fit. */
 const LEAST_READINGS = 4;
-/** Where all readings so far are on one side, the other side is looked for at this chance of the posterior. */
+/** While all readings are on one side, the search for the other side asks at this chance of the posterior. */
 const OTHER_SIDE = 0.9;
 /**
- * Where the next rate is asked about once both sides were seen: where this share of requests is expected to be bad, as a power between the
- * allowed share (0) and `MOST_TOLD` (1). Bad requests come in clusters, and a second says most of a queue where one in seven requests is bad:
- * twice as much as where one in a hundred is (the number of clusters, times the square of how steeply the share rises). Readings at one rate
- * alone say little of how steeply that is.
+ * Once both sides were seen, the next rate is the one where this share of requests should be bad, as a power between the allowed share (0) and
+ * `MOST_TOLD` (1). Bad requests come in clusters. A second of measuring says most about a queue if one in seven requests is bad: twice as much as if
+ * one in a hundred is (the number of clusters, times the square of how steeply the share rises). Readings at a single rate say little about that
+ * slope.
  */
 const ASKED = [0, 0.7, 0.4, 0.8] as const;
 const MOST_TOLD = 0.135;
-/** A rate is no farther above the median than this, however flat latency seems to be. */
+/** The maximum rate relative to the median, however flat latency seems to be. */
 const MOST_ABOVE = 1.15;
-/** … and no farther beyond it than by this part of what lies between it and the saturation, where that was seen. */
+/** … and the maximum share of the gap between the median and the saturation, if that was seen. */
 const MOST_OF_GAP = 0.7;
-/** Where no reading is on the other side yet, it is looked for in strides of this factor, up to this chance of the posterior. */
+/** While no reading is on the other side, the search moves by strides of this factor, up to this chance of the posterior. */
 const STRIDE = 1.6;
 const FARTHER = 0.85;
-/** A first guess of this scale is measured around at once. */
+/** Around a first guess with at most this scale, measuring starts at once. */
 const CLOSE_GUESS = 0.1;
-/** A single request in flight this far over the budget leaves little hope. */
+/** If a single request in flight is this far over the budget, there is little hope. */
 const FAR_OVER = 1.25;
-/** The lowest rate that is considered, over the prior's lowest, and how sure it must be that the capacity is below. */
+/** The lowest rate of the search, relative to the prior's lowest, and how sure it must be that the capacity is below. */
 const LOWEST = 1.5;
 const SURE = 0.95;
-/** Misses at the lowest rate that are enough where no rate was kept. */
+/** The number of misses at the lowest rate that suffices if no rate kept the budget. */
 const MISSES = 2;
 
 /**
- * Looks for the highest rate that keeps the budget: measures where the answer is most uncertain, at the posterior's median (probabilistic
- * bisection: Horstein, 1963; Waeber, Frazier and Henderson, 2013), now and then near the ends of its interval, until the 95 % interval is narrow enough and both sides were seen.
- * `measure` takes one more reading at a rate and gives all so far; `known` are those taken before.
+ * Searches for the highest rate that keeps the budget. Measures at the most uncertain point, the posterior's median (probabilistic bisection:
+ * Horstein, 1963; Waeber, Frazier and Henderson, 2013), and now and then near the ends of its interval. Ends when the 95 % interval is narrow enough
+ * and both sides were seen. `measure` takes one more reading at a rate and returns all so far; `known` are earlier readings.
  */
 export async function bisectRate(
   prior: CapacityPrior,
@@ -100,15 +100,15 @@ function sidesOf(readings: readonly RateReading[], allowed: number): Sides {
   return kept === 0 ? 'missed' : kept === readings.length ? 'kept' : 'both';
 }
 
-/** A rough reading is for where the capacity may be anywhere. */
+/** A rough reading suffices while the capacity may be anywhere. */
 const nextLength = (readings: readonly RateReading[], prior: CapacityPrior): ReadingLength =>
   isNear(readings, prior) ? 'counted' : 'verdict';
 
-/** Tells whether the capacity is about known: both sides were seen, or what the server can serve at most says it. */
+/** True if the capacity is roughly known: both sides were seen, or the server's maximum throughput implies it. */
 const isNear = (readings: readonly RateReading[], { allowed, guessScale = 1 }: CapacityPrior): boolean =>
   sidesOf(readings, allowed) === 'both' || (readings.length < LEAST_READINGS && guessScale < CLOSE_GUESS);
 
-/** Where the next rate is measured: near the posterior's median, or farther on where all readings so far are on one side. */
+/** Returns the next rate to measure: near the posterior's median, or farther out if all readings are on one side. */
 function nextRate(
   posterior: CapacityPosterior,
   readings: readonly RateReading[],
@@ -118,13 +118,13 @@ function nextRate(
   const { low, allowed, idle } = prior;
   const lowest = LOWEST * low;
   const sides = sidesOf(readings, allowed);
-  // Where an idle server is far over the budget, only the lowest rate is left to try, until it has missed often enough.
+  // If an idle server is far over the budget, only the lowest rate is worth trying, until it has missed often enough.
   if (idle !== null && idle > FAR_OVER && readings.length < MISSES && sides !== 'kept') return lowest;
   const rates = readings.map(({ askedPerSecond }) => askedPerSecond);
   const median = posterior.quantile(0.5);
   if (isNear(readings, prior)) return Math.max(lowest, askedNear(median, posterior, readings.length, prior));
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
-  // Of a budget that no rate keeps the posterior knows nothing: after some misses the strides go on down, whatever it says.
+  // The posterior knows nothing of a budget that no rate keeps. After some misses the strides continue downwards, whatever it says.
   const nearest = readings.length < LEAST_READINGS ? posterior.quantile(1 - FARTHER) : 0;
   switch (sides) {
     case 'kept':
@@ -142,7 +142,7 @@ function askedNear(median: number, posterior: CapacityPosterior, turn: number, {
   const power = ASKED[turn % ASKED.length] as number;
   const share = allowed * Math.max(1, MOST_TOLD / allowed) ** power;
   const asked = median * Math.min(posterior.timesForShare(share), MOST_ABOVE);
-  // Far beyond what the server can serve a reading says nothing more.
+  // A reading far beyond what the server can serve says nothing more.
   return mostServed === null ? asked : Math.min(asked, median + power * MOST_OF_GAP * Math.max(0, mostServed - median));
 }
 

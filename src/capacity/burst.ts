@@ -6,17 +6,17 @@ import type { BurstQuestion, CapacityQuestion } from './question.ts';
 import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';
 
-/** A burst takes long to play: fewer are, to a wider interval. */
+/** A burst takes long to play, so the search plays few and accepts a wider interval. */
 const LEAST_PRECISION = 0.05;
 const MOST_PLAYS = 8;
-/** Base rates that are considered: below the guess by this factor, and up to the capacity itself. */
+/** The lowest base rate of the search is the guess divided by this factor; the highest is the capacity itself. */
 const BELOW_GUESS = 5;
 const ABOVE_CAPACITY = 1.3;
-/** Seconds at the base rate after the burst, or after the time to recover: so many budgets, and so many at least. */
+/** Seconds at the base rate after the burst, or after the time to recover: this many budgets, and at least this long. */
 const AFTER_BUDGETS = 4;
 const LEAST_AFTER_SECONDS = 2;
 
-/** Finds the highest base rate at which the burst keeps the budget, or recovers in time, by playing it at rates by bisection. */
+/** Finds the highest base rate at which the burst keeps the budget, or recovers in time, by bisection over played bursts. */
 export async function findBurstRate(
   question: CapacityQuestion,
   burst: BurstQuestion,
@@ -43,8 +43,8 @@ export async function findBurstRate(
 }
 
 /**
- * The first guess is that of a fluid. A burst of factor f over D seconds on a base rate b leaves a backlog of (f b − c) D. It keeps the budget B
- * where serving that takes no longer than B: f b = c (1 + B/D). It recovers within R where (f b − c) D = (c − b) R.
+ * Returns the prior of a base rate; its first guess treats requests as a fluid. A burst of factor f over D seconds on a base rate b leaves a backlog
+ * of (f b − c) D. It keeps the budget B if serving the backlog takes at most B: f b = c (1 + B/D). It recovers within R if (f b − c) D = (c − b) R.
  */
 export function burstPrior(
   capacity: number,
@@ -58,7 +58,7 @@ export function burstPrior(
   const likely = Math.min(capacity, Math.max(keeping, recovering));
   return {
     allowed: allowedShare(limit),
-    // A burst is no steady queue: its readings tell themselves how bad requests cluster.
+    // A burst is no steady queue. Its readings show by themselves how bad requests cluster.
     budgetSeconds: null,
     low: likely / BELOW_GUESS,
     high: ABOVE_CAPACITY * capacity,
@@ -74,7 +74,7 @@ function afterSeconds({ recoverSeconds }: BurstQuestion, limit: CapacityLimit): 
   return (recoverSeconds ?? 0) + Math.max(LEAST_AFTER_SECONDS, budgets);
 }
 
-/** What a burst says: by all its requests, or by those after the time that it may take to recover. */
+/** Returns the reading of a burst: from all its requests, or only from those after the time allowed to recover. */
 function burstReading(
   { measurement, windows }: PlayedLoad,
   { seconds, recoverSeconds }: BurstQuestion,
@@ -82,17 +82,17 @@ function burstReading(
   state: CapacityState,
 ): RateReading {
   const all = readingOf(measurement, { limit, batch, usualHostWorkUs: usualHostWorkUs(state) });
-  // The base rate is what is looked for, and not the mean with the burst in it.
+  // The search is for the base rate, not for the mean rate including the burst.
   const reading = { ...all, perSecond: all.askedPerSecond };
   if (recoverSeconds === null || limit.kind !== 'latency') return reading;
   const after = windows.filter(({ endSeconds, perSecond }) => perSecond > 0 && endSeconds > seconds + recoverSeconds);
   const late = after.filter(({ percentileMs }) => percentileMs > limit.budgetMs);
-  // A window over the budget has more bad requests than are allowed, and one within it fewer.
+  // A window over the budget has more bad requests than allowed; one within the budget has fewer.
   const mean = after.length === 0 ? 1 : (2 * allowedShare(limit) * late.length) / after.length;
   return { ...reading, bad: { mean, sd: mean }, requests: Math.round(after.length / allowedShare(limit)) };
 }
 
-/** Seconds after the burst's end from which on every window kept the budget; null where the last ones did not. */
+/** Returns the seconds after the burst's end from which every window kept the budget; null if the last ones did not. */
 export function recoveredAfter(windows: readonly CourseWindow[], seconds: number, budgetMs: number): number | null {
   const over = windows.findLastIndex(({ percentileMs }) => percentileMs > budgetMs);
   if (over < 0) return 0;

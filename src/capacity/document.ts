@@ -7,7 +7,7 @@ import type { CapacityQuestion } from './question.ts';
 import { isKept, type RateReading } from './reading.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 
-/** What the document says of a run before its figures. */
+/** The part of the document that precedes the figures. */
 export type CapacityHead = Pick<
   CapacityDocument,
   'trituneVersion' | 'model' | 'server' | 'protocol' | 'arrivals' | 'commandLine'
@@ -22,10 +22,10 @@ export interface CapacityRunEnd {
 type Point = CapacityDocument['cliff'][number];
 type PlainPoint = Omit<Point, 'factor' | 'growthMsPerSecond'>;
 
-/** A host whose speed moved by more than this share is told of. */
+/** The document mentions a host whose speed changed by more than this factor. */
 const TOLD = 1.15;
 
-/** A rate that was kept at this multiple of one that was missed: chance alone does not explain it, but something beside the server does. */
+/** A kept rate at this multiple of a missed rate. Chance alone does not explain it; something other than the server does. */
 const CONTRADICTORY = 1.2;
 const DISTURBED =
   'some rates were missed that lie far below others that were kept: something else disturbed the machine; measure again when it is quiet';
@@ -112,7 +112,7 @@ function pointOf(measurement: Measurement, batch: number): PlainPoint {
   };
 }
 
-/** The most that was served in any load, and whether a closed loop showed that there is no more. */
+/** Returns the most that the server served under any load, and whether a closed loop showed that it can serve no more. */
 function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number): CapacityDocument['saturation'] {
   if (probes.length === 0) return null;
   const open = [...probes, ...cliff.map(({ measurement }) => measurement)].map(

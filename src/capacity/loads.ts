@@ -1,13 +1,13 @@
 import type { Measurement } from '../profiler/measurement.ts';
 
-/** A moment of a load that was played: what its requests saw meanwhile. */
+/** One window of a played load, and what its requests saw. */
 export interface CourseWindow {
-  /** Its end, in seconds from the first request that was due. */
+  /** The end of the window, in seconds from the first due request. */
   readonly endSeconds: number;
   /** Requests answered per second. */
   readonly perSecond: number;
   readonly meanMs: number;
-  /** The limited percentile of its requests alone. */
+  /** The limited percentile of the window's own requests. */
   readonly percentileMs: number;
 }
 
@@ -17,27 +17,27 @@ export interface PlayedLoad {
   readonly windows: readonly CourseWindow[];
 }
 
-/** A base rate, and how it rises for a while. */
+/** A base rate, and its temporary rise. */
 export interface BurstShape {
   readonly factor: number;
   readonly seconds: number;
 }
 
-/** How long a rate is measured: until its verdict is clear, or a fixed time, for its share of bad requests. */
+/** The length of a measurement: until its verdict is clear, or a fixed time, to count its share of bad requests. */
 export type ReadingLength = 'verdict' | 'counted';
 
-/** What can be asked of a server: each ends with nothing of it in flight. Errors: INTERRUPTED, SERVER_*. */
+/** The loads that can be played on a server. Each ends with no request in flight. Errors: INTERRUPTED, SERVER_*. */
 export interface CapacityLoads {
-  /** A closed loop, measured roughly; or the rate to begin at, where requests come by a workload and have no closed loop. */
+  /** A roughly measured closed loop; or the rate to begin at, for a workload, which has no closed loop. */
   readonly scouting:
     | { readonly kind: 'closed-loops'; readonly measure: (concurrency: number) => Promise<Measurement> }
     | { readonly kind: 'rate'; readonly perSecond: number };
-  /** A request rate for so long. */
+  /** Measures at a request rate for the given length. */
   atRate(perSecond: number, length: ReadingLength): Promise<Measurement>;
-  /** A request rate until its figures are precise, whatever the verdict. */
+  /** Measures at a request rate until its figures are precise, whatever the verdict. */
   atLength(perSecond: number): Promise<Measurement>;
-  /** A request rate for a fixed time. */
+  /** Plays a request rate for a fixed time. */
   forSeconds(perSecond: number, seconds: number): Promise<PlayedLoad>;
-  /** A base rate with a burst at its beginning, and `afterSeconds` of the base rate after it. */
+  /** Plays a burst on a base rate, then `afterSeconds` of the base rate. */
   burst(perSecond: number, shape: BurstShape, afterSeconds: number): Promise<PlayedLoad>;
 }

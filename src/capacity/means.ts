@@ -3,7 +3,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { CapacityLoads, PlayedLoad } from './loads.ts';
 
-/** What happens in a run, for who watches. */
+/** An event of a run, for observers. */
 export type CapacityEvent =
   | { readonly type: 'closed-loop'; readonly measurement: Measurement }
   | { readonly type: 'trying'; readonly perSecond: number; readonly interval: Interval }
@@ -11,7 +11,7 @@ export type CapacityEvent =
       readonly type: 'tried';
       readonly measurement: Measurement;
       readonly isKept: boolean;
-      /** null before two readings: no more than a guess. */
+      /** null before two readings, while the value is only a guess. */
       readonly interval: Interval | null;
     }
   | { readonly type: 'client-limit'; readonly perSecond: number; readonly reason: string; readonly again: boolean }

@@ -2,18 +2,18 @@ import { TrituneError } from '../base/errors.ts';
 import { seededRandom } from '../base/random.ts';
 import { NS_PER_S } from '../base/units.ts';
 
-/** A time at one rate. */
+/** A period at one rate. */
 export interface RatePhase {
   readonly perSecond: number;
   readonly seconds: number;
 }
 
-/** More requests than this are not kept in a list. */
+/** The maximum number of requests kept in a list. */
 const MOST_ARRIVALS = 20_000_000;
 
 /**
- * Returns when requests are due whose rate changes from phase to phase, in nanoseconds from the first phase's beginning: a Poisson process by its
- * rate's integral (time change of a process of rate 1), or even gaps. Errors: USAGE for more requests than can be kept.
+ * Returns the due times of requests whose rate changes from phase to phase, in nanoseconds from the start of the first phase: a Poisson process by
+ * its rate's integral (time change of a process of rate 1), or even gaps. Errors: USAGE for more requests than a list can hold.
  */
 export function burstArrivals(
   phases: readonly RatePhase[],

@@ -2,79 +2,78 @@ import type { Interval } from '../stats/interval.ts';
 import { chanceBelow } from '../stats/normal.ts';
 import type { RateReading } from './reading.ts';
 
-/** What is known of the capacity before rates are measured. */
+/** What is known about the capacity before any measurement. */
 export interface CapacityPrior {
-  /** Requests per second that the capacity is certainly above and below. */
+  /** Requests per second that are certainly below and above the capacity. */
   readonly low: number;
   readonly high: number;
   /** The share of requests that may be bad. */
   readonly allowed: number;
-  /** The latency budget; null where requests have limits of another kind. */
+  /** The latency budget; null for limits of another kind. */
   readonly budgetSeconds: number | null;
   /** A first guess, which may be far off; null for none. */
   readonly likely: number | null;
-  /** Half of all capacities are within about this of the guess, as a logarithm; a quarter if absent. */
+  /** The scale of the guess, as a logarithm: half of all capacities are within about this distance. A quarter if absent. */
   readonly guessScale?: number;
-  /** The most that the server was seen to serve, which no capacity can be far above; null where nothing was seen. */
+  /** The highest throughput seen, which no capacity can exceed by much; null if none was seen. */
   readonly mostServed: number | null;
-  /** The percentile of an idle server over the budget, near enough; null where it is not known. */
+  /** The approximate percentile of an idle server, divided by the budget; null if unknown. */
   readonly idle: number | null;
-  /** A server on this host's CPU is as fast as the host; of any other the host's speed says nothing. */
+  /** True if the server computes on this host's CPU and so follows the host's speed. The host's speed says nothing about any other server. */
   readonly followsHost: boolean;
 }
 
 /** The distribution of the capacity, given the readings. */
 export interface CapacityPosterior {
-  /** The chance that the server keeps the budget at this rate. */
+  /** Returns the chance that the server keeps the budget at this rate. */
   chance(perSecond: number): number;
-  /** The rate below which the capacity is with this chance. */
+  /** Returns the rate that exceeds the capacity with this chance. */
   quantile(chance: number): number;
-  /** The rate at which this share of requests is expected to be bad, as a multiple of the capacity. */
+  /** Returns the rate at which this share of requests should be bad, as a multiple of the capacity. */
   timesForShare(share: number): number;
   /** The median with the 95 % interval. */
   readonly interval: Interval;
 }
 
 /**
- * The shapes of latency over rate that are considered: L(λ) = F + (B − F) · g / (1 + g − λ/c), the law of a queue with the capacity c at which
- * the percentile L is the budget B, the saturation rate c(1 + g) and the percentile F of an idle server. With an exponential tail a share
- * a^(B/L) of the requests is then over the budget, where a is what the percentile leaves.
+ * The candidate shapes of latency over rate: L(λ) = F + (B − F) · g / (1 + g − λ/c). This is the law of a queue with the capacity c, at which the
+ * percentile L equals the budget B, the saturation rate c(1 + g) and the percentile F of an idle server. With an exponential tail, a share a^(B/L)
+ * of the requests is then over the budget, where a is the share of requests above the percentile.
  */
 const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
 const FLOORS = [0.1, 0.5, 0.9] as const;
 const ALL_SHAPES = Math.log(GAPS.length * FLOORS.length);
-/** Batches make an idle server's latency rise before it queues: the log prior falls by this much for each budget that F lies above it. */
+/** Batches raise an idle server's latency before it queues. The log prior falls by this much for each budget that F lies above it. */
 const FLOOR_PRIOR = 6;
-/** Bad requests come in clusters: so many times the variance of independent ones, relative to what the readings' own batches say. */
+/** Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative to that of independent requests. */
 const CLUSTERS = [0.5, 1, 2.5] as const;
-/** The variance before any reading says anything of it (simulated queues near saturation: 5 to 40), and how many bad requests that counts for. */
+/** The variance factor before any reading (simulated queues near saturation: 5 to 40), and its weight in bad requests. */
 const USUAL_CLUSTER = 20;
 const USUAL_WEIGHT = 30;
-/** Batches of readings with up to so many times the allowed share say something of it; in an overload all are bad. */
+/** Batches of readings say something about the clusters up to this multiple of the allowed share; in an overload all requests are bad. */
 const NEAR_ALLOWED = 15;
-/** Scatter of the rate that the server can take from reading to reading, as a logarithm. */
+/** Candidate scatters, from reading to reading, of the rate that the server can serve, as logarithms. */
 const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
-/** The index of the usual scatter of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
+/** The index of the usual value of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
-/** Shares of bad requests that are expected lie within these: no shape is right far from the capacity. */
+/** Limits of the expected share of bad requests: no shape is right far from the capacity. */
 const LEAST_BAD = 1e-7;
 const MOST_BAD = 0.9;
 /**
- * More bad requests than expected weigh no more than so many squared deviations: a stall of the machine makes as many at any rate. Nothing makes
- * fewer.
+ * The maximum weight of an excess of bad requests, in squared deviations: a stall of the machine can cause one at any rate. Nothing causes too few.
  */
 const MOST_ABOVE = 9;
 const MOST_BELOW = 50;
-/** The chance that a server which did not keep up was held up, and says nothing of its capacity. */
+/** The chance that a server fell behind because it was held up, which says nothing about its capacity. */
 const HELD_UP = 0.02;
-/** What a server was seen to serve, it may serve more of by about this share at another moment. */
+/** By about this share, a server may serve more at another moment than was seen. */
 const SERVED_SD = 0.03;
 const SATURATION_SD = 0.12;
 /**
- * Where closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)): fourteen queues of one to eight servers, single requests and
- * batches, with services of a cv of 0 to 2, had shares of 0.2 to 18 % within a factor of 1.3 of it (docs/capacity.md). What was seen of S is so far
- * off, as a logarithm; and how likely a server is that has another law.
+ * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Fourteen queues with one to eight servers, single requests
+ * and batches, and services with a cv of 0 to 2 had shares of 0.2 to 18 % within a factor of 1.3 of it (docs/capacity.md). The constants are the
+ * error of the seen S, as a logarithm, and the chance that a server follows another law.
  */
 const SEEN_SD = 0.012;
 const SATURATION_ERRORS = [-0.03, -0.018, -0.009, 0, 0.009, 0.018, 0.03] as const;
@@ -82,23 +81,23 @@ const ALL_ERRORS = Math.log(
   SATURATION_ERRORS.reduce<number>((sum, error) => sum + Math.exp(-((error / SEEN_SD) ** 2) / 2), 0),
 );
 const UNUSUAL = 0.05;
-/** Half of all capacities are within about this of a first guess, as a logarithm. */
+/** The scale of a first guess, as a logarithm: half of all capacities are within about this distance. */
 const GUESS_SCALE = 0.25;
-/** The host's own work scatters by this much as a logarithm (see study/speed). */
+/** Scatter of the host's own work, as a logarithm (see study/speed). */
 const HOST_SD = 0.03;
-/** A rate's scatter moves the share of bad requests by this many times it, at most, as logarithms. */
+/** The maximum ratio between a change in the share of bad requests and the change in rate that causes it, both as logarithms. */
 const MOST_STEEPNESS = 30;
 /** Prior log odds that a server on this host's CPU is as fast as the host. */
 const HOST_LOG_ODDS = 2;
-/** Points of each grid over the logarithm of the capacity, grids inside each other, and the mass that the next one leaves out on each side. */
+/** Points of each grid over the logarithm of the capacity, nested grids, and the mass that the next one leaves out on each side. */
 const POINTS = 41;
 const GRIDS = 3;
 const LEFT_OUT = 1e-3;
 
 /**
  * Returns the posterior of the capacity: a Bayesian threshold estimate as QUEST makes of psychometric functions (Watson and Pelli, 1983), with
- * shares of bad requests in place of yes and no. Their likelihood is the extended quasi-likelihood of clustered counts (Nelder and Pregibon,
- * 1987). Sums over shapes and scatters on a grid. Without readings it is the prior.
+ * shares of bad requests instead of yes and no. Their likelihood is the extended quasi-likelihood of clustered counts (Nelder and Pregibon, 1987).
+ * It sums over shapes and scatters on a grid. Without readings, it equals the prior.
  */
 export function capacityPosterior(all: readonly RateReading[], prior: CapacityPrior): CapacityPosterior {
   const cluster = clusterOf(all, prior.allowed);
@@ -120,13 +119,13 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
  * queue needs longer than a measurement to fill.
  */
 const MODEL_SD = 0.008;
-/** Deviations beyond the grid in which quantiles are looked for, and halvings of that. */
+/** The range beyond the grid in which quantiles are searched, in deviations, and the number of halvings. */
 const ENDS = 4;
 const HALVINGS = 30;
 
 interface Grid {
   readonly logs: readonly number[];
-  /** Add up to 1. */
+  /** The weights, which add up to 1. */
   readonly weights: readonly number[];
   /** The expected gap: how far saturation lies above the capacity, as a share of it. */
   readonly gap: number;
@@ -151,17 +150,17 @@ function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityP
   return guess;
 }
 
-/** The log chance that a figure known to `sd` is above `log`; never so small that readings could not outweigh it. */
+/** Returns the log chance that a figure known to `sd` is above `log`, with a floor so that readings can outweigh it. */
 const logChanceAbove = (log: number, mean: number, sd: number): number =>
   Math.log(1e-9 + chanceBelow((mean - log) / sd));
 
 interface PointLikelihood {
   readonly logLikelihood: number;
-  /** The expected gap there. */
+  /** The expected gap at this point. */
   readonly gap: number;
 }
 
-/** The likelihood of the readings where the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
+/** Returns the likelihood of the readings if the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
 function likelihoodAt(log: number, readings: readonly Clustered[], prior: CapacityPrior): PointLikelihood {
   const { followsHost, allowed, budgetSeconds } = prior;
   const knowsSpeed = followsHost && readings.some(({ reading }) => reading.logSpeed !== null);
@@ -186,7 +185,7 @@ interface WeightedShape {
   readonly logPrior: number;
 }
 
-/** Returns the shapes that are considered at a capacity: any, and where the saturation was seen those that it leaves. */
+/** Returns the possible shapes at a capacity: all of them, or those that agree with the saturation, if it was seen. */
 function shapesAt(log: number, { mostServed, idle }: CapacityPrior): readonly WeightedShape[] {
   const any = GAPS.flatMap((gap) => {
     const saturation = log + Math.log(1 + gap);
@@ -206,7 +205,7 @@ function shapesAt(log: number, { mostServed, idle }: CapacityPrior): readonly We
   return [...any, ...usual];
 }
 
-/** A server that does not keep up serves all it can, which is no less than its capacity. */
+/** A server that falls behind serves all it can, which is at least its capacity. */
 function overloadLikelihood(log: number, reading: RateReading, follows: boolean): number {
   const { perSecond, served, isUnsustained, logSpeed } = reading;
   if (!isUnsustained || served.mean <= 0) return 0;
@@ -233,7 +232,7 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
       let sum = fixed - SCATTER_PRIOR * (Math.abs(i - USUAL_SCATTER) + Math.abs(j - USUAL_SCATTER));
       let product = 1;
       for (const { deviance, most, variance, shift } of expected) {
-        // Of the variance of independent requests, so many times.
+        // A multiple of the variance of independent requests.
         const times = variance * cluster + shift * rateScatter * rateScatter;
         sum -= Math.min(deviance / times, most) / 2;
         product *= times;
@@ -247,26 +246,26 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
   }
 }
 
-/** One logarithm of a product costs less than one of each factor, as long as it can be held. */
+/** One logarithm of a product costs less than one of each factor, until the product exceeds this. */
 const LARGE = 1e200;
-/** A server without anything to spare has visits as long as a measurement. */
+/** A server with no spare capacity has visits as long as a measurement. */
 const LEAST_SPARE = 1e-3;
 
 interface Expected {
-  /** Of the binomial distribution. */
+  /** The deviance of the binomial distribution. */
   readonly deviance: number;
-  /** In squared deviations, the most that it may weigh. */
+  /** The maximum weight, in squared deviations. */
   readonly most: number;
-  /** Over that of independent requests. */
+  /** The variance, relative to that of independent requests. */
   readonly variance: number;
-  /** What a scatter of the rate adds to it, for a standard deviation of 1 of the rate's logarithm. */
+  /** The variance that a scatter of the rate adds, for a standard deviation of 1 of the rate's logarithm. */
   readonly shift: number;
 }
 
 function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
   const { log, gap, floor, follows, allowed, budgetSeconds } = shape;
   const { perSecond, requests, bad, logSpeed } = reading;
-  // A host twice as fast takes twice the rate, and all times are half as long.
+  // A host twice as fast serves twice the rate, and all times are half as long.
   const speed = follows ? (logSpeed ?? 0) : 0;
   const share = Math.exp(Math.log(perSecond) - speed - log);
   const left = 1 + gap - share;
@@ -284,9 +283,9 @@ function expectedAt({ reading, cluster }: Clustered, shape: Shape): Expected {
 }
 
 /**
- * Returns by how much the count of bad requests varies more than that of independent ones. A queue as a Brownian motion with the drift −d, the share
- * of time that the server has to spare, is over the budget B for 2B/d ln(1/a) seconds of requests once it is; such visits last exponentially long, which
- * doubles the variance. Of that, the rate at which requests really came explains p ln² p.
+ * Returns the ratio between the variance of the count of bad requests and that of independent ones. The model is a queue as a Brownian motion with
+ * the drift −d, where d is the share of time that the server has to spare. Once over the budget B, it stays there for 2B/d ln(1/a) seconds of
+ * requests. Such visits last exponentially long, which doubles the variance. The actual arrival rate explains p ln² p of that.
  */
 function clusterAt(
   { perSecond, requests }: RateReading,
@@ -300,7 +299,7 @@ function clusterAt(
   return Math.max(1, Math.min(visit, requests) * (1 - Math.exp(logShare) * logShare * logShare));
 }
 
-/** Twice the log likelihood ratio of a share that was seen and one that is expected. */
+/** Returns twice the log likelihood ratio of a seen share and an expected one. */
 function devianceOf(seen: number, expected: number, requests: number): number {
   const part = (share: number, of: number): number => (share > 0 ? share * Math.log(share / of) : 0);
   return 2 * requests * (part(seen, expected) + part(1 - seen, 1 - expected));
@@ -308,11 +307,13 @@ function devianceOf(seen: number, expected: number, requests: number): number {
 
 interface Clustered {
   readonly reading: RateReading;
-  /** The variance of its bad requests over that of independent ones, by all readings. */
+  /** The variance of the bad requests relative to that of independent ones, from all readings. */
   readonly cluster: number;
 }
 
-/** How much more bad requests vary than independent ones, by the batches of all readings: each counts by its bad requests. */
+/**
+ * Returns the variance of bad requests relative to independent ones, from the batches of all readings. Each batch is weighted by its bad requests.
+ */
 function clusterOf(readings: readonly RateReading[], allowed: number): number {
   let [weights, sum] = [USUAL_WEIGHT, USUAL_WEIGHT * USUAL_CLUSTER];
   for (const { bad, requests } of readings) {
@@ -324,7 +325,7 @@ function clusterOf(readings: readonly RateReading[], allowed: number): number {
   return Math.max(1, sum / weights);
 }
 
-/** The sum of log likelihoods, and the mean gap by their weights; the parts from each gap's predecessor `to` its own have that gap. */
+/** Returns the sum of log likelihoods, and the mean gap by their weights. Each gap applies to the parts from its predecessor's `to` up to its own. */
 function meanOver(
   parts: readonly number[],
   gaps: readonly { readonly gap: number; readonly to: number }[],
@@ -358,7 +359,7 @@ function posteriorOn({ logs, weights, gap, allowed }: Grid): CapacityPosterior {
   return {
     chance: (perSecond) => chanceAt(Math.log(perSecond)),
     quantile,
-    // Where the share is p, L/B is ln a / ln p; solved for λ/c with F = 0.
+    // If the share is p, L/B is ln a / ln p; solved for λ/c with F = 0.
     timesForShare: (share) => 1 + gap * (1 - Math.log(share) / Math.log(allowed)),
     interval: { value: quantile(0.5), low: quantile(0.025), high: quantile(0.975) },
   };

@@ -2,25 +2,25 @@ import type { ReplicasRule } from '../stats/replicas.ts';
 import type { BurstShape } from './loads.ts';
 import type { CapacityLimit } from './reading.ts';
 
-/** A burst, and how soon after it latency must be within the budget again; null: it must keep the budget itself. */
+/** A burst, and how soon after it latency must be within the budget again; null if the burst itself must keep the budget. */
 export interface BurstQuestion extends BurstShape {
   readonly recoverSeconds: number | null;
 }
 
-/** What is asked about a server. */
+/** The questions about a server. */
 export interface CapacityQuestion {
   readonly limit: CapacityLimit;
   /** Samples in one request. */
   readonly batch: number;
   /** Half-width of the capacity's 95 % interval that ends the search, as a share. */
   readonly precision: number;
-  /** Seconds that the search for the capacity may take; cliff and burst come after it. */
+  /** Seconds for the search for the capacity; cliff and burst come after it. */
   readonly mostSeconds: number;
-  /** The server computes on this host's CPU, and so is as fast as the host. */
+  /** True if the server computes on this host's CPU, and so is as fast as the host. */
   readonly followsHost: boolean;
   readonly burst: BurstQuestion | null;
   readonly replicas: ReplicasRule | null;
 }
 
-/** Rates beyond the capacity that are measured, as multiples of it. */
+/** The rates beyond the capacity to measure, as multiples of it. */
 export const CLIFF_FACTORS = [1.05, 1.1, 1.25] as const;

@@ -3,10 +3,10 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
 
-/** What requests must keep at a rate, and the percentile of them that must. */
+/** The limit that requests must keep at a rate, and the percentile of requests that must keep it. */
 export type CapacityLimit =
   | { readonly kind: 'latency'; readonly percentile: number; readonly budgetMs: number }
-  /** Limits on each request, by which the load generator counts the good ones. */
+  /** Limits on each request. The load generator counts the good requests by them. */
   | { readonly kind: 'goodput'; readonly percentile: number; readonly limits: string };
 
 /** A mean with its standard error. */
@@ -15,41 +15,41 @@ export interface Estimate {
   readonly sd: number;
 }
 
-/** What one measurement at a request rate says of the capacity. */
+/** The result of one measurement at a request rate. */
 export interface RateReading {
-  /** The rate that was asked for. */
+  /** The requested rate. */
   readonly askedPerSecond: number;
   /**
-   * The rate at which requests came. Random arrivals make it differ from the one that was asked for, and the backlog of a queue follows what
-   * came: that is half of the luck of a measurement.
+   * The rate at which requests came. Random arrivals make it differ from the requested rate, and the backlog of a queue follows the actual arrivals:
+   * that is half of a measurement's luck.
    */
   readonly perSecond: number;
-  /** Requests that were answered. */
+  /** The number of answered requests. */
   readonly requests: number;
   /**
-   * The share of them that was over the budget, missed a limit or failed, and its standard error by batch means. The percentile is within the
-   * budget where this share is no more than the percentile leaves. Unlike the percentile of a short time it is right on average: late requests
-   * come in rare clusters.
+   * The share of them that was over the budget, missed a limit or failed, with its standard error by batch means. The percentile keeps the budget if
+   * this share is at most the share above the percentile. Unlike the percentile of a short time, it is right on average: late requests come in rare
+   * clusters.
    */
   readonly bad: Estimate;
-  /** The share of the due requests that were served in the same time. */
+  /** The share of due requests that were served in the same time. */
   readonly served: Estimate;
-  /** The backlog grew, or more requests failed than the percentile allows: the rate is not kept, whatever the latency was so far. */
+  /** True if the backlog grew, or more requests failed than the percentile allows. The rate is then not kept, whatever the latency was so far. */
   readonly isUnsustained: boolean;
-  /** The logarithm of this host's speed relative to its usual one; null where it is not known. */
+  /** The logarithm of this host's speed relative to its usual one; null if unknown. */
   readonly logSpeed: number | null;
 }
 
-/** What a measurement is read with. */
+/** The context of a reading. */
 export interface ReadingContext {
   readonly limit: CapacityLimit;
   /** Samples in one request. */
   readonly batch: number;
-  /** The usual time of the host's fixed piece of work in microseconds; null where that is not known. */
+  /** The usual time of the host's fixed piece of work in microseconds; null if unknown. */
   readonly usualHostWorkUs: number | null;
 }
 
-/** A backlog grows where this share of the due requests is surely not served. */
+/** A backlog grows if at least this share of the due requests is surely not served. */
 const BACKLOG = 0.01;
 
 /** The share of requests that may be bad. */
@@ -59,7 +59,7 @@ export const allowedShare = ({ percentile }: CapacityLimit): number => 1 - perce
 export const budgetSecondsOf = (limit: CapacityLimit): number | null =>
   limit.kind === 'latency' ? limit.budgetMs / MS_PER_S : null;
 
-/** Reads a measurement of an open loop whose bad requests were counted. */
+/** Reads a measurement of an open loop that counted its bad requests. */
 export function readingOf(measurement: Measurement, context: ReadingContext): RateReading {
   const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
   const { limit, batch, usualHostWorkUs } = context;
@@ -75,14 +75,14 @@ export function readingOf(measurement: Measurement, context: ReadingContext): Ra
   };
 }
 
-/** Requests that were due per second, sent or dropped; what was asked for where nothing was counted. */
+/** Returns the requests due per second, sent or dropped; the requested rate if nothing was counted. */
 function arrivedPerSecond({ level, sendRate, failures, durationMs }: Measurement): number {
   const dropped = failures.reduce((sum, { kind, count }) => sum + (kind === 'dropped' ? count : 0), 0);
   const perSecond = sendRate + (durationMs > 0 ? (dropped / durationMs) * MS_PER_S : 0);
   return perSecond > 0 ? perSecond : level.value;
 }
 
-/** Tells whether the reading by itself is within the limit. */
+/** True if the reading by itself is within the limit. */
 export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit): boolean =>
   !isUnsustained && bad.mean <= allowedShare(limit);
 

@@ -10,22 +10,22 @@ import { isKept } from './reading.ts';
 import { priorAround, priorOf, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 
-/** A measurement that the load generator bent is tried again so often where others had its CPU. */
+/** The maximum number of attempts at a measurement that the load generator distorted because other programs had its CPU. */
 const TRIES = 10;
 const MOST_READINGS = 30;
-/** The search ends at this many times the precision, since the answer is still to be measured. */
+/** The search ends at this multiple of the precision, because measuring the answer will narrow the interval further. */
 const WITH_THE_ANSWER = 1.1;
-/** The answer is not measured anew where the lower end of the interval has moved by less than this. */
+/** The answer is not measured again if the lower end of the interval moved by less than this share. */
 const SAME_END = 0.02;
-/** Seconds of a load beyond the capacity: so many budgets, within bounds. */
+/** Seconds of a load beyond the capacity: this many budgets, within bounds. */
 const CLIFF_BUDGETS = 20;
 const CLIFF_SECONDS = { least: 5, most: 30 } as const;
 
 class ClientLimited extends Error {}
 
 /**
- * Finds the highest request rate within the limit, measures there and beyond it, and plays the burst that is asked about. What is seen goes
- * into `state` at once, and is there after an error too. Errors: those of the loads.
+ * Finds the highest request rate within the limit, measures there and beyond it, and plays the requested burst. Puts results into `state` at once,
+ * so that they survive an error. Errors: those of the loads.
  */
 export async function runCapacity(
   question: CapacityQuestion,
@@ -36,7 +36,7 @@ export async function runCapacity(
   await findPrior(question, state, means);
   try {
     const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
-    // The reading at the answer counts too: it may make the interval narrow enough, or contradict those before it.
+    // The reading at the answer counts too: it may narrow the interval enough, or contradict earlier readings.
     let precision = question.precision * WITH_THE_ANSWER;
     do {
       await findCapacity({ ...question, precision }, state, means, endNs);
@@ -110,12 +110,12 @@ function addProbe(
   return readings;
 }
 
-/** What all probes so far say; null before anything is known. */
+/** Returns the posterior from all probes so far; null before anything is known. */
 function posteriorOf(question: CapacityQuestion, state: CapacityState): CapacityPosterior | null {
   return state.prior && capacityPosterior(readingsOf(state, question), state.prior);
 }
 
-/** A measurement that says something of the server. Errors: ClientLimited after several that do not. */
+/** Returns a measurement that is valid for the server. Errors: ClientLimited after several that are not. */
 async function unbent(
   perSecond: number,
   state: CapacityState,
@@ -138,7 +138,7 @@ async function unbent(
 const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
   answer !== null && posterior !== null && Math.abs(answer.level.value / posterior.interval.low - 1) < SAME_END;
 
-/** The rate that is held with a chance of 97.5 % is measured to the end, and counts for the capacity too. */
+/** Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement counts for the capacity too. */
 async function measureAnswer(
   question: CapacityQuestion,
   state: CapacityState,

@@ -2,42 +2,42 @@ import type { Measurement } from '../profiler/measurement.ts';
 import type { CapacityPrior } from './posterior.ts';
 import { allowedShare, budgetSecondsOf, type CapacityLimit } from './reading.ts';
 
-/** What closed loops of rising concurrency say before any rate is tried. */
+/** The results of closed loops of rising concurrency, before any rate is tried. */
 export interface Scouted {
-  /** Requests per second, the most that were served. */
+  /** The highest throughput, in requests per second. */
   readonly mostServed: number;
-  /** Requests in flight gave no more beyond that: it is what the server can serve, not what was asked of it. */
+  /** True if more requests in flight brought no more throughput: the figure is the server's maximum, not just the demand. */
   readonly isSaturated: boolean;
   /** Requests per second in the closed loop at about the budget. */
   readonly atBudget: number;
-  /** The limited percentile of a single request in flight over its budget; null without a budget. */
+  /** The limited percentile of a single request in flight, divided by its budget; null without a budget. */
   readonly idle: number | null;
 }
 
-/** Requests in flight grow by this factor, up to the most, until they add less than this share or are far over the budget. */
+/** Requests in flight grow by this factor up to the maximum, until they add less than this share or are far over the budget. */
 const GROWTH = 4;
 const MOST_CONCURRENCY = 256;
 const LEAST_GAIN = 0.08;
 const FAR_OVER = 3;
-/** Random arrivals need room: a first guess of the capacity, as a share of what a closed loop serves within the budget. */
+/** The first guess of the capacity, as a share of what a closed loop serves within the budget; random arrivals need room. */
 const OPEN_LOOP_SHARE = 0.85;
 /**
- * Where the saturation S was seen and an idle server is well within the budget B, a queue in heavy traffic (Kingman, 1961) that serves one request after
- * the other needs a share ln(1/a)/(2 S B) of its time to spare to be over the budget for no more than the share a; batches and spread need more.
+ * If the saturation S was seen and an idle server is well within the budget B: a queue in heavy traffic (Kingman, 1961) that serves one request at a
+ * time needs a share ln(1/a)/(2 S B) of spare time, so that at most a share a of requests is over the budget. Batches and spread need more.
  */
 const SPARE_TIMES = 1.2;
 const WELL_WITHIN = 0.6;
 const HEAVY_TRAFFIC_SCALE = 0.06;
-/** A server that needs more to spare is in no heavy traffic. */
+/** A server that needs more spare time is not in heavy traffic. */
 const MOST_SPARE = 0.3;
-/** Capacities that are considered: down to a part of what is served, and up to what a machine that got faster could. */
+/** The range of possible capacities: from a part of the served rate up to what a faster machine could serve. */
 const LOWEST_SHARE = 0.02;
 const HIGHEST_SHARE = 2;
-/** Where a single request is over the budget by this factor, lower rates than this part are of no use. */
+/** If a single request is over the budget by this factor, rates below this part are useless. */
 const HOPELESS = 1.25;
 const LOWEST_SHARE_THEN = 0.1;
 
-/** Measures closed loops of rising concurrency; `seen` are those measured so far, to which each is added. */
+/** Measures closed loops of rising concurrency. Adds each to `seen`, which holds those measured so far. */
 export async function scout(
   measure: (concurrency: number) => Promise<Measurement>,
   limit: CapacityLimit,
@@ -54,13 +54,13 @@ export async function scout(
   return scouted(seen, false, limit, batch);
 }
 
-/** The limited percentile over its budget; without a budget on it, always within. */
+/** Returns the limited percentile divided by its budget; without a budget, always a value within it. */
 const excessOf = ({ budgetLatencyMs }: Measurement, limit: CapacityLimit): number =>
   limit.kind === 'latency' ? budgetLatencyMs.value / limit.budgetMs : 0;
 
 function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: CapacityLimit, batch: number): Scouted {
   const rateOf = ({ throughput }: Measurement): number => throughput.value / batch;
-  // Of a saturated server the last level says it: the highest of several is that by luck.
+  // For a saturated server, use the last level: the highest of several is highest by luck.
   const mostServed = isSaturated ? rateOf(seen.at(-1) as Measurement) : Math.max(...seen.map(rateOf));
   const [first] = seen;
   const idle = first && limit.kind === 'latency' ? excessOf(first, limit) : null;
@@ -68,17 +68,20 @@ function scouted(seen: readonly Measurement[], isSaturated: boolean, limit: Capa
   const next = last && seen[seen.indexOf(last) + 1];
   if (!last) return { mostServed, isSaturated, idle, atBudget: Math.min(...seen.map(rateOf)) };
   if (!next) return { mostServed, isSaturated, idle, atBudget: rateOf(last) };
-  // Between two levels throughput grows with the logarithm of latency, near enough for a guess.
+  // Between two levels, throughput grows roughly with the logarithm of latency.
   const [from, to] = [Math.log(excessOf(last, limit)), Math.log(excessOf(next, limit))];
   const part = to > from ? Math.min(1, -from / (to - from)) : 0;
   return { mostServed, isSaturated, idle, atBudget: rateOf(last) + part * Math.max(0, rateOf(next) - rateOf(last)) };
 }
 
-/** A workload's own rate says little of what the server can do: within these factors of it, at most, and half the time within e to this. */
+/**
+ * A workload's own rate says little about the server. The capacity is within the first factor of it at most, and half the time within e to the
+ * second.
+ */
 const RATE_SPAN = 1000;
 const RATE_SCALE = 1.5;
 
-/** Returns the prior where all that is known is a rate to begin at. */
+/** Returns the prior if only a starting rate is known. */
 export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost: boolean): CapacityPrior => ({
   allowed: allowedShare(limit),
   budgetSeconds: budgetSecondsOf(limit),
@@ -91,7 +94,7 @@ export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost
   followsHost,
 });
 
-/** Returns what scouting says of the capacity. */
+/** Returns the prior from the results of scouting. */
 export function priorOf(
   { mostServed, isSaturated, atBudget, idle }: Scouted,
   limit: CapacityLimit,

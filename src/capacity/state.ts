@@ -16,35 +16,35 @@ export interface CliffPlay extends PlayedRate {
   readonly seconds: number;
 }
 
-/** A burst that was played, and what it says of the highest base rate. */
+/** A played burst, and its reading of the highest base rate. */
 export interface BurstPlay extends PlayedRate {
   readonly reading: RateReading;
 }
 
-/** Why there is no more than a lower bound: the load generator was the limit. */
+/** Why there is only a lower bound: the load generator was the limit. */
 export interface ClientLimit {
   readonly perSecond: number;
   readonly reason: string;
 }
 
-/** Everything that was seen so far; an interrupted run has what was seen until then. */
+/** Everything measured so far, also in an interrupted run. */
 export interface CapacityState {
   readonly closed: Measurement[];
   scouted: Scouted | null;
   prior: CapacityPrior | null;
-  /** In the order of time; at the end, those at the answer's rate. */
+  /** Probes in chronological order; the last ones are at the answer's rate. */
   readonly probes: Measurement[];
   ending: BisectEnding | 'client' | null;
   clientLimit: ClientLimit | null;
   posterior: CapacityPosterior | null;
-  /** At the lower end of the interval, measured to the end. */
+  /** The complete measurement at the lower end of the interval. */
   answer: Measurement | null;
   readonly cliff: CliffPlay[];
   readonly bursts: BurstPlay[];
   burst: CapacityPosterior | null;
 }
 
-/** A run that has seen nothing. */
+/** Returns the state of a run without any measurements. */
 export const freshState = (): CapacityState => ({
   closed: [],
   scouted: null,
@@ -59,13 +59,13 @@ export const freshState = (): CapacityState => ({
   burst: null,
 });
 
-/** The usual time of the host's fixed piece of work: the median over all measurements; null where it is not known. */
+/** Returns the usual time of the host's fixed piece of work: the median over all measurements; null if unknown. */
 export function usualHostWorkUs({ closed, probes }: Pick<CapacityState, 'closed' | 'probes'>): number | null {
   const known = [...closed, ...probes].flatMap(({ hostWorkUs }) => hostWorkUs ?? []).sort((a, b) => a - b);
   return known[(known.length - 1) >> 1] ?? null;
 }
 
-/** Returns what the probes say of the capacity, all by the usual speed that is known now. */
+/** Returns the readings of the probes, all based on the usual speed known now. */
 export function readingsOf(
   state: CapacityState,
   { limit, batch }: { readonly limit: CapacityLimit; readonly batch: number },

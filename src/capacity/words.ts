@@ -2,7 +2,7 @@ import { formatDuration, formatFigure, formatMs } from '../base/format.ts';
 import type { Interval } from '../stats/interval.ts';
 import type { CapacityDocument } from './document-schema.ts';
 
-/** Figures of a run as people read them, the same in lines and on pages. */
+/** Figures of a run as text, the same in lines and on pages. */
 export const rateText = (perSecond: number): string => `${formatFigure(perSecond)} requests/s`;
 export const shareText = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
 export const rangeText = ({ low, high }: Interval): string => `${formatFigure(low)} to ${formatFigure(high)}`;
@@ -47,10 +47,10 @@ export function cliffText(document: CapacityDocument, point: CapacityDocument['c
   return `${pointText(document, point)} in ${formatDuration(point.seconds)}${grows}`;
 }
 
-/** A rate of which less than this share is served has a queue that grows. */
+/** If less than this share of a rate is served, the queue grows. */
 const BEHIND = 0.99;
 
-/** Returns what was found of a burst in words. */
+/** Returns the result of a burst in words. */
 export function burstText(burst: NonNullable<CapacityDocument['burst']>): string {
   const { factor, seconds, recoverSeconds, basePerSecond } = burst;
   const what = `a burst of ${factor}× for ${formatDuration(seconds)}`;
@@ -60,7 +60,7 @@ export function burstText(burst: NonNullable<CapacityDocument['burst']>): string
   return `${what} is ${how} on a base rate of up to ${rateText(basePerSecond.value)} (${rangeText(basePerSecond)})`;
 }
 
-/** Returns how many replicas are needed in words. */
+/** Returns the required number of replicas in words. */
 export function replicasText({
   perSecond,
   headroom,

@@ -3,13 +3,13 @@ import { createProgram } from './program.ts';
 import { requireNode } from './require-node.ts';
 import { outliveReaders, processTerminal, type Terminal } from './terminal.ts';
 
-/** The program, from its arguments to its exit code. Errors: none; what went wrong is said in one line. */
+/** Runs the program, from its arguments to its exit code. Errors: none; reports failures in one line. */
 export async function runCommandLine(): Promise<void> {
   outliveReaders();
   await obey(wantedCommand, processTerminal);
 }
 
-/** Carries out the command that `wanted` gives, if any, and leaves the process its exit code. Errors: as of runCommandLine. */
+/** Runs the command that `wanted` returns, if any, and sets the process's exit code. Errors: as of runCommandLine. */
 export async function obey(wanted: () => Promise<readonly string[] | null>, terminal: Terminal): Promise<void> {
   let args: readonly string[] | null = null;
   try {
@@ -22,14 +22,14 @@ export async function obey(wanted: () => Promise<readonly string[] | null>, term
   }
 }
 
-/** Without any argument a person at a terminal is asked for a run, which then is the command; null when they left. */
+/** Returns the command. Without arguments at a terminal, asks the person for a run; null if they left. */
 async function wantedCommand(): Promise<readonly string[] | null> {
   requireNode(process.versions.node);
   const { canvas } = processTerminal;
   if (process.argv.length > 2 || !canvas?.isWatched) return process.argv.slice(2);
   const { guidedStart } = await import('./guided.ts');
   const argv = await guidedStart(canvas);
-  // A run records its own command line from here.
+  // A run records its own command line from process.argv.
   if (argv) process.argv.push(...argv);
   return argv;
 }

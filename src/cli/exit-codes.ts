@@ -1,7 +1,7 @@
 import type { StudyOutcome } from '../app/study/watch.ts';
 import type { ErrorCode } from '../base/errors.ts';
 
-/** The contract: what the process's exit code says. The one place that chooses it. */
+/** The contract of the process's exit codes, which are chosen only here. */
 export const exitCodes = {
   done: 0,
   internal: 1,
@@ -44,7 +44,7 @@ const byError: Readonly<Record<ErrorCode, number>> = {
   INTERNAL: exitCodes.internal,
 };
 
-/** Exit codes from the most urgent one; a process with several runs exits with the worst. */
+/** Exit codes, the most urgent first. A process with several runs exits with the worst. */
 const worstFirst: readonly number[] = [
   exitCodes.interrupted,
   exitCodes.internal,
@@ -61,7 +61,7 @@ export function exitCodeFor(code: ErrorCode): number {
   return byError[code];
 }
 
-/** The exit code of a study by how it ended, or by the error that ended it. */
+/** Returns the exit code of a study from its outcome, or from the error that ended it. */
 export const exitCodeOf = (outcome: StudyOutcome | ErrorCode): number =>
   outcome === 'done' || outcome === 'infeasible' || outcome === 'interrupted'
     ? exitCodes[outcome]

@@ -3,13 +3,13 @@ import { errorLine, oneLine } from '../base/error-line.ts';
 import { isTrituneError, messageOf } from '../base/errors.ts';
 import { exitCodeFor, exitCodes } from './exit-codes.ts';
 
-/** What a thrown value means to the user: the line for stderr (null when it was already printed) and the exit code. */
+/** The meaning of a thrown value for the user: the line for stderr (null if already printed) and the exit code. */
 export interface Failure {
   readonly line: string | null;
   readonly exitCode: number;
 }
 
-/** The single mapping from anything thrown to a line and an exit code. A stack trace only with `verbose`. */
+/** The single mapping from any thrown value to a line and an exit code. Shows a stack trace only with `verbose`. */
 export function failureOf(error: unknown, verbose: boolean): Failure {
   if (error instanceof CommanderError) {
     // Commander has printed its own message; --help and --version end with 0.
@@ -28,7 +28,7 @@ function withStack(line: string, error: unknown, verbose: boolean): string {
   return `${line}${framesOf(error)}${before}`;
 }
 
-/** Where it was thrown, without its message, which may be the words of others and hold line breaks. */
+/** Returns the stack without the message, which may be foreign text with line breaks. */
 function framesOf({ stack = '', message }: Error): string {
   const at = stack.indexOf(message);
   const frames = at < 0 ? stack : stack.slice(at + message.length);

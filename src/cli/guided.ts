@@ -5,10 +5,10 @@ import type { ModelChoice, ServerChoice } from '../tui/guide.ts';
 import { createProgram } from './program.ts';
 import type { Terminal, TerminalCanvas } from './terminal.ts';
 
-/** gRPC ports where a Triton is likely to be: its own, and those of NVIDIA's examples with several servers. */
+/** The usual gRPC ports of a Triton: its default, and those of NVIDIA's examples with several servers. */
 const USUAL_PORTS = [8001, 9001, 18001];
 
-/** The guided start: resolves to the arguments of the run that the person put together, or null when they left. */
+/** Runs the guided start. Resolves to the arguments of the run that the person chose, or null if they left. */
 export async function guidedStart(canvas: TerminalCanvas): Promise<readonly string[] | null> {
   process.env.NODE_ENV ??= 'production';
   const { askForRun } = await import('../tui/guide-screen.ts');
@@ -31,7 +31,7 @@ async function serverAt(url: string): Promise<ServerChoice | null> {
   }
 }
 
-/** Errors: SERVER_UNREACHABLE, and when the server has no model. */
+/** Errors: SERVER_UNREACHABLE, also if the server has no model. */
 async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
   return withClient(url, async (client) => {
     const entries = await client.index();
@@ -58,7 +58,7 @@ async function withClient<T>(url: string, work: (client: TritonClient) => Promis
   }
 }
 
-/** What the command would say with `--dry-run`, the space itself last: it is long. */
+/** Returns the output of the command with `--dry-run`, with the long space last. */
 async function planOf(argv: readonly string[]): Promise<readonly string[]> {
   const said: string[] = [];
   const keep = (text: string): void => void said.push(text);

@@ -3,18 +3,18 @@ import { exitCodes } from './exit-codes.ts';
 
 export interface Interrupts {
   readonly signal: AbortSignal;
-  /** Once the run has ended. Errors: INTERNAL when it was a defect of ours that ended it. */
+  /** Call after the run has ended. Errors: INTERNAL if a defect of ours ended it. */
   check(): void;
-  /** As a signal of that name does. */
+  /** Acts like a signal of that name. */
   raise(name: string): void;
   /** Stops listening. */
   release(): void;
 }
 
 /**
- * Turns SIGINT, SIGTERM and SIGHUP into an abort: the run then ends in order, which `firstWords` says; a run that tunes puts
- * the model back. A second SIGINT or SIGTERM ends the process at once; `lastWords` says what that leaves behind. What is thrown
- * where nobody catches it is like a signal: it must not end the process with a model that is not as it was.
+ * Turns SIGINT, SIGTERM and SIGHUP into an abort. The run then ends in order, as `firstWords` says, and a tuning run restores the model. A second
+ * SIGINT or SIGTERM ends the process at once; `lastWords` says what that leaves behind. An uncaught error acts like a signal: it must not end the
+ * process with a changed model.
  */
 export function listenForInterrupts(
   tell: (line: string) => void,
@@ -32,7 +32,7 @@ export function listenForInterrupts(
   };
   let fault: TrituneError | null = null;
   const onFault = (error: unknown): void => {
-    // What comes after the first follows from it, or from the end of the run.
+    // Later errors follow from the first, or from the end of the run.
     if (fault !== null) return;
     fault = internalError(error);
     tell(`tritune: INTERNAL: ${messageOf(error)}: ${firstWords}`);

@@ -12,7 +12,7 @@ import { addOptions } from './options/option-table.ts';
 import { requireNode } from './require-node.ts';
 import { processTerminal } from './terminal.ts';
 
-/** `tritune-perf-analyzer`: the load generator in place of perf_analyzer, with its options, lines, files and exit codes. */
+/** `tritune-perf-analyzer`: a drop-in for perf_analyzer, with its options, lines, files and exit codes. */
 const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .description('Measure a model as it is, in place of perf_analyzer')
   .option('--version', 'Show the version')

@@ -22,7 +22,7 @@ import { workloadCommand } from './commands/workload/command.ts';
 import { addExamples, layOutHelp } from './help.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The commands under what a person wants to do. */
+/** The commands, grouped by task. */
 const tasks: Readonly<Record<string, readonly ((terminal: Terminal) => Command)[]>> = {
   'Tune a model': [tuneCommand, watchCommand, reportCommand, restoreCommand],
   Measure: [profileCommand, capacityCommand, traceCommand],
@@ -36,7 +36,7 @@ const tasks: Readonly<Record<string, readonly ((terminal: Terminal) => Command)[
 const helpCommand = (): Command =>
   new Command('help').argument('[command]').description('Show the help of a command').helpGroup('Help and shell:');
 
-/** The whole command line. Its faults are thrown, never an exit of the process. */
+/** Returns the whole command line. It throws faults and never exits the process. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command('tritune')
     .usage('COMMAND [options]')
@@ -61,7 +61,7 @@ export function createProgram(terminal: Terminal): Command {
   return program;
 }
 
-/** Gives every command the same layout of its help; a usage error is printed in one line, as any other error is, and thrown. */
+/** Gives every command the same help layout. Usage errors are printed in one line, like any other error, and thrown. */
 function setUp(command: Command, terminal: Terminal): void {
   layOutHelp(command);
   command.exitOverride();
@@ -69,7 +69,7 @@ function setUp(command: Command, terminal: Terminal): void {
   for (const inner of command.commands) setUp(inner, terminal);
 }
 
-/** Commander prints `error: WHAT`, and suggestions on lines of their own. */
+/** Commander prints `error: MESSAGE`, with suggestions on separate lines. */
 function usageLine(text: string): string {
   const what = text
     .replace(/^error: /, '')

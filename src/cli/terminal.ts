@@ -1,15 +1,15 @@
 import { inertLine, inertText } from '../base/format.ts';
 
 /**
- * What a command may write to. The only place where the process's own streams are used; whatever a server or a file says, no
- * control character or mark of direction goes to them, but for those of the whole screen, which looks after that itself.
+ * The outputs of a command. Only this module uses the process's own streams. No control character or direction mark from a server or a file reaches
+ * them, except for the full screen, which does its own cleaning.
  */
 export interface Terminal {
-  /** A line of the command's output. */
+  /** Prints a line of the command's output. */
   print(line: string): void;
-  /** A line for the person watching, apart from the output. */
+  /** Prints a line for the person watching, separate from the output. */
   tell(line: string): void;
-  /** Shows progress on a line that the next call replaces and null clears; does nothing when nobody watches. */
+  /** Shows progress on a line that the next call replaces and null clears; does nothing if no one watches. */
   status(text: string | null): void;
   /** The terminal for a full screen; absent without one. */
   readonly canvas?: TerminalCanvas;
@@ -20,7 +20,7 @@ export interface TerminalCanvas {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly hasColours: boolean;
-  /** A person sits at it who can see a screen that changes: no CI, no screen reader, a terminal that can move its cursor. */
+  /** True if a person sits at it who can see a changing screen: no CI, no screen reader, a terminal that can move its cursor. */
   readonly isWatched: boolean;
 }
 
@@ -33,7 +33,7 @@ function setStatus(text: string | null): void {
   if (!process.stderr.isTTY) return;
   if (text === null && !hasStatus) return;
   hasStatus = text !== null;
-  // A line that wraps could not be taken back.
+  // A wrapped line could not be cleared.
   process.stderr.write(CLEAR_LINE + inertLine(text ?? '').slice(0, (process.stderr.columns ?? FALLBACK_COLUMNS) - 1));
 }
 
@@ -45,7 +45,7 @@ function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
   return { stdin, stdout, hasColours, isWatched: env.TERM !== 'dumb' && !isInCi && !isReadAloud };
 }
 
-/** Who reads what we write may go away, or its disk be full; that must not end a run that has a model to put back. */
+/** The reader of our output may go away, or its disk may be full. That must not end a run that has a model to restore. */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }

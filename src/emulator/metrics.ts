@@ -6,12 +6,12 @@ import type { Profile } from './profile/schema.ts';
 import type { Device } from './scheduling/device.ts';
 import type { Processor } from './scheduling/processor.ts';
 
-/** GPU and CPU use are means over at least this long, as the real server refreshes them at an interval. */
+/** GPU and CPU use are means over at least this time, because the real server refreshes them at an interval. */
 const REFRESH_MS = 250;
 
 /**
- * Gives the Prometheus text of Triton's metrics for the models and, when the profile has some, its GPUs. Names and units
- * are those of the real server; durations are in microseconds. CPU figures are those of the machine we run on.
+ * Returns the Prometheus text of Triton's metrics for the models and the profile's GPUs, if any. Names and units are those of the real server;
+ * durations are in microseconds. CPU figures are those of this machine.
  */
 export function metricsOf(
   profile: Profile,
@@ -41,7 +41,7 @@ export function metricsOf(
 }
 
 const failureReasons = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'] as const;
-/** What a server has unless it is told otherwise. */
+/** A server's default. */
 const PINNED_POOL_BYTES = 268_435_456;
 
 type Sample = readonly [labels: string, value: number];
@@ -146,11 +146,11 @@ function cpuFamilies(utilization: number): string[] {
   ].flat();
 }
 
-/** What all models together make of a GPU. */
+/** The use of a GPU by all models together. */
 interface GpuUse {
   readonly usedMib: number;
   readonly utilization: number;
-  /** Seconds in which it executed anything, of all `seconds` since the start. */
+  /** Seconds in which it executed anything, out of `seconds` since the start. */
   readonly busySeconds: number;
   readonly seconds: number;
 }
@@ -199,7 +199,7 @@ function gpuFamilies(gpu: Extract<Profile['device'], { kind: 'gpu' }>, uses: rea
   ].flat();
 }
 
-/** The share of `part` in `whole` since the last refresh; asked sooner than that it repeats its last answer. */
+/** Returns the share of `part` in `whole` since the last refresh; repeats the last answer if called too soon. */
 function sampled(clock: Clock, read: () => { part: number; whole: number }): () => number {
   let last = read();
   let lastNs = clock.nowNs();

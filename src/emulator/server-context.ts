@@ -25,7 +25,7 @@ export interface Front {
   close(): Promise<void>;
 }
 
-/** Listens and returns the port; rejects when the address is taken. */
+/** Listens and returns the port; rejects if the address is taken. */
 export function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -22,17 +22,17 @@ export interface Emulator {
   readonly httpUrl: string;
   /** URL of the Prometheus metrics: http://HOST:PORT/metrics */
   readonly metricsUrl: string;
-  /** What the server is, for people, in one line. */
+  /** A one-line description of the server, for people. */
   readonly startupLine: string;
-  /** Resolves when a fault has ended the server: connections cut, ports free, nothing answered any more. */
+  /** Resolves when a fault has ended the server: connections cut, ports free, no more answers. */
   readonly crashed: Promise<void>;
   /** Cuts all connections and frees the ports. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server that speaks Triton's protocols and whose models take the time that the profile says, inside this
- * process. Errors: LAUNCH_FAILED when it cannot listen, PROFILE_INVALID when a model cannot start at all.
+ * Starts a server inside this process that speaks Triton's protocols and whose models take the times of the profile. Errors: LAUNCH_FAILED if it
+ * cannot listen, PROFILE_INVALID if a model cannot start at all.
  */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   const { profile, host = '127.0.0.1' } = options;
@@ -63,11 +63,11 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   };
 }
 
-/** The end that a fault makes. */
+/** The end of the server by a fault. */
 class Crash {
   readonly crashed: Promise<void>;
   #resolve = (): void => undefined;
-  /** What ends the server; the fault may come at any time after it is set. */
+  /** Ends the server; the fault may come at any time after this is set. */
   end: () => Promise<void> = () => Promise.resolve();
 
   constructor() {
@@ -81,7 +81,7 @@ class Crash {
   }
 }
 
-/** Nothing that a reader of metrics should take for one, and one line that it might. */
+/** Text that a metrics reader must reject, and one line that it might accept. */
 const MALFORMED_PAGE =
   '<html>\u0000{"metrics": [</html>\nnv_gpu_utilization{gpu_uuid="x} NaN eleven\nnv_gpu_power_usage';
 
@@ -103,7 +103,7 @@ function startMetricsFront(metrics: () => string, faults: Faults, host: string, 
   );
 }
 
-/** All or none: when one cannot listen, the others are closed again. */
+/** Starts all or none: if one cannot listen, the others are closed again. */
 async function startAll(starts: readonly (() => Promise<Front>)[]): Promise<Front[]> {
   const fronts: Front[] = [];
   try {

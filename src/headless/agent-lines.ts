@@ -2,7 +2,7 @@ import { formatFigure, formatMs, plainLine } from '../base/format.ts';
 import type { AgentFigures } from '../profiler/measurement.ts';
 import { describeAgents, overviewsOf } from '../study/summary/agent-words.ts';
 
-/** A line for each agent that sent: its threads, how well its clock is known, its sends, and whether it was the limit. */
+/** Returns a line for each agent that sent: its threads, its clock's accuracy, its sends, and whether it was the limit. */
 export const agentLines = (agents: readonly AgentFigures[] = []): readonly string[] =>
   agents.map((agent) => {
     const { address, threads, clock, sends, lateSends = 0, droppedSends = 0, bound, reason = '' } = agent;
@@ -14,7 +14,7 @@ export const agentLines = (agents: readonly AgentFigures[] = []): readonly strin
     return `agent ${plainLine(address)}: ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${offset}, ${drift}${sent}; ${limit}`;
   });
 
-/** All agents in one line, for a list of measurements; none where no agent sent. */
+/** Returns all agents in one line, for a list of measurements; empty if no agent sent. */
 export const agentsLine = (agents: readonly AgentFigures[] = []): readonly string[] =>
   agents.length === 0 ? [] : [`from ${describeAgents(overviewsOf(agents))}`];
 

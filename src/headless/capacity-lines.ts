@@ -15,13 +15,13 @@ import {
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 
-/** What is told of an event: what is being done now, or a line to stay. */
+/** The output for an event: the current activity, or a permanent line. */
 export interface EventLine {
   readonly kind: 'doing' | 'done';
   readonly text: string;
 }
 
-/** Returns what to tell of an event while a capacity is looked for. */
+/** Returns the output for an event during the search for a capacity. */
 export function eventLine(event: CapacityEvent, limit: CapacityLimit): EventLine {
   switch (event.type) {
     case 'closed-loop': {
@@ -68,7 +68,7 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
   return `${rate(level.value)}: ${figure}, ${verdict}${narrowed}`;
 }
 
-/** Returns what was found, as lines. */
+/** Returns the results as lines. */
 export function capacityLines(document: CapacityDocument): string[] {
   const { at, saturation, cliff, burst, replicas } = document;
   return [
@@ -94,6 +94,6 @@ function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): str
   ];
 }
 
-/** Returns what a person must know of the figures. */
+/** Returns the caveats of the figures. */
 export const capacityNotes = ({ notes }: CapacityDocument): readonly string[] =>
   notes.map((note) => plainLine(note, 300));

@@ -17,12 +17,12 @@ import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
 import { nextSteps } from './next-steps.ts';
 
-/** Where the documents of a run lie, by name. */
+/** Paths of a run's documents, by name. */
 export type DocumentPaths = { readonly [document: string]: string | null };
 
 /**
- * What a run came to: the verdict in a sentence, the best and the original, why, the files, what to do next, and last in which state the model
- * was left. `columns`: of the terminal, between whose edges sentences are broken; paths and commands stay whole.
+ * Returns the outcome of a run: the verdict in a sentence, the best and the original, the reasons, the files, the next steps, and last the state in
+ * which the model was left. `columns`: the width of the terminal, at which sentences are wrapped; paths and commands stay whole.
  */
 export function closingLines(summary: Summary, files: DocumentPaths, columns = Number.POSITIVE_INFINITY): string[] {
   const said = [...verdict(summary), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap((line) =>
@@ -33,7 +33,7 @@ export function closingLines(summary: Summary, files: DocumentPaths, columns = N
   return ['', ...lines.map(inertLine)];
 }
 
-/** What does not fit goes on under the text's beginning. */
+/** Wraps a line, and indents the rest to the beginning of the text. */
 function broken(line: string, columns: number): string[] {
   if (line.length <= columns || columns < 2 * MARGIN) return [line];
   const [first = '', ...rest] = wrapped(line.slice(MARGIN), columns - MARGIN);
@@ -69,11 +69,11 @@ function verdict(summary: Summary): string[] {
   ];
 }
 
-/** Why a trial that seemed better in the search is not the best. */
+/** Explains why a trial that seemed better in the search is not the best. */
 const rejected = ({ rejected: told }: Summary): string[] =>
   told ? [row('rejected', `trial ${told.trial} seemed better in the search, but ${told.reason}`)] : [];
 
-/** A line only where figures of different speeds were compared. */
+/** Returns a line only if figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
   if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
   const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the first minute`;
@@ -93,7 +93,7 @@ function figures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: Summa
   return `${describeThroughput(throughput)} at ${describeLevel(load)}, ${latency}`;
 }
 
-/** The short list, and before it where the time of a request went, which the bars of the other documents show. */
+/** Returns the short list of reasons. The split of a request's time, which other documents show as bars, comes first. */
 function why({ explanation }: Summary): string[] {
   const reasons = explanation?.reasons ?? [];
   const barOf = (about: Reason['about']): string => {
@@ -108,7 +108,7 @@ function why({ explanation }: Summary): string[] {
   ];
 }
 
-/** Lines only where the noise is worth attention. */
+/** Returns lines only if the noise deserves attention. */
 function noise({ noiseFloor, budget }: Summary): string[] {
   const words = noiseFloor && describeNoise(noiseFloor, budget);
   if (!words || words.tone === 'quiet') return [];
@@ -131,7 +131,7 @@ function documents({ config = null, ...files }: DocumentPaths, { best }: Summary
   );
 }
 
-/** Returns in which state a run left its model. `restored`: null where nothing says that it was put back. */
+/** Returns the state in which a run left its model. `restored`: null if there is no record that it was restored. */
 export function modelLine(model: string, restored: Summary['restored']): string {
   if (!restored) return row('model', `${model} was NOT put back: run \`tritune restore\``);
   return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);

@@ -3,14 +3,14 @@ import { NS_PER_MS } from '../base/units.ts';
 import type { PlanFigures } from '../workload/figures.ts';
 import type { ClassLimits, RequestClass } from '../workload/workload.ts';
 
-/** What is drawn of a workload. */
+/** The input of a workload's drawing. */
 export interface DrawnWorkload {
   readonly name: string;
   readonly classes: readonly RequestClass[];
   readonly figures: PlanFigures;
   /** Requests per second of each class, in `CHART_COLUMNS` equal parts of the plan. */
   readonly rates: readonly Float64Array[];
-  /** Seconds of the workload as it is written. */
+  /** Seconds of the workload as written. */
   readonly naturalS: number;
 }
 
@@ -21,7 +21,7 @@ const AXIS_WIDTH = 10;
 const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const MOST_CLASSES = 20;
 
-/** A workload for people: its figures, its rate over time, and each class with a row of its own on the same axis. */
+/** Returns a workload for people: its figures, its rate over time, and a row for each class on the same axis. */
 export function drawnWorkloadLines({ name, classes, figures, rates, naturalS }: DrawnWorkload): readonly string[] {
   const { requests, durationS } = figures;
   const shortened =
@@ -76,7 +76,7 @@ function chartLines(total: Float64Array): string[] {
   });
 }
 
-/** One row of cells of a chart that is so many rows high, counted from below; a rate above 0 is never empty in the lowest. */
+/** Returns one row of a chart with this many rows, counted from below. A rate above 0 is always visible in the lowest row. */
 function barsOf(rates: Float64Array, most: number, below: number, rows = CHART_ROWS): string {
   return Array.from(rates, (rate) => {
     const eighths = (rate / most) * rows * 8 - below * 8;

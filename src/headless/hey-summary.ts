@@ -3,7 +3,7 @@ import { MS_PER_S } from '../base/units.ts';
 import type { HttpReplies } from '../profiler/http-replies.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 
-/** What a level of plain HTTP gave, in seconds and bytes: printed as it is with JSON. */
+/** The figures of a level of plain HTTP, in seconds and bytes. With JSON they are printed unchanged. */
 export interface HttpSummary extends Omit<HttpReplies, 'count'> {
   readonly totalSeconds: number;
   readonly requestsPerSecond: number;
@@ -23,7 +23,7 @@ interface HttpRate {
 
 const LONGEST_BAR = 40;
 
-/** The summary of a level; null where no reply was counted. */
+/** Returns the summary of a level; null if no reply was counted. */
 export function summaryOf({ level, durationMs, failures, openLoop, replies }: Measurement): HttpSummary | null {
   if (!replies) return null;
   const { count, ...figures } = replies;
@@ -44,7 +44,7 @@ export function summaryOf({ level, durationMs, failures, openLoop, replies }: Me
   };
 }
 
-/** The summary with the sections and columns of `hey`. */
+/** Returns the summary with the sections and columns of `hey`. */
 export function heyLines(summary: HttpSummary): readonly string[] {
   const { latencySeconds: latency, totalBytes } = summary;
   const replies = summary.statuses.reduce((sum, { count }) => sum + count, 0);
@@ -67,7 +67,7 @@ export function heyLines(summary: HttpSummary): readonly string[] {
     ...summary.percentiles.map((each) => `  ${each.percentile}% in ${seconds(each.seconds)}`),
     '',
     'Details (average, fastest, slowest):',
-    // Names and connections are of new connections only, of which there may be none.
+    // Name lookups and connects only happen for new connections, of which there may be none.
     ...summary.phases
       .filter(({ count }) => count > 0)
       .map(

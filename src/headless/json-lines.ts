@@ -1,7 +1,7 @@
 import { inertJson } from '../base/format.ts';
 import type { Print } from './lines.ts';
 
-/** Every event as one JSON object per line, for programs; `envelope` stands first in each of them. */
+/** Writes every event as one JSON object per line, for programs. `envelope` comes first in each. */
 export function createJsonLines(
   print: Print,
   envelope: object = {},

@@ -26,7 +26,7 @@ import { describeWorkloads, workloadLines } from './studied-workloads.ts';
 /** Writes one line of text. */
 export type Print = (line: string) => void;
 
-/** How a run ended: in which state it left the model, and why it stopped. */
+/** Describes the end of a run: the state in which it left the model, or why it stopped. */
 export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>): string {
   return event.type === 'model-restored'
     ? `${event.verified ? 'restored' : 'NOT RESTORED'}: ${event.detail}`
@@ -34,8 +34,8 @@ export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' 
 }
 
 /**
- * The run as lines for a log: what is tried, what each measurement gave, and what failed and why; `earlier` is what the runs before it
- * wrote down. Returns a function to call with every event.
+ * Writes the run as lines for a log: every trial, every measurement, and every failure with its reason. `earlier`: the records of earlier runs.
+ * Returns a function to call with every event.
  */
 export function createLines(write: Print, earlier: readonly StudyRecord[] = []): (event: TunerEvent) => void {
   const print = (line: string): void => write(inertLine(line));
@@ -141,7 +141,7 @@ function describeGoal(goal: Goal): string {
   return [`best ${describeObjectives(goal.objectives)}`, ...budget, ...constraints].join(', ');
 }
 
-/** Noise that needs no attention is one indented line under the measurement. */
+/** Noise that needs no attention takes one indented line under the measurement. */
 function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
   const words = describeNoise(floor, goal?.budget ?? null);
   if (words.tone === 'quiet') return [`    at rest: ${noiseSentence(words)}`];

@@ -10,8 +10,8 @@ import { describeConstraint, describeLevel } from '../study/summary/describe.ts'
 import type { Goal } from '../study/types.ts';
 
 /**
- * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other objectives, what it misses, and reasons to
- * doubt it. Without a goal and a candidate it leaves the goal out.
+ * Returns a measurement in one line: its level, throughput, budgeted percentile, the goal's other objectives, the constraints it misses, and reasons
+ * to doubt it. Without a goal and a candidate, leaves the goal out.
  */
 export function describeMeasurement(
   measurement: Measurement,
@@ -38,7 +38,7 @@ export function describeMeasurement(
   return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
 }
 
-/** The times and rates of a language model's tokens: `, TTFT 41 ms, ITL 9.2 ms, 1,204 tokens/s`. */
+/** Returns the times and rates of a language model's tokens: `, TTFT 41 ms, ITL 9.2 ms, 1,204 tokens/s`. */
 function describeTokens({ tokens }: Measurement): string {
   if (!tokens) return '';
   const { ttftMs, itlMs } = tokens.budget;
@@ -46,10 +46,10 @@ function describeTokens({ tokens }: Measurement): string {
   return `, TTFT ${formatMs(ttftMs.value)}, ITL ${formatMs(itlMs.value)}, ${rate}`;
 }
 
-/** Metrics that the line has in every study. */
+/** Metrics that the line always contains. */
 const ALWAYS_SAID = ['throughput', 'latency', 'error-rate'];
 
-/** The objectives that the line would not have otherwise: `, GPU power 250 W`. Those of fronts stand in lines of their own. */
+/** Returns the objectives that are not in the line otherwise: `, GPU power 250 W`. Those of fronts have lines of their own. */
 function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidate: Candidate): string {
   const ofFronts = (measurement.fronts ?? []).flatMap(({ model }) =>
     ALWAYS_SAID.map((name) => nameOfModel(name, model)),
@@ -61,7 +61,7 @@ function describeObjectiveFigures(measurement: Measurement, goal: Goal, candidat
     .join('');
 }
 
-/** The constraints of the goal that the measurement misses, with its own figures. The line tells the budget and failed requests elsewhere. */
+/** Returns the constraints that the measurement misses, with its figures. The budget and failed requests are elsewhere in the line. */
 function describeMissed(measurement: Measurement, goal: Goal, candidate: Candidate): string {
   const missed = missedConstraints(measurement, candidate, goal).filter((each) => goal.constraints.includes(each));
   return missed

@@ -2,14 +2,14 @@ import { dirname } from 'node:path';
 import { formatFigure } from '../base/format.ts';
 import type { Summary } from '../study/summary/summary.ts';
 
-/** Where the documents lie that a reader goes on with; absent or null for those that were not written. */
+/** Paths of the documents to continue with; absent or null if not written. */
 export interface NextDocuments {
   readonly summary?: string | null;
   readonly report?: string | null;
   readonly config?: string | null;
 }
 
-/** Returns what to do after a run, a step a line, three at most: after one on the emulator, how to come to one on a server. */
+/** Returns what to do after a run: up to three steps, one per line. After a run on the emulator, says how to run on a server. */
 export function nextSteps(summary: Summary, { summary: own, report, config }: NextDocuments): readonly string[] {
   const look = report && summary.best ? [`look at it: open ${report} in a browser`] : [];
   if (summary.interrupted && own) return [...look, `go on with it: ${resumeCommand(own)}`];
@@ -25,7 +25,7 @@ export function nextSteps(summary: Summary, { summary: own, report, config }: Ne
 
 const MOST_STEPS = 3;
 
-/** There was no final, or one round of it only. */
+/** True if there was no final, or only one round of it. */
 const isUnsure = ({ gain }: Summary): boolean => gain === null || gain.low === null || !(gain.low > 0);
 
 const resumeCommand = (summary: string): string => `npx tritune tune --resume ${dirname(summary)}`;

@@ -5,7 +5,7 @@ import type { Candidate } from '../space/types.ts';
 import { busiestStage, type StageSplit, stageSplits } from '../study/analysis/stages.ts';
 import { describeLevel } from '../study/summary/describe.ts';
 
-/** Returns a line for each of several fronts, and one with the stages: where the time of a request goes in each, and which is busiest. */
+/** Returns a line for each of several fronts, and one for the stages: where the time of a request goes in each, and which one is busiest. */
 export function describeParts(
   measurement: Measurement,
   topology: Topology,
@@ -39,8 +39,8 @@ function describeStage(
   return `${plainLine(model)}${times} ${shortMs(queueMs)} + ${shortMs(computeMs)}${calls} ms${share}`;
 }
 
-/** No more than hundredths: what waits for less has not waited. */
+/** Rounds to hundredths: a shorter wait is none. */
 const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100);
 
-/** How often a stage is called, as good as once. */
+/** Within this tolerance, a stage counts as called once. */
 const ABOUT_ONE = 0.05;

@@ -4,16 +4,16 @@ import type { TrialFailure } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 import { describeEnd, type Print } from './lines.ts';
 
-/** Where the lines go. */
+/** The outputs for lines. */
 export interface RecordingScreen {
   readonly print: Print;
-  /** A line that the next one replaces. */
+  /** Shows a line that the next one replaces. */
   readonly status: (line: string | null) => void;
-  /** Points still to be measured, at most. */
+  /** Returns the maximum number of points still to measure. */
   readonly pointsLeft: () => number;
 }
 
-/** A recording as lines: one for each candidate when it is left, and the time left. Returns a function to call with every event. */
+/** Writes a recording as lines: one for each finished candidate, and the time left. Returns a function to call with every event. */
 export function createRecordingLines({
   print: write,
   status,
@@ -69,6 +69,6 @@ export function createRecordingLines({
   };
 }
 
-/** Returns why a point has no figures; a point that was measured all the same has its reason in the grid. */
+/** Returns why a point has no figures. If it was measured anyway, the grid has the reason. */
 const describeFailure = ({ kind, reason }: TrialFailure, isMeasured: boolean): string =>
   isMeasured ? kind : `${kind}: ${plainLine(reason, 120)}`;

@@ -8,7 +8,7 @@ import type { Goal } from '../study/types.ts';
 import { robustRuleOf } from '../workload/robust-rule.ts';
 import { describeMeasurement } from './measurement-line.ts';
 
-/** Returns what a study is tuned for: a line for each workload, under one that says how figures become one. */
+/** Returns the workloads of a study: one line each, under a line that says how their figures are combined. */
 export function workloadLines({ rule, holdout, of }: StartedWorkloads): readonly string[] {
   const [only, ...others] = of;
   const held =
@@ -26,7 +26,7 @@ export function workloadLines({ rule, holdout, of }: StartedWorkloads): readonly
   ];
 }
 
-/** Returns a line for each workload of a measurement, the deciding one marked. */
+/** Returns a line for each workload of a measurement, with the decisive one marked. */
 export function describeWorkloads(
   measurement: Measurement,
   goal: Goal | undefined,

@@ -22,7 +22,7 @@ const LABEL_WIDTH = 14;
 const FIGURE_WIDTH = 10;
 const GAP_WIDTH = 14;
 
-/** The summary for people, a table for each kind of request and model; with `eachRequest` a line for every request after it. */
+/** Returns the summary for people, with a table for each kind of request and model. With `eachRequest`, a line for every request follows. */
 export function traceLines(summary: TraceSummary, eachRequest: boolean): readonly string[] {
   return [
     ...summary.groups.flatMap((group, at) => [...(at > 0 ? [''] : []), ...groupLines(group)]),
@@ -69,7 +69,7 @@ function requestLines({ requests }: TraceSummary): string[] {
   });
 }
 
-/** Each moment, and the time from the one before it. */
+/** Returns each moment, and the time since the previous one. */
 function momentLines(moments: readonly TracedMoment[]): string[] {
   return moments.map(({ name, atUs }, index) => {
     const before = moments[index - 1];

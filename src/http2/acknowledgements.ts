@@ -2,14 +2,14 @@ import type { Socket } from 'node:net';
 import type { FrameWriter } from './frame-writer.ts';
 import { ProtocolError } from './frames.ts';
 
-/** More than one reading of ours can ask for; a good peer waits for each before it asks again. */
+/** More than a single read of ours can ask for; a good peer waits for each before it asks again. */
 const MAX_UNTAKEN = 4096;
 
-/** Answers what a peer wants acknowledged, as long as it takes the answers: else they would fill the memory. */
+/** Sends the acknowledgements that a peer asks for, as long as it reads them: otherwise they would fill the memory. */
 export class Acknowledgements {
   readonly #socket: Socket;
   readonly #writer: FrameWriter;
-  /** Sent since this many of our bytes had been written, which the peer has not all taken yet. */
+  /** Acknowledgements sent since this many of our bytes were written, not all of which the peer has read yet. */
   #untaken = 0;
   #untakenFrom = 0;
 
@@ -18,7 +18,7 @@ export class Acknowledgements {
     this.#writer = writer;
   }
 
-  /** Errors: ProtocolError for a peer that asks on and on and takes nothing. */
+  /** Errors: ProtocolError for a peer that keeps asking and never reads. */
   send(frame: Buffer): void {
     const { bytesWritten, writableLength } = this.#socket;
     if (bytesWritten - writableLength >= this.#untakenFrom) {

@@ -2,16 +2,16 @@ import type { FrameWriter } from './frame-writer.ts';
 import * as h2 from './frames.ts';
 import type { PeerSettings } from './peer-settings.ts';
 
-/** What is sent on one stream. */
+/** A body to send on one stream. */
 export interface Outgoing {
   readonly streamId: number;
   readonly body: Buffer;
   sentBytes: number;
-  /** Bytes that the peer takes now, by the stream's own window. */
+  /** Bytes that the stream's own window allows now. */
   window: number;
-  /** The stream ends with the last byte. */
+  /** True if the stream ends with the last byte. */
   readonly endsStream: boolean;
-  /** The last byte of the body is on its way. */
+  /** Called once the last byte of the body has been sent. */
   allSent?(): void;
 }
 
@@ -19,7 +19,7 @@ export interface Outgoing {
 export class BodySender {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
-  /** Those whose body waits for a window, oldest first. */
+  /** Bodies that wait for a window, oldest first. */
   readonly #blocked = new Set<Outgoing>();
   #window = h2.DEFAULT_WINDOW;
 
@@ -28,7 +28,7 @@ export class BodySender {
     this.#peer = peer;
   }
 
-  /** Sends what may be sent now of the call's body; the rest follows when a window opens. */
+  /** Sends as much of the body as the windows allow; the rest follows when a window opens. */
   send(outgoing: Outgoing): void {
     const { body, streamId } = outgoing;
     while (outgoing.sentBytes < body.length) {
@@ -55,12 +55,12 @@ export class BodySender {
     outgoing.allSent?.();
   }
 
-  /** It is over; nothing more of it is sent. */
+  /** Forgets the body; sends nothing more of it. */
   forget(outgoing: Outgoing): void {
     if (this.#blocked.size > 0) this.#blocked.delete(outgoing);
   }
 
-  /** Errors: ProtocolError when the window grows beyond what HTTP/2 knows. */
+  /** Errors: ProtocolError if the window exceeds the HTTP/2 maximum. */
   growConnection(bytes: number): void {
     if (bytes === 0) throw new h2.ProtocolError('PROTOCOL_ERROR', 'a WINDOW_UPDATE of no bytes');
     this.#window += bytes;
@@ -72,7 +72,7 @@ export class BodySender {
     }
   }
 
-  /** False when the stream's window cannot grow by so much. `bytes` is negative when the peer takes some back. */
+  /** False if the stream's window cannot grow by this much. `bytes` is negative if the peer takes some back. */
   growStream(outgoing: Outgoing, bytes: number): boolean {
     outgoing.window += bytes;
     if (outgoing.window > h2.MAX_WINDOW) return false;

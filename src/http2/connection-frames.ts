@@ -3,19 +3,19 @@ import * as h2 from './frames.ts';
 import { HeaderBlocks } from './header-blocks.ts';
 import type { PeerSettings } from './peer-settings.ts';
 
-/** What the frames of a connection beside DATA say, once their form was found right. */
+/** The content of a connection's frames other than DATA, after their form was checked. */
 export interface FrameEvents {
-  /** A whole header block, which must be decoded at once. */
+  /** Takes a whole header block, which must be decoded at once. */
   headers(blocks: HeaderBlocks): void;
   /** Enlarges the window of a stream, or of the connection for stream 0. */
   windowUpdate(streamId: number, bytes: number): void;
-  /** The peer's settings have changed from these, and it has our acknowledgement. */
+  /** Called after the peer's settings have changed from these; our acknowledgement has been sent. */
   settingsChanged(from: { readonly initialWindow: number; readonly headerTableSize: number }): void;
   reset(streamId: number, code: number): void;
   goAway(lastStreamId: number): void;
 }
 
-/** Reads them and answers what wants an answer. Errors: ProtocolError for those that break HTTP/2. */
+/** Reads the frames and answers those that need an answer. Errors: ProtocolError for frames that break HTTP/2. */
 export class ConnectionFrames {
   readonly #acknowledgements: Acknowledgements;
   readonly #peer: PeerSettings;
@@ -53,7 +53,7 @@ export class ConnectionFrames {
     } else if (type === h2.PUSH_PROMISE) {
       throw h2.protocolError('the peer pushes, which is forbidden');
     }
-    // Other types are to be ignored.
+    // Other types must be ignored.
   }
 
   #onSettings(payload: Buffer, start: number, end: number): void {

@@ -1,22 +1,21 @@
 import * as h2 from './frames.ts';
 
-/** Takes what a peer sends, frame by frame. Buffers are lent: they are read again into after the call. */
+/** Takes a peer's data frame by frame. Buffers are only lent: they are reused after the call. */
 export interface FrameSink {
-  /** A whole frame of any type but DATA. */
+  /** Takes a whole frame of any type except DATA. */
   frame(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void;
-  /** A piece of a DATA frame without its padding. */
+  /** Takes a piece of a DATA frame without its padding. */
   data(streamId: number, bytes: Buffer, start: number, end: number): void;
-  /** A DATA frame is over; `length` counts for flow control. */
+  /** Ends a DATA frame; `length` counts for flow control. */
   dataEnd(streamId: number, flags: number, length: number): void;
 }
 
 /**
- * Cuts a byte stream into frames. DATA is passed on as it comes and never gathered; other frames are small and are
- * kept until they are whole.
+ * Splits a byte stream into frames. DATA is passed on as it arrives and never collected; other frames are small and are kept until they are whole.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
-  /** Bytes of a frame, header included, whose end has not come yet. */
+  /** Bytes of an incomplete frame, including its header. */
   #kept = Buffer.allocUnsafe(256);
   #keptBytes = 0;
   // The DATA frame being passed on; `#inData` from its header to its last byte.
@@ -25,7 +24,7 @@ export class FrameReader {
   #streamId = 0;
   #length = 0;
   #left = 0;
-  /** Padding at the frame's end; -1 while its length is still to be read. */
+  /** Padding at the frame's end; -1 until its length is known. */
   #padding = 0;
   #stopped = false;
 
@@ -33,12 +32,12 @@ export class FrameReader {
     this.#sink = sink;
   }
 
-  /** No frame reaches the sink after this, not even the rest of the chunk at hand. */
+  /** After this, no frame reaches the sink, not even from the rest of the current chunk. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Errors: ProtocolError for a frame that cannot be. */
+  /** Errors: ProtocolError for an invalid frame. */
   push(chunk: Buffer, end: number): void {
     let at = 0;
     while (at < end && !this.#stopped) {
@@ -48,7 +47,7 @@ export class FrameReader {
     }
   }
 
-  /** A frame that begins at `at`: handled in place when it is whole. */
+  /** Takes a frame that begins at `at`; handles it in place if it is whole. */
   #take(chunk: Buffer, at: number, end: number): number {
     const body = at + h2.FRAME_HEADER_BYTES;
     if (body > end) return this.#keep(chunk, at, end);

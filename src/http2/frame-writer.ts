@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { FRAME_HEADER_BYTES } from './frames.ts';
 
 const BUFFER_BYTES = 64 * 1024;
-/** Payloads up to this are copied into the buffer; longer ones are cheaper to hand to the kernel where they lie. */
+/** Payloads up to this size are copied into the buffer; it is cheaper to write longer ones directly. */
 const MAX_COPY_BYTES = 8 * 1024;
 
-/** Buffers that TLS has done with and that are kept for the next turns. */
+/** The maximum number of released TLS buffers to keep for later turns. */
 const MAX_SPARE = 8;
 
-/** Callbacks for the moment when the kernel has taken data. */
+/** Callbacks for when the kernel has taken data. */
 export interface Sent {
   sent(): void;
 }
@@ -16,8 +16,8 @@ export interface Sent {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Calls back when the kernel has taken all that was written to the socket: at once where it has. A callback of the write itself costs several
- * microseconds also then, and an empty write has none but its own turn.
+ * Calls back when the kernel has taken everything that was written to the socket; at once if it already has. A callback of the write itself would
+ * cost several microseconds even then, and an empty write calls back only in its own turn.
  */
 export function afterWrite(socket: Socket, taken: () => void): void {
   if (socket.writableLength === 0) taken();
@@ -25,13 +25,13 @@ export function afterWrite(socket: Socket, taken: () => void): void {
 }
 
 /**
- * Gathers the frames of one turn of the event loop and writes them at once. The buffer is used again as soon as the
- * kernel has taken it; while a slow peer or TLS keeps it, the next turn gets another one.
+ * Collects the frames of one turn of the event loop and writes them together. The buffer is reused once the kernel has taken it; while a slow peer
+ * or TLS still holds it, the next turn gets another one.
  */
 export class FrameWriter {
   readonly #socket: Socket;
   #buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-  /** What lies in the buffer and in no chunk yet: from `#from` to `#to`. */
+  /** The part of the buffer that is not in a chunk yet: from `#from` to `#to`. */
   #from = 0;
   #to = 0;
   readonly #chunks: Buffer[] = [];
@@ -42,7 +42,7 @@ export class FrameWriter {
   };
   #scheduled = false;
   #held = false;
-  /** Told when the kernel has taken what lies here now. */
+  /** Callbacks for when the kernel has taken the current content. */
   #waiting: Sent[] = [];
 
   constructor(socket: Socket) {
@@ -70,19 +70,19 @@ export class FrameWriter {
     this.#schedule();
   }
 
-  /** Bytes that are a frame already, or several. */
+  /** Adds bytes that already form one or more frames. */
   bytes(frames: Buffer): void {
     this.#reserve(frames.length);
     this.#copy(frames, 0, frames.length);
     this.#schedule();
   }
 
-  /** Tells it, once or more often, when the kernel has taken all that was written so far; perhaps never if the connection is lost before. */
+  /** Calls back, once or more often, when the kernel has taken everything written so far; perhaps never if the connection is lost first. */
   tellWhenSent(whom: Sent): void {
     this.#waiting.push(whom);
   }
 
-  /** Between `hold` and `release` nothing is written but by `flush`: the reader's turn ends with one write. */
+  /** Between `hold` and `release` only `flush` writes: the reader's turn ends with one write. */
   hold(): void {
     this.#held = true;
   }
@@ -100,7 +100,7 @@ export class FrameWriter {
     if (this.#chunks.length === 0 || this.#socket.destroyed) return;
     const buffer = this.#buffer;
     let isTaken = false;
-    // TLS encrypts after the turn, always: with a new buffer each time we would keep the collector busy.
+    // TLS always encrypts after the turn; a new buffer each time would keep the collector busy.
     const isReused = 'encrypted' in this.#socket;
     const written = isReused ? () => isTaken && this.#giveBack(buffer) : undefined;
     const last = this.#chunks.pop() as Buffer;

@@ -26,7 +26,7 @@ export const SETTINGS_INITIAL_WINDOW_SIZE = 0x4;
 export const SETTINGS_MAX_FRAME_SIZE = 0x5;
 export const SETTINGS_MAX_HEADER_LIST_SIZE = 0x6;
 
-/** What holds until a SETTINGS frame says otherwise. */
+/** Values until a SETTINGS frame changes them. */
 export const DEFAULT_WINDOW = 65_535;
 export const DEFAULT_MAX_FRAME = 16_384;
 export const DEFAULT_TABLE_SIZE = 4096;
@@ -34,9 +34,9 @@ export const MAX_WINDOW = 0x7fff_ffff;
 export const MAX_FRAME_LIMIT = 0xff_ffff;
 export const MAX_STREAM_ID = 0x7fff_ffff;
 
-/** A frame of ours may be this long: large responses come in few pieces. */
+/** The maximum length of a frame to us: large responses arrive in few pieces. */
 export const OUR_MAX_FRAME = 1024 * 1024;
-/** Longest header block that we take, in bytes as received. */
+/** The maximum length of a header block that we accept, in bytes as received. */
 export const MAX_HEADER_BLOCK = 64 * 1024;
 
 const errorNames = [
@@ -61,7 +61,7 @@ export type ErrorName = (typeof errorNames)[number];
 export const errorCode = (name: ErrorName): number => errorNames.indexOf(name);
 export const errorName = (code: number): string => errorNames[code] ?? `error ${code}`;
 
-/** The peer broke HTTP/2. The connection cannot go on; `code` is for the GOAWAY frame. */
+/** The peer broke HTTP/2. The connection cannot continue; `code` is for the GOAWAY frame. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly code: ErrorName;
@@ -76,12 +76,12 @@ export function protocolError(message: string): ProtocolError {
   return new ProtocolError('PROTOCOL_ERROR', message);
 }
 
-/** Errors: ProtocolError when a payload is not as long as its type wants it. */
+/** Errors: ProtocolError if a payload's length is wrong for its type. */
 export function checkLength(bytes: number, start: number, end: number): void {
   if (end - start !== bytes) throw new ProtocolError('FRAME_SIZE_ERROR', `${end - start} bytes in place of ${bytes}`);
 }
 
-/** What a client begins with, before any frame. */
+/** The first bytes of a client, before any frame. */
 export const CLIENT_MAGIC: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 /** Returns one whole frame (RFC 9113, 4.1). */
@@ -104,8 +104,8 @@ function uint32s(...values: number[]): Buffer {
 }
 
 /**
- * A side's first frames. Our windows are as wide as they go from the start, so that nothing ever waits for us: what
- * arrives is looked at once and dropped.
+ * Returns a side's first frames. Our windows have the maximum size from the start, so that nothing ever waits for us: data is processed at once and
+ * dropped.
  */
 function firstFrames(settings: readonly (readonly [id: number, value: number])[]): Buffer {
   const payload = Buffer.alloc(settings.length * 6);
@@ -122,14 +122,14 @@ const ourLimits = [
   [SETTINGS_MAX_HEADER_LIST_SIZE, MAX_HEADER_BLOCK],
 ] as const;
 
-/** Returns the first bytes of a client. */
+/** Returns the first bytes that a client sends. */
 export const clientPreface = (): Buffer =>
   Buffer.concat([CLIENT_MAGIC, firstFrames([[SETTINGS_ENABLE_PUSH, 0], ...ourLimits])]);
 
-/** Returns the first bytes of a server, which need not wait for the client's. */
+/** Returns the first bytes that a server sends, which need not wait for the client's. */
 export const serverPreface = (): Buffer => firstFrames(ourLimits);
 
-/** Gives the peer more of a stream's window; of the connection's own for stream 0. */
+/** Enlarges the peer's window of a stream, or of the connection for stream 0. */
 export const windowUpdateFrame = (bytes: number, streamId = 0): Buffer =>
   frame(WINDOW_UPDATE, 0, streamId, uint32s(bytes));
 export const settingsAckFrame = (): Buffer => frame(SETTINGS, ACK, 0, new Uint8Array(0));
@@ -137,6 +137,6 @@ export const pingFrame = (): Buffer => frame(PING, 0, 0, new Uint8Array(8));
 export const pingAckFrame = (opaque: Uint8Array): Buffer => frame(PING, ACK, 0, opaque);
 export const rstStreamFrame = (streamId: number, code: ErrorName): Buffer =>
   frame(RST_STREAM, 0, streamId, uint32s(errorCode(code)));
-/** Streams after `lastStreamId` were not looked at. */
+/** Tells the peer that streams after `lastStreamId` were not processed. */
 export const goAwayFrame = (code: ErrorName, lastStreamId = 0): Buffer =>
   frame(GOAWAY, 0, 0, uint32s(lastStreamId, errorCode(code)));

@@ -1,33 +1,33 @@
 import * as h2 from './frames.ts';
 import { type FieldSink, HpackDecoder } from './hpack-decoder.ts';
 
-/** For each piece the block is copied: many small ones, or empty ones, cost far more than their bytes. */
+/** Cost of copying the block for each piece: many small or empty pieces cost far more than their bytes. */
 const CONTINUATION_COST = 64;
 
-/** Puts header blocks together from HEADERS and CONTINUATION frames and decodes them. */
+/** Assembles header blocks from HEADERS and CONTINUATION frames and decodes them. */
 export class HeaderBlocks {
   readonly #decoder = new HpackDecoder();
   #block: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
-  /** Cost of the current block so far; it refuses a peer that sends one without end. */
+  /** Cost of the current block so far; limits a peer that sends an endless one. */
   #cost = 0;
   #isOpen = false;
   /** Stream of the current block. */
   streamId = 0;
   endsStream = false;
 
-  /** True between a HEADERS frame and the end of its block: no other frame may come then. */
+  /** True between a HEADERS frame and the end of its block, when no other frame is allowed. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Takes a HEADERS frame. True when its block is whole; it must be decoded at once. */
+  /** Takes a HEADERS frame. True if its block is whole; it must then be decoded at once. */
   open(flags: number, streamId: number, payload: Buffer, from: number, to: number): boolean {
     let start = from;
     let end = to;
     if ((flags & h2.PADDED) !== 0) end -= payload[start++] ?? 0;
-    // Five bytes of priority, which mean nothing any more.
+    // Five bytes of priority, which are obsolete.
     if ((flags & h2.PRIORITY) !== 0) start += 5;
     if (start > end) throw new h2.ProtocolError('PROTOCOL_ERROR', 'a HEADERS frame with more padding than frame');
     this.#cost = 0;
@@ -41,7 +41,7 @@ export class HeaderBlocks {
     return !this.#isOpen;
   }
 
-  /** Takes a CONTINUATION frame. True when the block is whole. */
+  /** Takes a CONTINUATION frame. True if the block is whole. */
   extend(flags: number, streamId: number, payload: Buffer, start: number, end: number): boolean {
     if (!this.#isOpen || streamId !== this.streamId) {
       throw new h2.ProtocolError('PROTOCOL_ERROR', 'a CONTINUATION frame that continues nothing');

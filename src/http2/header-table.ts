@@ -1,15 +1,15 @@
 import { DEFAULT_TABLE_SIZE, ProtocolError } from './frames.ts';
 
-/** A header field as HPACK keeps it. */
+/** A header field in HPACK's tables. */
 export interface Field {
   readonly name: string;
   readonly value: string;
 }
 
-/** Bytes that each entry counts beside its text (RFC 7541, section 4.1). */
+/** Overhead of each entry in bytes (RFC 7541, section 4.1). */
 const ENTRY_OVERHEAD = 32;
 
-/** RFC 7541, appendix A: name and, after a blank, the value. */
+/** RFC 7541, appendix A: the name and, after a blank, the value. */
 const staticFields: readonly Field[] = [
   ':authority|:method GET|:method POST|:path /|:path /index.html|:scheme http|:scheme https|:status 200|:status 204',
   ':status 206|:status 304|:status 400|:status 404|:status 500|accept-charset|accept-encoding gzip, deflate',
@@ -26,23 +26,23 @@ const staticFields: readonly Field[] = [
     return { name, value: words.join(' ') };
   });
 
-/** Dynamic entries are numbered on from here. */
+/** The index of the first dynamic entry. */
 export const FIRST_DYNAMIC_INDEX = staticFields.length + 1;
 
 export const fieldSize = (name: string, value: string): number => name.length + value.length + ENTRY_OVERHEAD;
 
-/** Returns the index of a static field; 0 when there is none. */
+/** Returns the index of a static field; 0 if there is none. */
 export const staticIndexOf = (name: string, value: string): number =>
   staticFields.findIndex((field) => field.name === name && field.value === value) + 1;
 
-/** The static table and, behind it, a dynamic table that forgets its oldest entries. Index 1 is the first entry. */
+/** The static table, followed by a dynamic table that drops its oldest entries. Index 1 is the first entry. */
 export class HeaderTable {
   /** Oldest first. */
   #dynamic: Field[] = [];
   #size = 0;
   #maxSize = DEFAULT_TABLE_SIZE;
 
-  /** Errors: ProtocolError for an index that is not there. */
+  /** Errors: ProtocolError for an index that does not exist. */
   at(index: number): Field {
     const field =
       index < FIRST_DYNAMIC_INDEX

@@ -2,22 +2,22 @@ import { DEFAULT_TABLE_SIZE, ProtocolError } from './frames.ts';
 import { type Field, HeaderTable } from './header-table.ts';
 import { huffmanDecode } from './huffman.ts';
 
-/** Takes the fields of a header block, in their order. */
+/** Takes the fields of a header block, in order. */
 export interface FieldSink {
   field(name: string, value: string): void;
 }
 
-/** Larger integers than this have no meaning in a header block that fits our limit. */
+/** Larger integers are meaningless in a header block within our limit. */
 const MAX_INTEGER = 2 ** 28;
 
-/** Decodes the header blocks of one connection, every one of them and in order: each may change the table. */
+/** Decodes the header blocks of one connection. It must get all of them in order, because each may change the table. */
 export class HpackDecoder {
   readonly #table = new HeaderTable();
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
   #end = 0;
 
-  /** Errors: ProtocolError with COMPRESSION_ERROR; the connection cannot go on after it. */
+  /** Errors: ProtocolError with COMPRESSION_ERROR; the connection cannot continue after that. */
   decode(block: Buffer, start: number, end: number, sink: FieldSink): void {
     this.#block = block;
     this.#at = start;
@@ -66,7 +66,7 @@ export class HpackDecoder {
     return huffman ? huffmanDecode(this.#block, start, end) : this.#block.toString('latin1', start, end);
   }
 
-  /** RFC 7541, section 5.1: the low bits of the first byte, then seven bits a byte. */
+  /** Reads an integer (RFC 7541, section 5.1): the low bits of the first byte, then seven bits per byte. */
   #integer(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1;
     let value = this.#byte() & mask;

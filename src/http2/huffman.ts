@@ -23,7 +23,7 @@ const EOS = 256;
 const MAX_BITS = 30;
 const MAX_PADDING_BITS = 7;
 
-/** For each length: the first code, how many there are, and where their symbols begin in `symbols`. */
+/** For each length: the first code, the number of codes, and the start of their symbols in `symbols`. */
 const firstCode = new Int32Array(MAX_BITS + 1);
 const count = new Int32Array(MAX_BITS + 1);
 const offset = new Int32Array(MAX_BITS + 1);
@@ -60,7 +60,7 @@ export function huffmanDecode(bytes: Uint8Array, start: number, end: number): st
       }
     }
   }
-  // What is left over must be the beginning of EOS, which is all ones, and less than a byte.
+  // The rest must be a prefix of EOS, which is all ones, and shorter than a byte.
   if (bits > MAX_PADDING_BITS || code !== (1 << bits) - 1) {
     throw new ProtocolError('COMPRESSION_ERROR', 'a Huffman-coded string ends in bad padding');
   }

@@ -1,13 +1,13 @@
 import * as h2 from './frames.ts';
 
-/** What the peer allows us, as its SETTINGS frames say. */
+/** The peer's limits, from its SETTINGS frames. */
 export class PeerSettings {
   maxConcurrentStreams = Number.POSITIVE_INFINITY;
   initialWindow = h2.DEFAULT_WINDOW;
   maxFrame = h2.DEFAULT_MAX_FRAME;
   headerTableSize = h2.DEFAULT_TABLE_SIZE;
 
-  /** Takes the payload of a SETTINGS frame. Errors: ProtocolError for a value out of its range. */
+  /** Takes the payload of a SETTINGS frame. Errors: ProtocolError for a value out of range. */
   update(payload: Buffer, start: number, end: number): void {
     if ((end - start) % 6 !== 0) throw new h2.ProtocolError('FRAME_SIZE_ERROR', 'a SETTINGS frame of odd length');
     for (let at = start; at < end; at += 6) this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
@@ -33,7 +33,7 @@ export class PeerSettings {
         this.maxFrame = value;
         break;
       default:
-        // Settings that we do not know, or that bind only the other side, are to be ignored.
+        // Unknown settings, and those that bind only the other side, must be ignored.
         break;
     }
   }

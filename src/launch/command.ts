@@ -3,21 +3,21 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 
-/** A program of the user's that ends by itself. */
+/** A user's program that ends on its own. */
 export interface Command {
   /** A program and its arguments, or a line for the shell. */
   readonly words: readonly string[] | string;
   readonly directory: string;
-  /** Beside the variables of this process. */
+  /** In addition to the variables of this process. */
   readonly env: Readonly<Record<string, string>>;
-  /** The file that gets all that it prints. */
+  /** The file for all of its output. */
   readonly log: string;
 }
 
-/** After the first signal a command has this long to clean up. */
+/** Time for a command to clean up after the first signal. */
 const GRACE_MS = 5_000;
 
-/** Runs a command to its end; the signal ends it with all that it started. Returns how it ended, in words; null where it ended well. */
+/** Runs a command to its end; the signal ends it and everything that it started. Returns how it ended, in words; null on success. */
 export async function runCommand({ words, directory, env, log }: Command, signal: AbortSignal): Promise<string | null> {
   mkdirSync(dirname(log), { recursive: true });
   const file = openSync(log, 'w');
@@ -29,7 +29,7 @@ export async function runCommand({ words, directory, env, log }: Command, signal
         env: { ...process.env, ...env },
         stdio: ['ignore', file, file],
         shell: typeof words === 'string',
-        // A group of its own, so that what it starts can be ended with it.
+        // Its own group, so that everything it starts can be ended with it.
         detached: true,
       });
       let force: NodeJS.Timeout | undefined;
@@ -37,7 +37,7 @@ export async function runCommand({ words, directory, env, log }: Command, signal
         try {
           if (child.pid !== undefined) process.kill(-child.pid, how);
         } catch {
-          // It has ended already.
+          // It has already ended.
         }
       };
       const onAbort = (): void => {

@@ -7,23 +7,23 @@ import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
 import type { LaunchedServer, TritonLaunch } from './types.ts';
 
-/** What of the machine a container shares with us: nothing, the memory of the system, or a GPU's too. */
+/** What a container shares with us: nothing, the system's shared memory, or a GPU's too. */
 export type SharedWithContainer = 'none' | 'system' | 'cuda';
 
 export interface DockerLaunch extends TritonLaunch {
   readonly image: string;
   /** As for `docker run --gpus`; null for none. */
   readonly gpus: string | null;
-  /** Memory that tensors are sent in; none when undefined. */
+  /** The memory that tensors are sent in; none if absent. */
   readonly sharedMemory?: SharedWithContainer;
-  /** More options of `docker run`, as they are; of two that are about the same the last one counts. */
+  /** Further options of `docker run`, unchanged; of two that conflict, the last one counts. */
   readonly dockerArgs?: readonly string[];
 }
 
 /**
- * The namespaces that shared memory is found in. A container with an IPC namespace of its own has a /dev/shm of its own, whose size is to be
- * said; in ours it has ours. A handle of a GPU's memory is opened only by a process that sees the one that made it
- * (Triton's client documentation asks for --pid=host).
+ * The namespaces for each kind of shared memory. A container with its own IPC namespace has its own /dev/shm, whose size must be set; in our
+ * namespace it has ours. A GPU memory handle can only be opened by a process that sees the process that made it (Triton's client documentation asks
+ * for --pid=host).
  */
 const memoryArguments: Readonly<Record<SharedWithContainer, readonly string[]>> = {
   none: ['--shm-size=1g'],
@@ -32,9 +32,9 @@ const memoryArguments: Readonly<Record<SharedWithContainer, readonly string[]>> 
 };
 
 /**
- * Triton in a container, its three ports published on free loopback ports; the repository is mounted read-only, the
- * directory of the trace file at the path that it has here, so that both sides call the file the same.
- * Errors: LAUNCH_FAILED (no docker, no such image, or the server did not come up).
+ * Starts Triton in a container, with its three ports published on free loopback ports. The repository is mounted read-only. The directory of the
+ * trace file is mounted at its local path, so that both sides use the same file name. Errors: LAUNCH_FAILED (no docker, no such image, or the
+ * server did not come up).
  */
 export async function launchDocker(options: DockerLaunch): Promise<LaunchedServer> {
   if (options.image.startsWith('-')) {
@@ -76,7 +76,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
       description: `docker container ${name} of ${options.image}`,
       ports: { grpc, http, metrics },
       cleanUp: async () => {
-        // The client's end does not always end the container.
+        // The end of the client does not always end the container.
         await execa('docker', ['rm', '--force', name], { reject: false, timeout: 30_000 });
       },
     },
@@ -87,5 +87,5 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
 const mountInPlace = (path: string): string =>
   `--mount=type=bind,${csvField(`source=${path}`)},${csvField(`target=${path}`)}`;
 
-/** Docker reads a mount as a line of CSV, so that a path may hold commas and quotes; in --volume a colon would name another place. */
+/** Docker reads a mount as a line of CSV, so a path may hold commas and quotes; in --volume a colon would separate another path. */
 const csvField = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -2,16 +2,16 @@ import { freePorts } from './free-ports.ts';
 import { startServerProcess } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
 
-/** What it serves: a shipped profile by name or a file, or the twin of what the run in a directory measured. */
+/** What it serves: a shipped profile by name, a profile file, or the twin of the run in a directory. */
 type Served = { readonly profile: string } | { readonly twinOf: string };
 
 export type EmulatorLaunch = LaunchOptions &
   Served & {
-    /** The script whose `emulate` command is to be run. */
+    /** The script that has the `emulate` command. */
     readonly script: string;
   };
 
-/** Starts the emulator in a process of its own, so that it and the load generator each have a core. Errors: LAUNCH_FAILED. */
+/** Starts the emulator in its own process, so that it and the load generator each have a core. Errors: LAUNCH_FAILED. */
 export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedServer> {
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
   const ports = [`--grpc-port=${grpc}`, `--http-port=${http}`, `--metrics-port=${metrics}`];

@@ -1,10 +1,10 @@
-/** What a server of a language model says where it cannot start, and what that means for the settings that it was given. */
+/** Why a language-model server could not start, and what that means for its settings. */
 export type StartFault = 'out-of-memory' | 'invalid-config' | 'init-failed';
 
-/** Words of vLLM, SGLang, TensorRT-LLM, llama.cpp, PyTorch, CUDA, and of the C++ library. */
+/** Messages of vLLM, SGLang, TensorRT-LLM, llama.cpp, PyTorch, CUDA, and of the C++ library. */
 const OUT_OF_MEMORY =
   /out of memory|OutOfMemoryError|No available memory for the cache blocks|KV cache.*(larger than|needed|is not enough)|larger than the available KV cache memory|Not enough memory|cannot allocate memory|failed to allocate|bad_alloc|less than desired GPU memory utilization|insufficient memory|insufficient VRAM/i;
-/** What the parsers of Python's argparse, click, pydantic, C++ and Node say of a flag or value that they do not take. */
+/** Messages of Python's argparse, click, pydantic, C++ and Node parsers about a flag or value that they do not accept. */
 const INVALID =
   /unrecognized arguments?|unknown (argument|option)|invalid (argument|choice|value|option)|no such option|unexpected (argument|keyword)|validation errors? for|ERR_PARSE_ARGS|must be (greater|less|at least|at most|a multiple|one of|divisible)|is not (supported|compatible)|not supported/i;
 const TELLING = /error|exception|fatal|failed|abort|assert/i;
@@ -12,7 +12,7 @@ const TELLING = /error|exception|fatal|failed|abort|assert/i;
 const MOST_LETTERS = 500;
 const LINES = 4;
 
-/** Returns what a server's log says of why it did not come up: the kind of the fault, and the words that tell, in one line. */
+/** Returns why a server did not come up according to its log: the kind of fault, and its message in one line. */
 export function faultIn(log: string): { readonly kind: StartFault; readonly words: string } {
   const lines = log
     .split('\n')

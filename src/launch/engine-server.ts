@@ -4,20 +4,20 @@ import { faultIn, type StartFault } from './engine-log.ts';
 import { onCpus } from './server-process.ts';
 import { NotLive, type Supervised, startSupervised, waitUntilLive } from './supervised.ts';
 
-/** A server of a language model to start. */
+/** A language-model server to start. */
 export interface EngineCommand {
   readonly words: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Loopback port that its command says it listens on. */
+  /** The loopback port that its command makes it listen on. */
   readonly port: number;
-  /** The path that answers with 200 when it serves. */
+  /** The path that answers with 200 once it serves. */
   readonly health: string;
   readonly logFile: string;
   readonly cpus: string | undefined;
   readonly readyTimeoutMs: number;
 }
 
-/** One that serves. */
+/** A running server. */
 export interface EngineServer extends Pick<Supervised, 'hasEnded' | 'stop'> {
   /** HOST:PORT */
   readonly address: string;
@@ -36,11 +36,11 @@ export class EngineNotUp extends Error {
   }
 }
 
-/** Loading weights and compiling kernels keeps a server from answering for long; to ask often costs it time. */
+/** A server does not answer for long while it loads weights and compiles kernels, and frequent requests cost it time. */
 const ASK_TIMEOUT_MS = 5 * MS_PER_S;
 
 /**
- * Starts a server of a language model and waits until it is healthy. It ends, with all that it started, when we do. Errors: an EngineNotUp;
+ * Starts a language-model server and waits until it is healthy. The server and everything that it started end when we do. Errors: an EngineNotUp;
  * INTERRUPTED.
  */
 export async function startEngine(command: EngineCommand, signal: AbortSignal): Promise<EngineServer> {
@@ -69,10 +69,10 @@ function notUp({ logFile, readyTimeoutMs }: EngineCommand, { message, isLate }: 
   return new EngineNotUp(kind, `${[message, words].filter(Boolean).join(': ')} (log: ${logFile})`);
 }
 
-/** While it loads a server may say that it is unavailable. */
+/** A loading server may report that it is unavailable. */
 const answers = async (url: string): Promise<boolean> => (await ask(url))?.ok ?? false;
 
-/** False where the server lists its models, and there is none yet: a frontend may be healthy before its engine has come. */
+/** False if the server lists its models and has none yet: a frontend may be healthy before its engine is there. */
 async function hasModels(url: string): Promise<boolean> {
   const response = await ask(url);
   if (!response?.ok) return true;

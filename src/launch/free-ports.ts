@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** `count` different ports of the loopback interface that were free a moment ago. */
+/** Returns `count` different loopback ports that were free a moment ago. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen()));
   const ports = servers.map((server) => (server.address() as { port: number }).port);

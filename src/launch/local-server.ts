@@ -7,17 +7,17 @@ import { findTriton, type TritonInstall } from './triton-install.ts';
 import type { LaunchedServer, TritonLaunch } from './types.ts';
 
 export interface LocalLaunch extends TritonLaunch {
-  /** A tritonserver binary of the user's own; without it the one that `install-triton` fetched. */
+  /** The user's own tritonserver binary; if absent, the one that `install-triton` fetched. */
   readonly binary?: string;
   readonly installDirectory?: string;
   readonly controlMode?: 'explicit' | 'none' | 'poll';
-  /** Where it listens; free ports when not given. */
+  /** The ports to listen on; free ones if absent. */
   readonly ports?: { readonly grpc: number; readonly http: number; readonly metrics: number };
 }
 
 /**
- * A tritonserver on loopback ports in explicit control mode, for this run only.
- * Errors: LAUNCH_FAILED (not installed, or it did not come up).
+ * Starts a tritonserver on loopback ports in explicit control mode, for this run only. Errors: LAUNCH_FAILED (not installed, or it did not come
+ * up).
  */
 export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer> {
   const install = options.binary ? null : await findTriton(options.installDirectory);
@@ -43,7 +43,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
     `--http-port=${ports.http}`,
     `--metrics-port=${ports.metrics}`,
     '--exit-on-error=false',
-    // After a refused load this Triton does not end in order; its default would keep us waiting 30 s.
+    // After a refused load this Triton does not exit cleanly; its default would make us wait 30 s.
     '--exit-timeout-secs=3',
     ...(options.traceFile === undefined ? [] : [traceFileArgument(resolve(options.traceFile))]),
     ...(options.extraArgs ?? []),
@@ -61,7 +61,7 @@ export async function launchLocal(options: LocalLaunch): Promise<LaunchedServer>
   );
 }
 
-/** The response caches lie beside the backends. */
+/** The response caches are next to the backends. */
 const directoriesOf = ({ backendDirectory }: TritonInstall): readonly string[] => [
   `--backend-directory=${backendDirectory}`,
   `--cache-directory=${join(dirname(backendDirectory), 'caches')}`,

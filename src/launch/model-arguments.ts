@@ -4,14 +4,14 @@ import { composingModels } from '../triton/config/ensemble-rules.ts';
 import { parseConfigText } from '../triton/config/parser.ts';
 import type { LaunchOptions } from './types.ts';
 
-/** A version of a model is a directory whose name is a number. */
+/** A model version is a directory whose name is a number. */
 const VERSION = /^[0-9]+$/;
 const PYTHON_FILE = 'model.py';
-/** The class of the Python backend when it inherits nothing: all that it does is in its file. */
+/** A Python backend class that inherits nothing, so that its file defines all of it. */
 const OWN_CLASS = /^class\s+TritonPythonModel\s*(\(\s*(object)?\s*\))?\s*:/m;
 const COMPLETES_CONFIGS = /\bauto_complete_config\b/;
 
-/** Returns the arguments for a server in explicit mode that name its models. */
+/** Returns the arguments that name the models of a server in explicit mode. */
 export async function argumentsForModels(
   modelRepository: string,
   { loadModels = [], laterModels = [] }: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
@@ -21,17 +21,17 @@ export async function argumentsForModels(
 }
 
 /**
- * The option, if any, by which Triton takes configs as they are, where it changes nothing but the time of a load: before each full load
- * of a Python model Triton starts a process only to ask the model to complete its config, which takes 1.2 of 1.3 s (seen on Triton 2.51).
- * Given where every model named is a Python model with a whole config, and completes nothing itself, or an ensemble of such models; other
- * backends add dynamic batching when they complete a config, which must stay as it is in production. Whatever cannot be read is left to the server.
+ * Returns the option that makes Triton take configs as they are, if it only affects the load time: before each full load of a Python model, Triton
+ * starts a process only to ask the model to complete its config, which takes 1.2 of 1.3 s (seen on Triton 2.51). The option is given if every named
+ * model is a Python model with a whole config that completes nothing itself, or an ensemble of such models. Other backends add dynamic batching
+ * when they complete a config, which must stay as it is in production. Anything unreadable is left to the server.
  */
 export async function argumentsForConfigs(modelRepository: string, models: readonly string[]): Promise<string[]> {
   const complete = await Promise.all(models.map((model) => isComplete(modelRepository, model).catch(() => false)));
   return complete.length > 0 && complete.every(Boolean) ? ['--disable-auto-complete-config'] : [];
 }
 
-/** `over`: the ensembles that the model stands in. */
+/** `over`: the ensembles that contain the model. */
 async function isComplete(modelRepository: string, model: string, over: readonly string[] = []): Promise<boolean> {
   if (over.includes(model)) return false;
   const directory = join(modelRepository, model);

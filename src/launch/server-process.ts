@@ -12,20 +12,20 @@ export interface ServerCommand {
   readonly env?: Readonly<Record<string, string>>;
   readonly description: string;
   readonly ports: { readonly grpc: number; readonly http: number; readonly metrics: number };
-  /** Cores that it may use, where the command itself does not say so. */
+  /** Cores that it may use, if the command itself does not set them. */
   readonly cpus?: string | undefined;
-  /** Called after the process has ended, for what it may have left behind. */
+  /** Called after the process has ended, to remove anything left behind. */
   readonly cleanUp?: () => Promise<void>;
 }
 
-/** Triton can be given a file for its traces at its start only; tracing is still off. */
+/** Triton accepts a trace file only at its start; tracing is still off. */
 export const traceFileArgument = (path: string): string => `--trace-config=triton,file=${path}`;
 
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a Triton-compatible server and waits until it is live. No shell is involved, and it ends when we do, however we do.
- * Errors: LAUNCH_FAILED with the last lines of its log; INTERRUPTED.
+ * Starts a Triton-compatible server and waits until it is live. Uses no shell; the server ends when we do, in any way. Errors: LAUNCH_FAILED with
+ * the last lines of its log; INTERRUPTED.
  */
 export async function startServerProcess(command: ServerCommand, options: LaunchOptions): Promise<LaunchedServer> {
   const logFile = join(options.logDirectory, 'server.log');
@@ -38,7 +38,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   const httpUrl = `127.0.0.1:${command.ports.http}`;
   const client = connectHttp(httpUrl, { defaultTimeoutMs: 1000 });
   try {
-    // Triton listens when it has set itself up, so that it will never be live when it says that it is not.
+    // Triton listens only once it has set itself up, so if it reports that it is not live, it never will be.
     const timeoutMs = options.readyTimeoutMs ?? READY_TIMEOUT_MS;
     await waitUntilLive(() => client.live().catch(() => null), hasEnded, { timeoutMs, signal: options.signal });
   } catch (error) {
@@ -63,7 +63,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
   };
 }
 
-/** `taskset` becomes the server that it starts. */
+/** `taskset` replaces itself with the server. */
 export const onCpus = (cpus: string | undefined): readonly string[] =>
   cpus === undefined ? [] : ['taskset', '--cpu-list', cpus];
 

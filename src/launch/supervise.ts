@@ -2,19 +2,18 @@ import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 
 /**
- * A process between us and a server that we started: `node supervise FILE ARGS…`. It ends the server when our end of
- * its standard input closes, so that not even `kill -9` of tritune leaves one behind. Exits as the server did, and with it
- * end the processes that it leaves behind: those of Python models that were starting when it was killed wait forever, and
- * hold their memory of the GPU. What it shared with them goes too: Triton 2.51 leaves it in /dev/shm when its time to end is over
- * first, as with a client that keeps a connection open.
+ * A process between us and a server that we started: `node supervise FILE ARGS…`. It ends the server when our end of its standard input closes, so
+ * that not even `kill -9` of tritune leaves a server behind. It exits as the server did, and ends the processes that the server leaves behind:
+ * those of Python models that were starting when it was killed would wait forever and hold their GPU memory. It also removes the memory that the
+ * server shared with them: Triton 2.51 leaves it in /dev/shm if its time to exit runs out, as with a client that keeps a connection open.
  */
 const GRACE_MS = 8_000;
 
 const [file, ...args] = process.argv.slice(2);
-/** A process group of its own, for that. */
+/** Its own process group, so that the leftovers can be ended. */
 const server = spawn(file as string, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
 
-/** What the Python backend shares with its models: one object for each, named for nobody else. */
+/** The Python backend's shared memory with its models: one object per model, with a name that nothing else uses. */
 const REGION = /\/dev\/shm\/triton_python_backend_shm_region_[\w-]+/g;
 let regions: readonly string[] = [];
 function regionsOf(pid: number): readonly string[] {
@@ -47,7 +46,7 @@ server.on('exit', (code, signal) => {
   try {
     process.kill(-(server.pid as number), 'SIGKILL');
   } catch {
-    // It left none.
+    // No processes were left.
   }
   for (const region of regions) rmSync(region, { force: true });
   process.exit(code ?? (signal === null ? 1 : 128));

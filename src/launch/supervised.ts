@@ -5,27 +5,27 @@ import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 
-/** A process that ends when we do, however we do. */
+/** A process that ends when we do, in any way. */
 export interface Supervised {
   readonly hasEnded: () => boolean;
-  /** Resolves when it has ended: by itself, or after `stop`. */
+  /** Resolves when it has ended: on its own, or after `stop`. */
   readonly ended: Promise<void>;
-  /** Ends it and all that it started: politely, then by force. Safe to call more than once. */
+  /** Ends it and everything that it started: politely, then by force. Safe to call more than once. */
   stop(): Promise<void>;
 }
 
 export interface SupervisedOptions {
   /** A program and its arguments; no shell is involved. */
   readonly words: readonly string[];
-  /** Beside the variables of this process. */
+  /** In addition to the variables of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The file that gets all that it prints. */
+  /** The file for all of its output. */
   readonly logFile: string;
-  /** Called after it has ended, for what it may have left behind. */
+  /** Called after it has ended, to remove anything left behind. */
   readonly cleanUp?: (() => Promise<void>) | undefined;
 }
 
-/** The script beside this one, as source or as built. */
+/** The script in the same directory, as source or as built. */
 const supervisor = join(import.meta.dirname, `supervise${extname(import.meta.filename)}`);
 const STOP_GRACE_MS = 10_000;
 
@@ -35,7 +35,7 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
   const log = createWriteStream(logFile);
   const child = execa(process.execPath, [supervisor, ...words], {
     env,
-    // Stays open as long as we live; the supervisor ends the process when it closes.
+    // Stays open as long as we live; when it closes, the supervisor ends the process.
     stdin: 'pipe',
     // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then end the server.
     detached: true,
@@ -61,9 +61,9 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
   return { hasEnded: () => hasEnded, ended, stop };
 }
 
-/** A server that will not serve; its message says why we think so. */
+/** A server that will not serve; the message explains why. */
 export class NotLive extends Error {
-  /** It may only need more time. */
+  /** True if it may only need more time. */
   readonly isLate: boolean;
 
   constructor(message: string, isLate = false) {
@@ -75,8 +75,8 @@ export class NotLive extends Error {
 const POLL_MS = 50;
 
 /**
- * Waits until a server that was started says that it serves; `isLive` gives null where nothing answers, false where it says that it never will.
- * Errors: a NotLive; INTERRUPTED.
+ * Waits until a started server reports that it serves; `isLive` returns null if nothing answers, and false if the server never will. Errors: a
+ * NotLive; INTERRUPTED.
  */
 export async function waitUntilLive(
   isLive: () => Promise<boolean | null>,

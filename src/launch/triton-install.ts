@@ -14,7 +14,7 @@ export const TRITON_WHEEL_VERSION = '2.51.0';
 const NUMPY = 'numpy<2';
 const MARKER = 'tritune-install.json';
 
-/** Where a Triton from PyPI lies, and what its process needs to start. */
+/** The location of a Triton from PyPI, and what its process needs to start. */
 export interface TritonInstall {
   readonly directory: string;
   readonly binary: string;
@@ -29,7 +29,7 @@ export interface TritonInstall {
 export interface InstallOptions {
   readonly directory?: string;
   readonly python?: string;
-  /** More PyPI requirements for the models to import. */
+  /** Further PyPI requirements for the models to import. */
   readonly packages?: readonly string[];
   readonly onStep?: (step: string) => void;
   readonly signal?: AbortSignal;
@@ -41,7 +41,7 @@ export function defaultInstallDirectory(): string {
   return join(cache, 'tritune', `triton-${TRITON_WHEEL_VERSION}`);
 }
 
-/** Returns the installation in the directory, or null when there is none or it was not finished. */
+/** Returns the installation in the directory; null if there is none or it is incomplete. */
 export async function findTriton(directory = defaultInstallDirectory()): Promise<TritonInstall | null> {
   try {
     const install = JSON.parse(await readFile(join(directory, MARKER), 'utf8')) as TritonInstall;
@@ -52,10 +52,7 @@ export async function findTriton(directory = defaultInstallDirectory()): Promise
   }
 }
 
-/**
- * Fetches Triton from PyPI into its own virtual environment; a finished installation with the same packages is kept.
- * Errors: INSTALL_FAILED.
- */
+/** Fetches Triton from PyPI into its own virtual environment; keeps a complete installation with the same packages. Errors: INSTALL_FAILED. */
 export async function installTriton(options: InstallOptions = {}): Promise<TritonInstall> {
   const directory = options.directory ?? defaultInstallDirectory();
   const present = await findTriton(directory);
@@ -78,7 +75,7 @@ export async function installTriton(options: InstallOptions = {}): Promise<Trito
       options.signal,
     );
   step(`fetching ${WHEEL}`);
-  // Its Python dependencies serve a way of running it that is not ours.
+  // Its Python dependencies are for a way of running it that we do not use.
   await pip(['--no-deps', WHEEL]);
   step(`fetching ${[NUMPY, ...packages].join(', ')}`);
   await pip([NUMPY, ...packages]);

@@ -4,11 +4,11 @@ export interface LaunchedServer {
   readonly grpcUrl: string;
   readonly httpUrl: string;
   readonly metricsUrl: string;
-  /** What runs, for people. */
+  /** A description of the server, for people. */
   readonly description: string;
-  /** Where its output goes. */
+  /** The file for its output. */
   readonly logFile: string;
-  /** Resolves when the process has ended: by itself, or after `stop`. */
+  /** Resolves when the process has ended: on its own, or after `stop`. */
   readonly ended: Promise<void>;
   /** Ends the process: politely, then by force. Safe to call more than once. */
   stop(): Promise<void>;
@@ -17,21 +17,21 @@ export interface LaunchedServer {
 export interface LaunchOptions {
   /** Models to load at the start. */
   readonly loadModels?: readonly string[];
-  /** Models that will be loaded by name, and no others. */
+  /** The only models that will be loaded by name later. */
   readonly laterModels?: readonly string[];
   /** Directory for the server's log. */
   readonly logDirectory: string;
-  /** Cores that the server may use, as `taskset` and `docker run --cpuset-cpus` take them; all when undefined. */
+  /** Cores that the server may use, in the form of `taskset` and `docker run --cpuset-cpus`; all if absent. */
   readonly cpus?: string | undefined;
   readonly readyTimeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** What a real Triton is started with. */
+/** Start options of a real Triton. */
 export interface TritonLaunch extends LaunchOptions {
   readonly modelRepository: string;
-  /** Where the server may write traces; none when undefined. */
+  /** The file where the server may write traces; none if absent. */
   readonly traceFile?: string;
-  /** More options of tritonserver, as they are; Triton takes the last of two that are about the same. */
+  /** Further options of tritonserver, unchanged; of two that conflict, Triton takes the last. */
   readonly extraArgs?: readonly string[];
 }

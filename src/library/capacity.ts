@@ -10,19 +10,19 @@ import type { CapacityEvent } from '../capacity/means.ts';
 import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
- * What `capacity` takes: the options of `tritune capacity`, under the same names in camelCase, as values in place of texts: `latencyBudget` is in
- * milliseconds, `maxDuration` and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. An option that is left out is as
- * on the command line, except that `protocol` is grpc. A language model is one that is asked by an `endpoint`.
+ * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts. `latencyBudget` is in milliseconds, `maxDuration`
+ * and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line, except that
+ * `protocol` is grpc. Set `endpoint` for a language model.
  */
 export type CapacityOptions = Partial<CapacitySpec> & CapacityOutputs & { readonly model: string };
 
-/** Who watches; see `TuneWatch`. */
+/** Callbacks and the signal of a run; see `TuneWatch`. */
 export interface CapacityWatch {
-  /** Called with everything that is tried, in order. */
+  /** Called with each event, in order. */
   readonly onEvent?: (event: CapacityEvent) => void;
-  /** A line for people: what was assumed about the requests, a connection that is not verified. */
+  /** Called with messages for people, such as assumptions about the requests or an unverified connection. */
   readonly onNote?: (line: string) => void;
-  /** Aborting ends the run: what was found until then is in the document. */
+  /** Aborting ends the run; the document has the results so far. */
   readonly signal?: AbortSignal;
 }
 
@@ -36,9 +36,10 @@ const usual = {
 } as const satisfies Partial<CapacitySpec>;
 
 /**
- * `tritune capacity` without a terminal: finds the highest request rate that a served model keeps within its limit, what lies beyond it, and what else
- * is asked; writes the documents that `json` and `output` name. Resolves to the document, also where no rate keeps the limit (`outcome` is `infeasible`).
- * Errors: a TrituneError, such as USAGE or SERVER_UNREACHABLE; INTERRUPTED where the signal was aborted before a rate was tried.
+ * Runs `tritune capacity` without a terminal: finds the highest request rate at which a served model keeps its limit, what happens beyond it, and
+ * whatever else the options ask. Writes the documents that `json` and `output` name. Resolves to the document, also if no rate keeps the limit
+ * (`outcome` is `infeasible`). Errors: a TrituneError, such as USAGE or SERVER_UNREACHABLE; INTERRUPTED if the signal was aborted before any rate
+ * was tried.
  */
 export async function capacity(
   { json, output, ...given }: CapacityOptions,

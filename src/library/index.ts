@@ -1,4 +1,4 @@
-/** What `import … from 'tritune'` gives: docs/library.md. */
+/** The exports of `tritune`: docs/library.md. */
 export type { AdapterDefinition, MeasuringRule, OpenedAdapter } from '../adapter/definition.ts';
 export { settingsAdapter } from '../adapter/settings/adapter.ts';
 export type { SettingsServer } from '../adapter/settings/server.ts';

@@ -1,31 +1,31 @@
 import { numericType } from './tensors/data-types.ts';
 import type { InferRequest, OutputTensor, ReplyCheck } from './types.ts';
 
-/** How outputs compare with the expected ones, over all their elements. */
+/** How outputs differ from the expected ones, over all elements. */
 export interface Accuracy {
   readonly elements: number;
-  /** The share of elements, 0 to 1, that are further off than the tolerance allows. */
+  /** The share of elements, 0 to 1, that are outside the tolerance. */
   readonly outsideShare: number;
-  /** The largest |a − b|, in the output's unit; Infinity where one is no number and the other is. */
+  /** The largest |a − b|, in the output's unit; Infinity if only one of the two is a number. */
   readonly absolute: number;
-  /** The largest |a − b| / |b|, b being the expected one, of those where b is not 0. */
+  /** The largest |a − b| / |b| over elements whose expected value b is not 0. */
   readonly relative: number;
 }
 
-/** An element a is off by too much when |a − b| > absolute + relative × |b|, as in numpy's `isclose`. */
+/** An element a is outside the tolerance if |a − b| > absolute + relative × |b|, as in numpy's `isclose`. */
 export interface Tolerance {
   readonly absolute: number;
   readonly relative: number;
 }
 
-/** Compares replies with what their requests expect, and adds up how far off they are. */
+/** Compares replies with the expected outputs of their requests, and adds up the differences. */
 export interface Comparison {
-  /** For a transport: a reply that has not all outputs in the expected form is a failed request; one that is only off is none. */
+  /** For a transport: a reply without all outputs in the expected form is a failed request; one with merely inaccurate values is not. */
   readonly check: ReplyCheck;
   read(): Accuracy;
 }
 
-/** Begins a comparison. Elements that are no numbers must be the same, byte for byte, and count as one for each output. */
+/** Begins a comparison. Elements that are not numbers must be equal byte for byte, and count as one per output. */
 export function compareOutputs(tolerance: Tolerance): Comparison {
   const tally = { elements: 0, outside: 0, absolute: 0, relative: 0 };
   return {

@@ -1,24 +1,24 @@
 import { LatencyHistogram, type PackedHistogram } from '../stats/histogram.ts';
 
-/** What a batch counts of one request class. */
+/** The counts of one request class in a batch. */
 export interface ClassTally<H = LatencyHistogram> {
   readonly failed: number;
-  /** Successful requests within the limits of the class; all of them where it has none. */
+  /** Successful requests within the limits of the class; all of them without limits. */
   readonly good: number;
-  /** Latencies of the successful ones: from the time due, where there is one, else from the sending. */
+  /** Latencies of the successful requests: from the due time if there is one, else from the sending. */
   readonly latencies: H;
 }
 
-/** The same, to go from thread to thread. */
+/** The same in a form that can be sent between threads. */
 export type PackedClassTally = ClassTally<PackedHistogram>;
 
-/** Counts requests of one class as they complete; no request costs memory. */
+/** Counts requests of one class as they complete; a request takes no memory. */
 export class ClassCount implements ClassTally {
   failed = 0;
   good = 0;
   readonly latencies = new LatencyHistogram();
 
-  /** Empties it and keeps the memory. */
+  /** Empties the counts and keeps the memory. */
   reset(): void {
     this.failed = 0;
     this.good = 0;
@@ -32,7 +32,7 @@ export const packClasses = (tallies: readonly ClassTally[]): readonly PackedClas
 export const unpackClasses = (packed: readonly PackedClassTally[]): readonly ClassTally[] =>
   packed.map(({ failed, good, latencies }) => ({ failed, good, latencies: LatencyHistogram.unpack(latencies) }));
 
-/** Returns the tallies of all batches together, class by class; undefined where none has any. */
+/** Returns the tallies of all batches together, by class; undefined if no batch has any. */
 export function allClasses(
   batches: readonly { readonly classes?: readonly ClassTally[] }[],
 ): readonly ClassTally[] | undefined {

@@ -2,16 +2,16 @@ import { TrituneError } from '../base/errors.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { RequestSet } from './types.ts';
 
-/** The requests of one class, and its part of all. */
+/** The requests of one class, and its share of all requests. */
 export interface ClassRequests {
   readonly name: string;
   readonly limits?: RequestLimits | undefined;
   readonly set: RequestSet;
-  /** In relation to the others', such as its requests in a pass of a plan. */
+  /** Relative to the other classes, such as the number of its requests in a pass of a plan. */
   readonly share: number;
 }
 
-/** Returns the requests of all classes as one set; the classes must be of one model. Errors: UNSUPPORTED for conversations among them. */
+/** Returns the requests of all classes as one set; the classes must use the same model. Errors: UNSUPPORTED if they include conversations. */
 export function classedSet(classes: readonly [ClassRequests, ...ClassRequests[]]): RequestSet {
   const [{ set: first }] = classes;
   const talking = classes.find(({ set }) => set.holdsConversations);

@@ -1,13 +1,16 @@
 import type { ClientTimes } from './types.ts';
 
-/** Sums over the requests that were timed. */
+/** Sums over the timed requests. */
 export interface ClientTimeSums extends ClientTimes {
   readonly requests: number;
 }
 
 const parts = ['marshalNs', 'sendNs', 'waitNs', 'receiveNs', 'unmarshalNs'] as const satisfies (keyof ClientTimes)[];
 
-/** Adds up the times of requests. What a sender does before it gives a request to its transport makes the request too: it counts as marshalling. */
+/**
+ * Adds up the times of requests. The time before a sender hands a request to its transport counts as marshalling, because it helps to make the
+ * request.
+ */
 export class ClientTimeSum implements ClientTimeSums {
   requests = 0;
   marshalNs = 0;
@@ -16,7 +19,7 @@ export class ClientTimeSum implements ClientTimeSums {
   receiveNs = 0;
   unmarshalNs = 0;
 
-  /** `latencyNs`: of the same request, as its sender saw it. */
+  /** `latencyNs`: that of the same request, as its sender saw it. */
   add(times: ClientTimes, latencyNs: number): void {
     const { marshalNs, sendNs, waitNs, receiveNs, unmarshalNs } = times;
     this.requests++;

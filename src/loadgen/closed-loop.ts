@@ -5,10 +5,10 @@ import type { RequestTurns } from './request-turns.ts';
 import { Rest } from './rest.ts';
 import type { RequestSender, SendOutcome } from './types.ts';
 
-/** Pause of a slot after its first failure in a row; it doubles with each further one, so that errors do not spin. */
+/** Pause of a slot after its first consecutive failure; it doubles with each further one, so that errors do not spin. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 256;
-/** A start that is nearer is now: timers are no better. */
+/** A start that is nearer than this happens at once: timers are no more accurate. */
 const SHORTEST_WAIT_MS = 1;
 
 /** One place for a request in flight. */
@@ -21,8 +21,8 @@ interface Slot {
 }
 
 /**
- * Keeps exactly this many requests in flight: each completion sends the next request from the same slot. Only a slot whose
- * request failed pauses before it sends again. Slots are reused, so that a request allocates nothing here.
+ * Keeps exactly this many requests in flight: each completion sends the next request from the same slot. Only a slot whose request failed pauses
+ * before it sends again. Slots are reused, so a request allocates nothing here.
  */
 export class ClosedLoop<P> {
   readonly #transport: RequestSender<P>;
@@ -38,7 +38,7 @@ export class ClosedLoop<P> {
   #sent = 0;
   readonly #rest = new Rest();
 
-  /** Sends no more than `mostRequests` in all. */
+  /** Sends at most `mostRequests` in total. */
   constructor(
     transport: RequestSender<P>,
     { nextRequest, classOf }: RequestTurns<P>,
@@ -63,7 +63,7 @@ export class ClosedLoop<P> {
     return this.#sent;
   }
 
-  /** Begins at `startNs`, or now when that has passed. */
+  /** Starts at `startNs`, or now if that has passed. */
   startAt(startNs: number, concurrency: number): void {
     const waitMs = nsToMs(startNs - this.#clock.nowNs());
     if (waitMs < SHORTEST_WAIT_MS) {
@@ -76,7 +76,7 @@ export class ClosedLoop<P> {
     );
   }
 
-  /** Changes the level, on the same connections: new slots send at once, surplus ones end with their request. */
+  /** Changes the level on the same connections: new slots send at once, surplus ones end with their request. */
   setConcurrency(concurrency: number): void {
     const before = this.#concurrency;
     this.#concurrency = concurrency;
@@ -87,7 +87,7 @@ export class ClosedLoop<P> {
     }
   }
 
-  /** Stops sending and waits up to `limitMs` for what is in flight. Gives the number of requests still in flight then. */
+  /** Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in flight after that. */
   async drain(limitMs: number): Promise<number> {
     this.#concurrency = 0;
     this.#pauses.abort();

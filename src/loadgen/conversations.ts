@@ -5,31 +5,31 @@ import type { ChatMessage, Prompt } from './prompts/prompt.ts';
 import { streamsOf } from './sequences.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from './types.ts';
 
-/** One run through a stream of turns. */
+/** One pass through a stream of turns. */
 interface Running {
   readonly turns: readonly InferRequest[];
-  /** Turns that were sent. */
+  /** Turns sent so far. */
   sent: number;
-  /** What was said so far, answers included. */
+  /** All messages so far, answers included. */
   history: readonly ChatMessage[];
-  /** Tokens of that; null if they were not counted. */
+  /** Tokens of the history; null if they were not counted. */
   historyTokens: number | null;
-  /** When the user is ready with the next turn. */
+  /** The time when the user is ready for the next turn. */
   readyNs: number;
 }
 
 /**
- * Makes conversations of what a load generator sends: every request becomes the next turn of one whose user is ready, with what was
- * said before, the model's real answers too, in front of it. Where no user is ready a new conversation begins, so that as many requests
- * are in flight as the load level says, and as many conversations run as that takes. A failed turn ends its conversation. Streams of the
- * set take turns; of several threads each has streams of its own.
+ * Turns a load generator's requests into conversations: every request becomes the next turn of a conversation whose user is ready, preceded by its
+ * history with the model's real answers. If no user is ready, a new conversation begins. So the number of requests in flight follows the load
+ * level, with as many conversations as that takes. A failed turn ends its conversation. Streams of the set take turns; each thread has its own
+ * streams.
  */
 export class Conversations<P extends PreparedRequest> implements Transport<PreparedRequest> {
   readonly #transport: Transport<P>;
   readonly #clock: Clock;
   readonly #streams: readonly (readonly InferRequest[])[];
   readonly #part: Part;
-  /** With nothing in flight, by when they are ready. */
+  /** With nothing in flight, ordered by when their users are ready. */
   readonly #waiting: Running[] = [];
   #opened = 0;
 
@@ -40,7 +40,7 @@ export class Conversations<P extends PreparedRequest> implements Transport<Prepa
     this.#part = part;
   }
 
-  /** Conversations that wait for their user. */
+  /** Conversations that are waiting for their user. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -49,7 +49,7 @@ export class Conversations<P extends PreparedRequest> implements Transport<Prepa
     return { request };
   }
 
-  /** Sends the next turn of some conversation, whatever was prepared. */
+  /** Sends the next turn of some conversation, whichever request was prepared. */
   send(_: PreparedRequest, done: (outcome: SendOutcome) => void): void {
     const running = this.#ready() ?? this.#open();
     const request = running.turns[running.sent] as InferRequest;

@@ -3,46 +3,46 @@ import type { Part } from './pacing/part.ts';
 import { type Batch, type BatchRule, type FailureTally, Recorder } from './recorder.ts';
 import { type SendMeans, type SendOrder, senderOf } from './sender.ts';
 
-/** Since when every connection was refused or cut, with nothing served in between. */
+/** The time since which every connection was refused or cut, with nothing served in between. */
 export interface Unserved {
   readonly sinceNs: number;
   readonly message: string;
 }
 
-/** The requests of one order on their way, counted in batches; on this thread, or on several that are seen as one. */
+/** The requests of one order in progress, counted in batches; sent by this thread, or by several that act as one. */
 export interface Flow {
-  /** Begins to send. To be called once. */
+  /** Starts sending. Call it once. */
   start(startNs?: number): void;
-  /** From the next completion on, or from `startNs` on, completed requests go into batches of this rule. */
+  /** From the next completion or from `startNs` on, sorts completed requests into batches of this rule. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs?: number | null): void;
   /** Stops counting; later completions are not recorded. */
   stopRecording(): void;
   /** Ends the open batch now, if anything completed in it. */
   closeBatch(): Promise<void>;
-  /** Requests sent since the start; of several threads exact only when drained. */
+  /** Requests sent since the start; with several threads exact only once drained. */
   readonly sent: number;
   readonly mostInFlight: number;
-  /** Requests that were due since the start, sent or not, at the end of the last batch at least; null in a closed loop. */
+  /** Requests that were due since the start, sent or not, at least as of the end of the last batch; null in a closed loop. */
   readonly due: number | null;
-  /** The same a moment ago, whether a batch has ended since or not. */
+  /** The same as of a moment ago, whether or not a batch has ended since. */
   readonly dueByNow: number | null;
-  /** Failures of the batches that have ended since `record`, by kind, each with its first message. */
+  /** Failures in the batches that have ended since `record`, by kind, each with its first message. */
   readonly failures: readonly FailureTally[];
-  /** Failed requests since `record`, those of the open batch too. */
+  /** Failed requests since `record`, including those of the open batch. */
   readonly failed: number;
-  /** null when the server serves. */
+  /** null if the server serves. */
   readonly unserved: Unserved | null;
-  /** The fate of the requests that were due since the last call; null in a closed loop. */
+  /** Takes the outcome of the requests that were due since the last call; null in a closed loop. */
   takeTally(): Promise<SendTally | null>;
-  /** Stops sending and waits up to `limitMs` for what is in flight. Gives the number of requests still in flight then. */
+  /** Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in flight after that. */
   drain(limitMs: number): Promise<number>;
-  /** Errors: CLIENT_FAILED when it can go on no more. */
+  /** Errors: CLIENT_FAILED if it cannot continue. */
   check(): void;
 }
 
 /**
- * A flow of this thread. With a part it is one of several that send the order together, and its batches are good only until the next
- * one ends.
+ * A flow of this thread. With a part it is one of several that send the order together, and each of its batches is valid only until the next one
+ * ends.
  */
 export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow {
   const recorder = new Recorder({

@@ -24,27 +24,30 @@ export interface SuppliedInputOptions extends CommonOptions {
 }
 
 export interface PreparedInputs extends RequestSet {
-  /** The choices that were made for the user. */
+  /** Choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
-  /** The same requests for another config of the model, or for the model of that name, or of another batch. Errors: INPUT_INVALID when it does not take the batch. */
+  /**
+   * Returns the same requests for another config of the model, for the model of that name, or with another batch. Errors: INPUT_INVALID if it does
+   * not take the batch.
+   */
   forConfig(config: ModelConfig, batch?: number): RequestSet;
 }
 
 /**
- * One request with generated values for every input that the model needs.
- * Errors: INPUT_INVALID (a batch or shape that the model cannot take), UNSUPPORTED (an unknown data type).
+ * Returns one request with generated values for every input that the model needs. Errors: INPUT_INVALID (a batch or shape that the model cannot
+ * take), UNSUPPORTED (an unknown data type).
  */
 export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, options: InputOptions): PreparedInputs {
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const shapes = checkedNames(tensors, options.shapes ?? {});
   const { samples, assumed } = generatedStream(tensors, options.mostBatch ?? options.batch, shapes, options);
-  // One request has all that was generated for it.
+  // One request holds everything that was generated for it.
   const streamsOf = (batch: number): Sample[][] => [samples.slice(0, batch)];
   return prepared(tensors.model, streamsOf, config, options, assumed);
 }
 
-/** Requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
+/** Returns requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
 export async function readInputs(
   metadata: ModelMetadata,
   config: ModelConfig,
@@ -63,7 +66,7 @@ function prepared(
   options: RequestOptions,
   assumed: readonly AssumedInput[],
 ): PreparedInputs {
-  // Candidates of other batch sizes take the same requests; only without batching they look otherwise.
+  // Candidates of other batch sizes take the same requests; the requests differ only without batching.
   const sets = new Map<string, RequestSet>();
   const forConfig = (candidate: ModelConfig, batch = options.batch): RequestSet => {
     const name = candidate.name || model;

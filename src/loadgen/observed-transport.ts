@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { InferRequest, PreparedRequest, SendOutcome, Transport } from './types.ts';
 
-/** A request that ended, for whoever keeps every one. */
+/** A finished request, for an observer of all requests. */
 export interface ObservedRequest {
   readonly request: InferRequest;
   readonly startNs: number;
@@ -9,7 +9,7 @@ export interface ObservedRequest {
   readonly outcome: SendOutcome;
 }
 
-/** Returns the transport, which reports every finished request to `onRequest` before the sender. */
+/** Returns a transport that reports every finished request to `onRequest` before the sender. */
 export function observedTransport<P extends PreparedRequest>(
   transport: Transport<P>,
   clock: Clock,

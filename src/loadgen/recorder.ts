@@ -16,22 +16,22 @@ export interface Batch {
   readonly endNs: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Latencies of the successful ones. */
+  /** Latencies of the successful requests. */
   readonly latencies: LatencyHistogram;
-  /** The same requests from the time that they were due; absent where they have no such time. */
+  /** Latencies of the same requests from their due time; absent without due times. */
   readonly fromDue?: LatencyHistogram;
-  /** Responses to the successful ones, and sequences that ended with them; 0 where there are none to tell of. */
+  /** Responses to the successful requests, and sequences that ended with them; 0 if the model has none. */
   readonly responses: number;
   readonly sequences: number;
-  /** Replies over plain HTTP; absent where there were none. */
+  /** Replies over plain HTTP; absent if there were none. */
   readonly replies?: ReplyTally;
-  /** Streamed replies of a language model; absent where there were none. */
+  /** Streamed replies of a language model; absent if there were none. */
   readonly tokens?: TokenTally;
-  /** Successful requests within all limits; absent where there are no limits. */
+  /** Successful requests within all limits; absent without limits. */
   readonly good?: number;
-  /** What was counted of each request class, in their order; absent where there are none. */
+  /** Counts of each request class, in the order of the classes; absent without classes. */
   readonly classes?: readonly ClassTally[];
-  /** Times of the successful requests that were sampled; absent where none was. */
+  /** Times of a sample of the successful requests; absent if none was sampled. */
   readonly clientTimes?: ClientTimeSums;
   /** Absent if the sender is not watched. */
   readonly heldUp?: HeldUp;
@@ -42,11 +42,11 @@ export interface BatchRule {
   readonly lengthNs: number;
   /** … and holds at least this number of requests, including failed ones. */
   readonly minRequests: number;
-  /** With it a batch ends no earlier than the next whole number of lengths after this moment, so that several recorders keep step. */
+  /** If set, a batch ends no earlier than the next whole number of lengths after this moment, so that several recorders keep in step. */
   readonly inStepWithNs?: number;
-  /** With it only this part of each batch's requests comes here; for batches that nothing but their number ends. */
+  /** If set, only this part of each batch's requests arrives here; for batches that only the number of requests ends. */
   readonly part?: Part;
-  /** With it whoever sends in a thread of its own looks so often for what holds it up, and says so with each batch. */
+  /** If set, a sending thread checks for delays at this interval, and reports them with each batch. */
   readonly watchEveryNs?: number;
 }
 
@@ -63,10 +63,9 @@ export interface RecorderOptions {
 }
 
 /**
- * Sorts completed requests into batches. A batch begins with a completion, which it does not count, and ends with the
- * first one that meets its rule, which it does; its length between them is exact. Were it cut at a fixed time instead,
- * requests that complete together, as a server's batch does, would fall on one side or the other and make the rate look
- * noisier than it is.
+ * Sorts completed requests into batches. A batch begins with a completion, which it does not count, and ends with the first one that meets its
+ * rule, which it counts; its length between them is exact. With a cut at a fixed time, requests that complete together, such as a server's batch,
+ * would fall on either side and make the rate look noisier than it is.
  */
 export class Recorder {
   readonly #reuses: boolean;
@@ -75,7 +74,7 @@ export class Recorder {
   readonly #countsGood: boolean;
   #rule: BatchRule | null = null;
   #onBatch: (batch: Batch) => void = () => undefined;
-  /** null until the completion that opens the first batch. */
+  /** null until a completion opens the first batch. */
   #startNs: number | null = null;
   #dueNs = 0;
   #needed = 0;
@@ -91,15 +90,15 @@ export class Recorder {
   #classes: readonly ClassCount[] | undefined;
   #latencies = new LatencyHistogram();
   #fromDue: LatencyHistogram | undefined;
-  /** Those of the previous batch, to be reused. */
+  /** The counters of the previous batch, to be reused. */
   #spare: readonly [LatencyHistogram?, LatencyHistogram?, TokenCount?, (readonly ClassCount[])?] = [];
   readonly #failures = new Map<SendFailureKind, FailureTally>();
   #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
   /**
-   * `reuses`: a batch's histograms are good until the next batch ends, and are then filled anew: no batch costs memory. `limits`: of the
-   * requests that count as good, where their class has none of its own.
+   * `reuses`: a batch's histograms are valid until the next batch ends, and are then refilled, so that a batch takes no memory. `limits`: of a good
+   * request whose class has no limits of its own.
    */
   constructor({ reuses = false, limits, classes }: RecorderOptions = {}) {
     this.#reuses = reuses;
@@ -109,8 +108,8 @@ export class Recorder {
   }
 
   /**
-   * Begins anew with the next completion, or at `startNs` when that is given: then that completion counts too. What came
-   * before, failures included, is forgotten.
+   * Restarts with the next completion, or at `startNs` if given, in which case that completion counts too. Forgets everything before, including
+   * failures.
    */
   start(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     this.#rule = rule;
@@ -127,7 +126,7 @@ export class Recorder {
     this.#rule = null;
   }
 
-  /** `fromDueNs`: the time since the request was due, where it is sent by a schedule; `classIndex`: its class, where there are any. */
+  /** `fromDueNs`: the time since the request was due, if it follows a schedule. `classIndex`: its class, if there are classes. */
   record(nowNs: number, latencyNs: number, outcome: SendOutcome, fromDueNs?: number, classIndex = 0): void {
     if (outcome.ok) this.#unserved = null;
     else if (outcome.kind === 'refused' || outcome.kind === 'reset') {
@@ -166,24 +165,24 @@ export class Recorder {
     if (nowNs >= this.#dueNs && this.#succeeded + this.#failed >= this.#needed) this.#close(nowNs);
   }
 
-  /** Ends the open batch now if anything completed in it, whatever its rule says. */
+  /** Ends the open batch now if anything completed in it, regardless of its rule. */
   closeNow(nowNs: number): void {
     if (this.#rule !== null && this.#succeeded + this.#failed > 0) this.#close(nowNs);
   }
 
-  /** Failures in the batches that have ended since `start`, by kind, each with the first message. */
+  /** Failures in the batches that have ended since `start`, by kind, each with its first message. */
   get failures(): readonly FailureTally[] {
     return [...this.#failures.values()];
   }
 
-  /** Failed requests since `start`, those of the open batch too. */
+  /** Failed requests since `start`, including those of the open batch. */
   get failed(): number {
     let failed = this.#failed;
     for (const { count } of this.#failures.values()) failed += count;
     return failed;
   }
 
-  /** Since when every connection was refused or cut, with nothing served in between; null when the server serves. */
+  /** The time since which every connection was refused or cut, with nothing served in between; null if the server serves. */
   get unserved(): { readonly sinceNs: number; readonly message: string } | null {
     return this.#unserved;
   }
@@ -192,7 +191,7 @@ export class Recorder {
     this.#startNs = startNs;
     const before = minRequests * this.#batches++;
     this.#needed = part ? shareOf(before + minRequests, part) - shareOf(before, part) : minRequests;
-    // The clocks of two threads differ by some microseconds, which must not keep a batch open that its number has ended.
+    // The clocks of two threads differ by some microseconds, which must not keep a batch open that its number of requests has ended.
     if (lengthNs === 0) this.#dueNs = Number.NEGATIVE_INFINITY;
     else
       this.#dueNs =

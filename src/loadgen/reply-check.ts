@@ -2,8 +2,8 @@ import { type NumericType, numericType } from './tensors/data-types.ts';
 import type { OutputTensor, ReplyCheck } from './types.ts';
 
 /**
- * Compares a reply with the outputs that its request expects. With a tolerance of 0 every byte must be the same; with
- * another, floats a and b (expected) are alike when |a − b| ≤ tolerance × max(1, |b|), and NaN is like NaN.
+ * Compares a reply with the expected outputs of its request. With a tolerance of 0 every byte must be equal. Otherwise floats a and b (expected)
+ * are equal if |a − b| ≤ tolerance × max(1, |b|), and NaN equals NaN.
  */
 export function replyCheck(tolerance: number): ReplyCheck {
   return (request, outputs) => {
@@ -19,7 +19,7 @@ export function replyCheck(tolerance: number): ReplyCheck {
   };
 }
 
-/** Both looks at a reply, if there are two. The second sees it first, whatever the first makes of it. */
+/** Combines two checks, if there are two. The second sees the reply first, whatever the verdict of the first. */
 export const bothChecks = (first: ReplyCheck | undefined, second: ReplyCheck | undefined): ReplyCheck | undefined =>
   first && second
     ? (request, outputs) => {
@@ -69,7 +69,7 @@ function sameBytes(a: DataView, b: DataView, at: number, bytes: number): boolean
   return true;
 }
 
-/** A template would make -0 a 0. */
+/** A template would turn -0 into 0. */
 const shown = (value: number | bigint): string => (Object.is(value, -0) ? '-0' : `${value}`);
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>

@@ -2,8 +2,8 @@ import { type Part, whole } from './pacing/part.ts';
 import type { InferRequest, PreparedRequest, RequestSet, Transport } from './types.ts';
 
 /**
- * Encodes every request of the set once, and gives them in turn, over and over: no memory and no work per request. A part
- * gives every `of`-th of that endless row, from number `index` on.
+ * Encodes every request of the set once and returns them in turn, repeatedly, without memory or work per request. A part returns every `of`-th
+ * request of that endless sequence, from number `index` on.
  */
 export function requestCycle<P extends PreparedRequest>(
   transport: Transport<P>,

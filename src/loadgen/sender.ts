@@ -15,44 +15,44 @@ import type { LoadLevel, RequestSet, Transport } from './types.ts';
 /** The load of one level, in a form that can be sent to another thread. */
 export interface SendOrder {
   readonly requests: RequestSet;
-  /** For models that keep state between requests; without it every request stands alone. */
+  /** For models that keep state between requests; if absent, requests are independent. */
   readonly sequences?: SequenceRule | undefined;
   readonly level: LoadLevel;
-  /** For request rates: when requests are due; evenly spaced when not given. */
+  /** For request rates: when requests are due; evenly spaced if absent. */
   readonly schedule?: Schedule | undefined;
-  /** For request rates: the cap of requests in flight, and what counts as late. */
+  /** For request rates: the cap on requests in flight, and the definition of a late request. */
   readonly openLoop?: Partial<OpenLoopRule> | undefined;
-  /** In all; without it the traffic goes on until it is drained. */
+  /** The maximum number of requests in total; if absent, traffic continues until it is drained. */
   readonly mostRequests?: number | undefined;
   /** Limits of a good request whose class has none of its own. Without any limits, good requests are not counted. */
   readonly limits?: RequestLimits | undefined;
 }
 
-/** By what it is sent. */
+/** What an order is sent with. */
 export interface SendMeans {
   readonly transport: Transport;
   readonly clock: Clock;
-  /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
+  /** For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond or two in real time. */
   readonly alarm?: Alarm | undefined;
 }
 
 /** Sends at a load level, in either mode. */
 export interface Sender {
-  /** `startNs`: when the schedule begins, for senders that share one; now if not given. */
+  /** `startNs`: start of the schedule, for senders that share one; now if absent. */
   start(startNs?: number): void;
   /** Requests sent since the start. */
   readonly sent: number;
   readonly mostInFlight: number;
-  /** Requests that were due since the start, sent or not; null where none is ever due at a time. */
+  /** Requests that were due since the start, sent or not; null if requests have no due time. */
   readonly due: number | null;
-  /** The fate of the requests that were due since the last call; null in a closed loop. */
+  /** Takes the outcome of the requests that were due since the last call; null in a closed loop. */
   takeTally(): SendTally | null;
   drain(limitMs: number): Promise<number>;
 }
 
 /**
- * Concurrency is a closed loop, a request rate an open one; sequences and conversations are made of what either sends. With a part only its
- * share is sent: all parts together send exactly the order.
+ * Returns a closed loop for a concurrency and an open loop for a request rate; sequences and conversations wrap the requests of either. With a part
+ * it sends only that part's share: all parts together send exactly the order.
  */
 export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder, part: Part = whole): Sender {
   checkClasses(order);
@@ -82,7 +82,7 @@ export function senderOf(order: SendOrder, means: SendMeans, recorder: Recorder,
   };
 }
 
-/** Errors: UNSUPPORTED for classes of requests that follow each other in streams: which one is sent is then not for the plan to say. */
+/** Errors: UNSUPPORTED for classes of requests that follow each other in streams, because the plan could not decide which one is sent. */
 function checkClasses({ sequences, requests: { model, classes = [], holdsConversations } }: SendOrder): void {
   if (classes.length < 2 || !(sequences || holdsConversations)) return;
   throw new TrituneError(

@@ -5,18 +5,18 @@ import { Rest } from './rest.ts';
 import type { InferRequest, PreparedRequest, RequestSet, SendFailure, SendOutcome, Transport } from './types.ts';
 
 export interface SequenceRule {
-  /** Requests in a sequence on average; without it a sequence is as long as its stream. Longer ones begin it again. */
+  /** Mean number of requests in a sequence; if absent, a sequence is as long as its stream. Longer sequences repeat the stream. */
   readonly length?: number | undefined;
-  /** Lengths differ from `length` by up to this share of it, evenly. */
+  /** Share of `length` by which lengths vary up or down, uniformly. */
   readonly variation: number;
-  /** Correlation ids, both ends included; 0 is none. */
+  /** Range of correlation ids, inclusive; 0 is not an id. */
   readonly ids: { readonly low: number; readonly high: number };
   readonly seed: number;
-  /** Number of the stream that the first sequence takes; 0 if not given. */
+  /** Number of the stream that the first sequence uses; 0 if absent. */
   readonly firstStream?: number;
 }
 
-/** Returns the rule for one of several threads: ids of its own, other lengths, and not all with the same stream first. */
+/** Returns the rule for one of several threads: with its own ids, other lengths, and a different first stream. */
 export const partOfRule = (rule: SequenceRule, part: Part): SequenceRule => ({
   ...rule,
   ids: pieceOf(rule.ids, part),
@@ -28,7 +28,7 @@ interface Sequence {
   readonly id: number;
   readonly stream: readonly InferRequest[];
   readonly length: number;
-  /** Requests of this sequence that were sent; 0 also when a failed one makes it begin again. */
+  /** Requests of this sequence sent so far; 0 again after a failed request restarts it. */
   sent: number;
 }
 
@@ -39,17 +39,17 @@ const NO_ID: SendFailure = Object.freeze({
 });
 
 /**
- * Makes sequences of what a load generator sends, for models that keep state between requests: every request gets the
- * correlation id and the flags of a sequence that has nothing in flight, so each sequence goes one request at a time and
- * there are as many as requests in flight. Streams take turns. No two live sequences share an id; after a failed request
- * its sequence starts again under the same id, at which Triton ends the earlier one.
+ * Turns a load generator's requests into sequences, for models that keep state between requests. Every request gets the correlation id and the
+ * flags of a sequence with nothing in flight, so each sequence sends one request at a time and there are as many sequences as requests in flight.
+ * Streams take turns. No two live sequences share an id. After a failed request its sequence restarts under the same id, which makes Triton end the
+ * earlier one.
  */
 export class Sequences<P extends PreparedRequest> implements Transport<PreparedRequest> {
   readonly #transport: Transport<P>;
   readonly #streams: readonly (readonly InferRequest[])[];
   readonly #rule: SequenceRule;
   readonly #random: Random;
-  /** With nothing in flight; the one that has waited longest first, since a server forgets those that idle. */
+  /** With nothing in flight; the longest waiting comes first, because a server forgets idle sequences. */
   readonly #idle: Sequence[] = [];
   readonly #liveIds = new Set<number>();
   #lastId: number;
@@ -66,7 +66,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
     this.#opened = rule.firstStream ?? 0;
   }
 
-  /** Sequences that have begun and not ended. */
+  /** Sequences that have begun and not yet ended. */
   get live(): number {
     return this.#liveIds.size;
   }
@@ -75,7 +75,7 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
     return { request };
   }
 
-  /** Sends the next request of some sequence, whatever was prepared. */
+  /** Sends the next request of some sequence, whichever request was prepared. */
   send(_: PreparedRequest, done: (outcome: SendOutcome) => void): void {
     const sequence = this.#idle.shift() ?? this.#open();
     if (sequence) this.#advance(sequence, sequence.sent + 1 === sequence.length, done);
@@ -83,8 +83,8 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
   }
 
   /**
-   * Ends every sequence by one more request, as soon as it has nothing in flight, and waits for them up to `limitMs`. What
-   * is in flight may be waiting on the server for a sequence to end, so this belongs beside the wait for it, not behind.
+   * Ends every sequence with one more request as soon as it has nothing in flight, and waits up to `limitMs`. Requests in flight may be waiting on
+   * the server for a sequence to end, so call this during the wait for them, not after it.
    */
   async finish(limitMs: number, clock: Clock): Promise<void> {
     this.#finishing = true;

@@ -7,7 +7,7 @@ import type { TokenCounter, TokenReply } from './token-reply.ts';
 const times = ['ttft', 'ttftFromDue', 'itl', 'tpot'] as const;
 type Time = (typeof times)[number];
 
-/** Lengths in tokens: plain sums, from which means and deviations come. */
+/** Lengths in tokens: plain sums, for means and deviations. */
 export interface LengthSums {
   readonly count: number;
   readonly sum: number;
@@ -16,27 +16,27 @@ export interface LengthSums {
   readonly max: number;
 }
 
-/** Sums over the replies that can be added up. */
+/** Sums over replies. */
 interface Sums {
   readonly input: LengthSums;
   readonly output: LengthSums;
-  /** Input tokens that were in the server's prefix cache, among those of the replies that say so. */
+  /** Input tokens found in the server's prefix cache, over the replies that report them. */
   readonly cachedTokens: number;
   readonly cachedAmong: number;
-  /** Output tokens per second that each user saw while tokens came, added up, and the replies with such a figure. */
+  /** Sum of the output tokens per second that each user saw while tokens arrived, and the number of replies with that figure. */
   readonly userRates: number;
   readonly users: number;
-  /** Replies by who counted their tokens. */
+  /** Replies by how their tokens were counted. */
   readonly countedBy: Readonly<Record<TokenCounter, number>>;
 }
 
 /** The streamed replies of a batch. `ttftFromDue` is empty in a closed loop. */
 export type TokenTally = Sums & Readonly<Record<Time, LatencyHistogram>>;
 
-/** The same, to go from thread to thread. */
+/** The same in a form that can be sent between threads. */
 export type PackedTokenTally = Sums & Readonly<Record<Time, PackedHistogram>>;
 
-/** Counts replies as they come; no reply costs memory. */
+/** Counts replies as they arrive; a reply takes no memory. */
 export class TokenCount implements TokenTally {
   readonly ttft = new LatencyHistogram();
   readonly ttftFromDue = new LatencyHistogram();
@@ -51,8 +51,8 @@ export class TokenCount implements TokenTally {
   users = 0;
 
   /**
-   * Counts a reply, and tells whether it keeps the limits. `latencyNs`: of the whole reply, from its sending; `fromDueNs`: from the time it was
-   * due, where it had one, from which TTFT and end count then. A reply of one token keeps any limit on TPOT.
+   * Counts a reply; returns true if it meets the limits. `latencyNs`: of the whole reply, from its sending. `fromDueNs`: from its due time, if it
+   * had one; TTFT and the end then count from there. A reply of one token meets any limit on TPOT.
    */
   add(reply: TokenReply, latencyNs: number, fromDueNs: number | undefined, limits: RequestLimits | undefined): boolean {
     const { firstNs, gapsNs, inputTokens, outputTokens, cachedTokens } = reply;
@@ -81,7 +81,7 @@ export class TokenCount implements TokenTally {
     return limits === undefined || isWithin(seen, limits);
   }
 
-  /** Adds all of the other's replies. */
+  /** Adds all replies of the other tally. */
   merge(other: TokenTally): void {
     for (const time of times) this[time].merge(other[time]);
     mergeLengths(this.input, other.input);
@@ -91,7 +91,7 @@ export class TokenCount implements TokenTally {
       this.countedBy[counter] += other.countedBy[counter];
   }
 
-  /** Empties it and keeps the memory. */
+  /** Empties the counts and keeps the memory. */
   reset(): void {
     for (const time of times) if (this[time].count > 0) this[time].reset();
     Object.assign(this.input, newLengths());
@@ -147,7 +147,7 @@ export const unpackTokens = (packed: PackedTokenTally): TokenTally =>
 export const buffersOf = (packed: PackedTokenTally): readonly ArrayBuffer[] =>
   times.map((time) => packed[time].cells.buffer);
 
-/** Returns the replies of all batches together; undefined where none has any. */
+/** Returns the replies of all batches together; undefined if no batch has any. */
 export function allTokens(batches: readonly { readonly tokens?: TokenTally }[]): TokenTally | undefined {
   const [first, ...others] = batches.flatMap(({ tokens }) => tokens ?? []);
   if (first === undefined || others.length === 0) return first;

@@ -99,16 +99,16 @@ export interface RequestSet {
 }
 
 /**
- * How one request ended. `kind` groups failures; `message` is the server's or the socket's own words; `status`, with
- * kind 'status' only, is the protocol's name of what the server answered: NOT_FOUND over gRPC, 404 over HTTP.
+ * How one request ended. `kind` groups failures; `message` has the server's or the socket's own words; `status`, with kind 'status' only, is the
+ * protocol's name for the server's answer: NOT_FOUND over gRPC, 404 over HTTP.
  */
 export type SendOutcome = SendSuccess | SendFailure;
 
 export interface SendSuccess {
   readonly ok: true;
-  /** Where the time of this request went; only requests of a sample have it, and only where the transport was asked for it. */
+  /** The parts of this request's time; only for sampled requests, and only if the transport was asked for them. */
   readonly times?: ClientTimes;
-  /** Responses to a request of a model that gives any number of them, without a final empty one. */
+  /** Responses to a request of a model with any number of them, without an empty final one. */
   readonly responses?: number;
   /** The request was the last of its sequence. */
   readonly endsSequence?: true;
@@ -132,19 +132,19 @@ export interface HttpReply {
 }
 
 /**
- * The time of one request as the client sees it, in nanoseconds and in this order, without gaps. A reply is read while it comes: what is done
- * with its earlier pieces is in `receiveNs`.
+ * The time of one request as the client sees it, in nanoseconds and in this order, without gaps. A reply is read as it arrives: work on its earlier
+ * pieces counts in `receiveNs`.
  */
 export interface ClientTimes {
-  /** To make the request's bytes for the wire. Bodies are encoded once, before the traffic; HTTP/2 frames are made for each request. */
+  /** Time to make the request's bytes for the wire. Bodies are encoded once, before the traffic; HTTP/2 frames are made for each request. */
   readonly marshalNs: number;
   /** Until the kernel has taken the last of them. */
   readonly sendNs: number;
-  /** Until the first bytes of the reply have come. */
+  /** Until the first bytes of the reply have arrived. */
   readonly waitNs: number;
-  /** Until the last have. */
+  /** Until the last bytes have arrived. */
   readonly receiveNs: number;
-  /** To read those, behind what came with them for other requests. */
+  /** Time to read the last bytes, after those that arrived with them for other requests. */
   readonly unmarshalNs: number;
 }
 
@@ -155,7 +155,7 @@ export interface SendFailure {
   readonly status?: string;
 }
 
-/** `cut-off`: a streamed reply ended before it was said to be complete; `empty`: it was complete and had no output in it. */
+/** `cut-off`: a streamed reply ended before it was marked complete; `empty`: it was complete but had no output. */
 export type SendFailureKind =
   | 'status'
   | 'timeout'
@@ -172,12 +172,12 @@ export interface PreparedRequest {
 }
 
 /**
- * Sends prepared requests to one server. `send` never throws and calls `done` exactly once, whatever the server does, at
- * the latest when the request's timeout passes. It may call `done` from within `send` only for failures known at once.
+ * Sends prepared requests to one server. `send` never throws and calls `done` exactly once, whatever the server does, at the latest when the
+ * request's timeout passes. It may call `done` from within `send` only for failures known at once.
  */
 export interface RequestSender<P> {
   send(prepared: P, done: (outcome: SendOutcome) => void): void;
-  /** Ends every request in flight with a failure and lets go of the sockets. */
+  /** Ends every request in flight with a failure and closes the sockets. */
   close(): Promise<void>;
 }
 
@@ -186,13 +186,13 @@ export interface Transport<P extends PreparedRequest = PreparedRequest> extends 
   prepare(request: InferRequest): P;
 }
 
-/** A header of HTTP, or metadata of gRPC; the name in lower case. */
+/** An HTTP header or gRPC metadata; the name is in lower case. */
 export interface RequestHeader {
   readonly name: string;
   readonly value: string;
 }
 
-/** Looks at the outputs of a good reply: null when they are right, or what the request's outcome is to be. */
+/** Checks the outputs of a good reply: returns null if they are right, or else the outcome of the request. */
 export type ReplyCheck = (request: InferRequest, outputs: readonly OutputTensor[]) => SendFailure | null;
 
 export type TensorFormat = 'binary' | 'json';
@@ -206,14 +206,14 @@ export interface TransportOptions {
   readonly timeoutMs: number;
   /** Sent with every request. */
   readonly headers?: readonly RequestHeader[] | undefined;
-  /** With it replies are read, by transports that cost more than the lean ones, which never look into a good reply. */
+  /** If set, replies are read, by transports that cost more than the lean ones, which never look into a good reply. */
   readonly check?: ReplyCheck | undefined;
-  /** Without it everything goes in plaintext. */
+  /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** Compression of requests; the server compresses its replies as it likes. */
+  /** Compression of requests; the server decides how to compress its replies. */
   readonly compression?: Compression | undefined;
-  /** The times of a sample of the requests are taken, by the lean transports. */
+  /** If true, the lean transports time a sample of the requests. */
   readonly timesRequests?: boolean | undefined;
-  /** How tensors go over HTTP, both ways; binary if not given. */
+  /** Format of tensors over HTTP, in both directions; binary if absent. */
   readonly tensorFormat?: TensorFormat | undefined;
 }

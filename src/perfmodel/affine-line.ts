@@ -8,9 +8,9 @@ export type AffineFit = {
   readonly interference: ServiceLaw['interference'];
 };
 
-/** The share of a single execution's time that each sample adds, where no point tells. */
+/** The share of a single execution's time that each sample adds, if no point shows it. */
 export const USUAL_PER_SAMPLE = 0.05;
-/** The weight of that prior beside the points. */
+/** The weight of that prior relative to the points. */
 const PRIOR_WEIGHT = 1e-4;
 /** The least share of both parts in an execution's time. */
 const LEAST_SHARE = 1e-3;
@@ -22,7 +22,7 @@ export function affineNs(line: AffineFit, point: ServicePoint): number {
 
 const ofOne = affineLaw(1, 0);
 
-/** Returns the execution time beside busy instances over that of a lone instance, by the service law's interference. */
+/** Returns the ratio of the execution time with busy instances to that of a lone instance, by the service law's interference. */
 export function interferenceFactor(
   interference: ServiceLaw['interference'],
   { batchSize, busyInstances }: Pick<ServicePoint, 'batchSize' | 'busyInstances'>,
@@ -33,8 +33,8 @@ export function interferenceFactor(
 type Line = { readonly fixedNs: number; readonly perSampleNs: number; readonly loss: number };
 
 /**
- * Fits the affine line to T / factor by weighted least squares of relative errors; `loss` is their sum. Where the points have one batch
- * size only, a prior on the cost of a sample decides. Needs one point at least and a factor for each.
+ * Fits the affine line to T / factor by weighted least squares of relative errors; `loss` is their sum. If all points have one batch size, a prior
+ * on the cost of a sample decides. Needs at least one point, and a factor for each.
  */
 export function fitLine(points: readonly ServicePoint[], factors: readonly number[]): Line {
   const shortestNs = points.reduce((least, point) => Math.min(least, point.executionNs), Number.POSITIVE_INFINITY);

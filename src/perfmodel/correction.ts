@@ -20,15 +20,15 @@ export interface Figure extends Normal {
   readonly shared: number;
 }
 
-/** Predicts one of the simulator's figures, corrected; null where the choice cannot serve such requests. */
+/** Predicts one of the simulator's figures, corrected; null if the choice cannot serve such requests. */
 export type PredictFigure = (choice: Choice, level: number) => Figure | null;
 
 /** Options of the residual correction. */
 export interface CorrectionOptions {
-  /** The longest queue delay of all choices that will be asked about, in microseconds. */
+  /** The longest queue delay of all choices to predict later, in microseconds. */
   readonly longestDelayUs: number;
   readonly without?: { has(part: ModelPart | CorrectionPart): boolean } | undefined;
-  /** What is being measured elsewhere: the figures are less uncertain where those will tell. */
+  /** Points being measured elsewhere: the figures are less uncertain near them. */
   readonly pending?: readonly PendingPoint[] | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface PendingPoint {
   readonly level: number;
 }
 
-/** The parts of the correction that a benchmark can leave out, each with what happens in its absence. */
+/** The parts of the correction that a benchmark can leave out, each with the effect of leaving it out. */
 export const correctionParts = {
   correction: 'simulated figures are uncertain, and never corrected',
   adaptive: 'the usual kernel of the residuals, however large they were',
@@ -100,21 +100,21 @@ export function correctedFigure(
   };
 }
 
-/** The part of the uncertainty of execution times that is left when one more candidate with the same settings has been measured. */
+/** The share of the uncertainty of execution times that remains when one more candidate with the same settings has been measured. */
 const LEFT_UNCERTAIN = 0.5;
 
-/** What a measurement says of the requests to one model; that model's own where it is the only front. */
+/** Returns a measurement's figures of the requests to one model; the measurement's own if the model is the only front. */
 const frontIn = (measurement: Measurement, front: string): Read | undefined =>
   measurement.fronts ? measurement.fronts.find(({ model }) => model === front) : measurement;
 
-/** What figures are read from. */
+/** The part of a measurement that figures are read from. */
 type Read = Pick<Measurement, 'throughput' | 'goodput' | 'budgetLatencyMs' | 'latencyMs' | 'openLoop'> & TokensRead;
 
-/** Tells of a figure whether it is a rate; else it is a time. */
+/** True if a figure is a rate; otherwise it is a time. */
 const isRate = (figure: PlainFigureName): boolean =>
   figure === 'throughput' || figure === 'goodput' || isTokenRate(figure);
 
-/** Returns a measured figure with its interval; of a percentile without one the interval of the budgeted one, which has about its width. */
+/** Returns a measured figure with its interval; a percentile without one has the interval of the budgeted percentile, which is about as wide. */
 function readFigure(figure: PlainFigureName, measurement: Read): Interval | undefined {
   if (isTokenFigure(figure)) return readTokenFigure(figure, measurement);
   if (figure === 'throughput') return measurement.throughput;
@@ -132,7 +132,7 @@ const latencyFields = {
   'latency-p99': 'p99',
 } as const;
 
-/** The noise of a reading beside its own interval, as a standard deviation of logarithms: no two runs are alike. */
+/** The noise of a reading besides its own interval, as a standard deviation of logarithms: no two runs are alike. */
 export const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
 
 function noiseOf(figure: PlainFigureName, interval: Interval): number {
@@ -164,7 +164,7 @@ export const hypothesesOf = (
 
 /** The log prior odds against each step towards a smaller local part. */
 const SMOOTHER_THAN_USUAL = 1.5;
-/** The log prior odds against a residual that grows with the batch: what stalls an execution stalls every request in it. */
+/** The log prior odds against a residual that grows with the batch: a stall of an execution stalls every request in it. */
 const TREND_OVER_BATCHES = 0.7;
 
 const RATES = {

@@ -27,7 +27,7 @@ export interface Timed {
 export interface ExecutionLaws {
   /** Returns the law of a choice; the same object for choices with the same law. */
   of(choice: Choice): ServiceLaw;
-  /** The standard deviation of an execution time's logarithm, beside this many busy instances. */
+  /** The standard deviation of an execution time's logarithm, with this many busy instances. */
   uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
 }
 
@@ -40,9 +40,9 @@ const BUSY_STEP = 0.25;
 const FACTOR_NOISE = 0.05;
 
 /**
- * Fits the laws of execution times to the server's statistics by batch size. A law is that of all settings (`correctedLineOf`, weighted
- * towards its own) times a factor for its settings. `expectedTime`: prior execution time of a candidate relative to others. null without
- * statistics by batch size.
+ * Fits the laws of execution times to the server's statistics by batch size. A law is the common law of all settings (`correctedLineOf`, weighted
+ * towards its own) times a factor for its settings. `expectedTime`: prior execution time of a candidate relative to others. null without statistics
+ * by batch size.
  */
 export function executionLawsOf(
   timed: readonly Timed[],
@@ -117,7 +117,7 @@ export function pointsOf({ choice, observations }: Observed): Point[] {
   });
 }
 
-/** Returns the factors of measured settings over what was expected of them. */
+/** Returns the factors of measured settings over their expected ones. */
 function readingsOf(
   factors: ReadonlyMap<string, number>,
   seen: ReadonlyMap<string, Choice>,

@@ -11,13 +11,13 @@ export interface Explained {
   readonly law: ServiceLaw;
 }
 
-/** What may keep instances idle while requests wait. */
+/** Possible causes of idle instances while requests wait. */
 export interface FrontEnd {
   /** Time that the server's front end takes for each request, serially. */
   readonly frontEndNs: number;
   /** The rest of the round trip. */
   readonly roundTripNs: number;
-  /** Instances that execute at the same time, at most, as in `ServiceLaw`; absent where all may. */
+  /** The most instances that execute at the same time, as in `ServiceLaw`; absent if all may. */
   readonly atOnce?: number;
 }
 
@@ -58,8 +58,8 @@ export function fitFrontEnd(
 }
 
 /**
- * Returns the largest mean number of busy instances of one device, where others were idle although requests for a further batch were waiting; undefined
- * otherwise.
+ * Returns the largest mean number of busy instances of one device while others were idle although requests for another batch were waiting; undefined
+ * if there was none.
  */
 function turnsAmong(explained: readonly Explained[]): number | undefined {
   const seen = explained.flatMap(({ observation }) => {
@@ -81,7 +81,7 @@ function turnsAmong(explained: readonly Explained[]): number | undefined {
   return isIdle ? most : undefined;
 }
 
-/** A front-end time with its loss; Infinity where another's is less. */
+/** A front-end time with its loss; Infinity if another's is less. */
 interface Tried {
   readonly us: number;
   readonly loss: number;

@@ -9,7 +9,7 @@ import { WHOLE, type WithoutParts } from './parts.ts';
  */
 export type Point = ServicePoint & { readonly instances: number; readonly company: number };
 
-/** Tells whether the executions around a point are of single requests, or hardly of more. */
+/** True if the executions around a point are of single requests, or hardly of more. */
 export const isAmongSingles = ({ company }: Point): boolean => company <= 1.2;
 
 /** How instances slow each other down: a posterior over interference hypotheses (Bayesian model averaging: Hoeting and others, 1999). */
@@ -45,11 +45,11 @@ const CORES = [Number.POSITIVE_INFINITY, 3.3, 2.8, 2.4, 2, 1.7, 1.45, 1.2, 1];
 const USUAL_PER_INSTANCE = 0.1;
 /** … with this standard deviation. */
 const SPREAD_OF_PER_INSTANCE = 1.2;
-/** The log prior odds against each step of the exponent: that interference grows with the batch must be seen. */
+/** The log prior odds against each step of the exponent: interference that grows with the batch needs evidence. */
 const SURPRISE_OF_A_STEP = 1;
 /**
- * Prior odds (1:25) that idle instances slow others down. With 1:4 searches on the recorded grids were slower to the first good candidate
- * (worst tenth after six measurements 20 % in place of 80, 12 problems), and no better on made-up models (22 problems).
+ * Prior odds (1:25) that idle instances slow others down. With 1:4, searches on the recorded grids were slower to the first good candidate (worst
+ * tenth after six measurements 20 % instead of 80, 12 problems), and no better on made-up models (22 problems).
  */
 const ODDS_OF_PRESENCE = 0.04;
 /** The relative error of a mean execution time that no hypothesis explains; smaller residuals are no evidence. */
@@ -75,13 +75,12 @@ function logPriorOf({ perInstance, batchExponent }: Interference, cores: number)
   return ofCores - surprise ** 2 / 2 - SURPRISE_OF_A_STEP * EXPONENTS.indexOf(batchExponent);
 }
 
-/** Returns the slowdown that is due to the presence of instances, busy or idle: the machine is shared evenly. */
+/** Returns the slowdown due to the presence of instances, busy or idle: the machine is shared evenly. */
 const presenceFactor = (cores: number, instances: number): number => Math.max(1, instances / cores);
 
 /**
- * Fits the interference of instances. Four instances may be slow because they are busy or because they exist, and which of the two decides
- * how two of them do. So every hypothesis that explains the points is kept, weighted by Bayes' rule over a grid of hypotheses. Needs one
- * point at least.
+ * Fits the interference of instances. Four instances may be slow because they are busy or because they exist, and the cause decides the speed of
+ * two. So every hypothesis that explains the points is kept, weighted by Bayes' rule over a grid of hypotheses. Needs at least one point.
  */
 export function averagedInterference(points: readonly Point[], without: WithoutParts = WHOLE): InterferenceModel {
   const fits = fittedHypotheses(points, without);
@@ -111,7 +110,7 @@ export function averagedInterference(points: readonly Point[], without: WithoutP
 const ROUGH = [0, 0.05, 0.15, 0.3, 0.5, 0.8, 1.2, 1.8];
 const FINER = [0.8, 0.9, 1.12, 1.25];
 
-/** How a stage's own instances slow each other, as far as what others do to them allows. */
+/** The slowdown of a stage's instances by each other, separate from the effect of other stages. */
 export interface OwnInterference {
   readonly interference: Interference;
   /** The largest logarithm of a posterior, up to a constant. */
@@ -119,8 +118,8 @@ export interface OwnInterference {
 }
 
 /**
- * Fits the interference of a stage's own instances where others slow them too. `added`: for each point what these add, in times of a lone execution. A fine
- * grid, as a coarse one leaves residuals that the others would be blamed for.
+ * Fits the interference of a stage's own instances if others slow them too. `added`: for each point the slowdown by the others, in times of a lone
+ * execution. A fine grid, because a coarse one leaves residuals that would be blamed on the others.
  */
 export function ownInterference(points: readonly Point[], added: readonly number[]): OwnInterference {
   const explain = (perInstance: number, batchExponent: number): OwnInterference => {
@@ -173,7 +172,7 @@ function fittedHypotheses(points: readonly Point[], without: WithoutParts): read
   return likely.map((fit) => ({ ...fit, chance: fit.chance / total }));
 }
 
-/** Returns an affine fit through the geometric means at batch sizes 1 and `large`, for a lone instance and beside another busy one. */
+/** Returns an affine fit through the geometric means at batch sizes 1 and `large`, for a lone instance and one with another busy instance. */
 function meanLine(geometric: (of: (fit: FittedHypothesis) => number) => number, large: number): AffineFit {
   const aloneNs = (batchSize: number): number =>
     geometric(({ fixedNs, perSampleNs }) => fixedNs + perSampleNs * batchSize);

@@ -11,7 +11,7 @@ export interface Choice {
   /** The largest batch that can form; one request's without dynamic batching. */
   readonly largestBatch: number;
   readonly delayUs: number;
-  /** Samples in one request, where the study varies them; null where all its requests have the same number. */
+  /** Samples in one request, if the study varies them; null if all its requests have the same number. */
   readonly clientBatch: number | null;
   /** The categorical settings, which the simulator does not model: as one text (`settingsKeyOf`), and by path in the config. */
   readonly settingsKey: string;
@@ -19,11 +19,11 @@ export interface Choice {
   /** Choices with the same key are the same to the performance model. */
   readonly key: string;
   /**
-   * The choices of models that are tuned together, by name; absent for one model alone. The fields above then hold for all of them: the instances are
-   * a sum, the largest batch and the delay the largest of any, and settings are by `MODEL/path`.
+   * The choices of models that are tuned together, by name; absent for a single model. The fields above then cover all of them: the sum of the
+   * instances, the largest batch and delay of any, and settings by `MODEL/path`.
    */
   readonly members?: ReadonlyMap<string, Choice>;
-  /** How an engine of a language model forms its steps; absent for other schedulers. Its largest batch is the most sequences at once. */
+  /** The way a language model's engine forms its steps; absent for other schedulers. Its largest batch is the most sequences at once. */
   readonly continuous?: ContinuousPolicy;
 }
 
@@ -38,7 +38,7 @@ export function choiceOf(candidate: Candidate): Choice {
 
 const byBatch = new WeakMap<Choice, Map<number, Choice>>();
 
-/** Returns the choice as it serves requests of `batch` samples; the choice itself where the study does not vary them. Memoized. */
+/** Returns the choice for requests of `batch` samples; the choice itself if the study does not vary them. Memoized. */
 export function atClientBatch(choice: Choice, batch: number | undefined): Choice {
   if (batch === undefined) return choice;
   const own = byBatch.get(choice) ?? new Map<number, Choice>();
@@ -71,26 +71,26 @@ function jointChoice(candidate: Candidate, shapes: NonNullable<CandidateShape['m
     clientBatch: null,
     settingsKey,
     settings: settingsOf(settingsKey, candidate.shape),
-    // Models on one GPU slow each other: which GPUs a model is on matters beside others.
+    // Models on one GPU slow each other, so the GPUs of a model matter to other models.
     key: all.map(({ key, candidate: { shape } }) => `${key} ${placesOf(shape.groups)}`).join(' '),
     members,
   };
 }
 
-/** Returns the choices of the models that are tuned together, in their order; the choice itself for one model alone. */
+/** Returns the choices of the models that are tuned together, in their order; the choice itself for a single model. */
 export const partsOf = (choice: Choice): readonly Choice[] =>
   choice.members ? [...choice.members.values()] : [choice];
 
 const ofShapes = new WeakMap<CandidateShape, Choice>();
 
-/** Returns a member's choice; the same object for the candidates that share the member's shape. */
+/** Returns a member's choice; the same object for candidates that share the member's shape. */
 function memberChoice(candidate: Candidate, model: string, shape: CandidateShape): Choice {
   const choice = ofShapes.get(shape) ?? ownChoice(memberOf(candidate, model, shape));
   ofShapes.set(shape, choice);
   return choice;
 }
 
-/** Returns the part of a joint candidate that is one model's, as a candidate of its own; its assignment keeps the names of the joint space. */
+/** Returns one model's part of a joint candidate, as its own candidate; its assignment keeps the names of the joint space. */
 function memberOf({ assignment, value, fingerprint }: Candidate, model: string, shape: CandidateShape): Candidate {
   const own = Object.entries(assignment).filter(([name]) => name.startsWith(`${model}/`));
   return { fingerprint: `${fingerprint} ${model}`, assignment: Object.fromEntries(own), value, shape };
@@ -139,9 +139,7 @@ function engineChoice(candidate: Candidate, continuous: ContinuousPolicy, settin
   };
 }
 
-/**
- * The settings that were read last, which are those of most choices in a row: equal settings are mostly the same object, and compared fast.
- */
+/** The last settings read, which most consecutive choices share: equal settings are mostly the same object, and compare fast. */
 let latest: { readonly settingsKey: string; readonly settings: Choice['settings'] } = {
   settingsKey: '',
   settings: new Map(),

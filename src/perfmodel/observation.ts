@@ -1,13 +1,13 @@
 import { NS_PER_S } from '../base/units.ts';
 import { type BatcherPolicy, busyBeside } from '../queueing/batcher-policy.ts';
 
-/** What a server's statistics say of one measurement in a closed loop. */
+/** The server's statistics of one measurement in a closed loop. */
 export type Observation = {
   /** Observations with the same key share a service law; others share its shape up to a factor. */
   readonly settingsKey: string;
   readonly policy: BatcherPolicy;
   readonly concurrency: number;
-  /** What arrived, where it was no closed loop and is known, or an excerpt of that. */
+  /** The known arrivals, or an excerpt of them; absent for a closed loop, and if unknown. */
   readonly arrivalsNs?: Float64Array;
   readonly samplesPerRequest: number;
   readonly requestsPerSecond: number;
@@ -17,7 +17,7 @@ export type Observation = {
   readonly roundTripNs: number;
   /** Shares of an execution's time that are compute-input and compute-output. */
   readonly split: { readonly input: number; readonly output: number };
-  /** Executions by batch size with their mean time; empty where the server does not report them. */
+  /** Executions by batch size with their mean time; empty if the server does not report them. */
   readonly batches: readonly ObservedBatch[];
 };
 
@@ -27,7 +27,7 @@ type ObservedBatch = {
   readonly meanExecutionNs: number;
 };
 
-/** A mean execution time, and the mean number of instances that were busy on its device during such an execution, itself included. */
+/** A mean execution time, and the mean number of instances that were busy on its device during such an execution, including its own. */
 export type ServicePoint = {
   readonly settingsKey: string;
   readonly batchSize: number;
@@ -37,7 +37,7 @@ export type ServicePoint = {
   readonly weight: number;
 };
 
-/** Executions of a batch size from which on their mean counts: a single one may be the first of its instance. */
+/** The number of executions of a batch size from which on their mean counts: a single one may be the first of its instance. */
 const LEAST_EXECUTIONS = 2;
 const EXECUTIONS_FOR_HALF_WEIGHT = 10;
 
@@ -59,9 +59,9 @@ export function servicePoints(observation: Observation): ServicePoint[] {
 }
 
 /**
- * Returns the mean number of busy instances during an execution. Little's law gives the mean number of busy instances: the rate of samples
- * times the execution time per sample. Every other instance is taken to be busy that share of the time; there are no more of them than
- * batches of the mean size in flight.
+ * Returns the mean number of busy instances during an execution. Little's law gives the mean number of busy instances: the rate of samples times the
+ * execution time per sample. Every other instance is assumed to be busy for that share of the time; their number is at most the number of batches of
+ * the mean size in flight.
  */
 function busyDuringExecution(observation: Observation): number {
   const seen = seenExecutions(observation);
@@ -75,11 +75,11 @@ export type SeenExecutions = {
   readonly meanBatch: number;
   /** The mean number of concurrent executions, by Little's law. */
   readonly meanBusy: number;
-  /** Batches of the mean size that the requests in flight make. */
+  /** The number of batches of the mean size that the requests in flight fill. */
   readonly batchesInFlight: number;
 };
 
-/** Returns the totals over all executions; null where the statistics have none. */
+/** Returns the totals over all executions; null if the statistics have none. */
 export function seenExecutions(observation: Observation): SeenExecutions | null {
   const { batches, concurrency, requestsPerSecond, samplesPerRequest } = observation;
   const sum = (of: (batch: ObservedBatch) => number): number => batches.reduce((total, batch) => total + of(batch), 0);
@@ -94,10 +94,10 @@ export function seenExecutions(observation: Observation): SeenExecutions | null 
   };
 }
 
-/** Tells whether an observation has execution times by batch size. */
+/** True if an observation has execution times by batch size. */
 export const hasServicePoints = (observation: Observation): boolean => servicePoints(observation).length > 0;
 
-/** Returns the mean of the observations' splits; needs one observation at least. */
+/** Returns the mean of the observations' splits; needs at least one observation. */
 export function meanSplit(observations: readonly Observation[]): Observation['split'] {
   const mean = (of: (observation: Observation) => number): number =>
     observations.reduce((sum, observation) => sum + of(observation), 0) / observations.length;

@@ -13,7 +13,7 @@ export interface MeasuredCandidate {
 
 const MOST_ERRORS = 0.01;
 
-/** Tells whether the config is one that the simulator models; not sequence batching, ensembles and decoupled models. */
+/** True if the simulator models the config, unlike sequence batching, ensembles and decoupled models. */
 export const isModelled = ({ scheduling }: CandidateShape): boolean => scheduling === 'batcher';
 
 /** Returns the observations of a trial for fitting service times, without disturbed measurements and those at a request rate. */
@@ -25,7 +25,7 @@ export function observationsOf({ candidate, measurements }: MeasuredCandidate): 
     if (level.mode !== 'concurrency' || !server || !isUsable(measurement)) return [];
     const computeUs = server.computeInputUs + server.computeInferUs + server.computeOutputUs;
     if (!(computeUs > 0)) return [];
-    // A served batch fits into the model's, whatever a disturbed measurement makes of the rates.
+    // A served batch fits into the model's largest, whatever rates a disturbed measurement shows.
     const samplesPerRequest = Math.min(clientBatchOf(measurement), Math.max(1, policy.maxBatchSize));
     return [
       {
@@ -47,7 +47,7 @@ export function observationsOf({ candidate, measurements }: MeasuredCandidate): 
   });
 }
 
-/** Tells whether nothing else was served meanwhile, hardly anything failed, and the client did not limit the load. */
+/** True if nothing else was served meanwhile, hardly anything failed, and the client did not limit the load. */
 export function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);

@@ -4,7 +4,7 @@ import type { Choice } from './modelled-config.ts';
 import { differingCount, type Settings } from './setting-effects.ts';
 import type { StageLoad } from './simulated.ts';
 
-/** The coordinates of a measurement in the residual's kernel; at a distance of 1 two residuals are rather unlike. */
+/** The coordinates of a measurement in the residual's kernel; two residuals at a distance of 1 are rather different. */
 export interface Place {
   readonly coordinates: readonly number[];
   readonly settings: Settings;
@@ -12,17 +12,17 @@ export interface Place {
   readonly batchDoublings?: number;
 }
 
-/** How a network is used, where a simulator tells. */
+/** The use of a network, if the simulator gives it. */
 export interface NetworkUse {
-  /** How much of a request's time each model is, 0 to 1. */
+  /** The share of each model in a request's time, 0 to 1. */
   readonly shares: ReadonlyMap<string, number> | null;
-  /** By model; null to go by configs alone. */
+  /** By model; null to use configs alone. */
   readonly loads?: ReadonlyMap<string, StageLoad> | null;
 }
 
 /**
- * Returns the coordinates of a choice at a level. Instances and batch size count only as far as requests in flight can fill them. Queue
- * delays are scaled by the longest of the space. The last coordinate is how far below the largest batch a preferred one is sent on.
+ * Returns the coordinates of a choice at a level. Instances and batch size count only up to the number that requests in flight can fill. Queue
+ * delays are scaled by the longest of the space. The last coordinate is the distance of a preferred batch that is sent early from the largest one.
  */
 export function placeOf(
   choice: Choice,
@@ -36,16 +36,16 @@ export function placeOf(
     : placeOfOne(choice, level, longestDelayUs);
 }
 
-/** The least weight of a stage's coordinates, and of a stage whose part of a request's time is unknown. */
+/** The least weight of a stage's coordinates, also for a stage with an unknown share of a request's time. */
 const LEAST_WEIGHT = 0.2;
 
-/** The least number of busy instances that tells two choices apart. */
+/** The least number of busy instances that distinguishes two choices. */
 const LEAST_BUSY = 0.25;
 
 /**
- * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each stage, scaled by the square root of its share
- * of a request's time over that of the largest. Where a stage hardly counts, two choices that differ in it are much alike. By `loads` busy instances and
- * mean batches take the place of what configs allow: choices that the same happens in have the same residuals.
+ * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each stage, scaled by the square root of its share of
+ * a request's time over the largest share. Choices that differ only in a stage that hardly counts are much alike. With `loads`, busy instances and
+ * mean batches replace the values that configs allow: choices with the same use have the same residuals.
  */
 function placeInNetwork(
   { settings, clientBatch }: Choice,
@@ -70,12 +70,10 @@ function placeInNetwork(
   return { coordinates: [...ofStages, Math.log2(inFlight) / 1.5, Math.log2(clientBatch ?? 1) / 2], settings };
 }
 
-/** Doublings of the tokens of a step, or of the KV cache, beyond which more of them make no difference. */
+/** Doublings of the tokens of a step, or of the KV cache, beyond which more make no difference. */
 const MANY_TOKENS = { step: 15, cache: 24 };
 
-/**
- * Returns the coordinates of an engine: what it simulates badly is mostly a matter of how full it is and of how prompts come between the steps that decode.
- */
+/** Returns the coordinates of an engine: the simulation's errors depend mostly on how full it is and how prompts interrupt the decoding steps. */
 function placeOfEngine(
   { policy, settings }: Choice,
   { maxSequences, maxStepTokens, chunksPrefill, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
@@ -117,7 +115,7 @@ function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Plac
   };
 }
 
-/** Hypotheses of the distance for each setting that differs: one that changes what the simulator gets wrong, and one that hardly does. */
+/** Hypotheses of the distance for each setting that differs: for a setting that changes the simulator's error, and for one that hardly does. */
 export const SETTING_DISTANCES = [0.7, 0.15] as const;
 
 function distanceBetween(a: Place, b: Place, settingDistance: number): number {
@@ -135,7 +133,7 @@ export interface Scales {
   readonly smooth: number;
   readonly common: number;
   readonly local: number;
-  /** The distance for each setting that differs. */
+  /** The distance for each differing setting. */
   readonly settingDistance?: number;
   readonly perDoubling?: number;
 }

@@ -3,15 +3,15 @@ import type { Traffic } from '../queueing/traffic.ts';
 import type { Observation } from './observation.ts';
 
 interface Lengths {
-  /** Requests of the warm-up of a closed loop, at most. */
+  /** The most requests of a closed loop's warm-up. */
   readonly mostWarmUp: number;
-  /** Requests of a closed loop to count, at least. */
+  /** The least number of requests of a closed loop to count. */
   readonly requests: number;
   readonly seed: number;
 }
 
 /**
- * Returns the sum of the misses, each at least 0; Infinity as soon as `isTooMuch` of the sum so far: further misses make it no less, and each
+ * Returns the sum of the misses, each at least 0; Infinity once `isTooMuch` is true for the sum so far. Further misses cannot lower it, and each
  * takes a simulation.
  */
 export function summedMisses<T>(
@@ -27,7 +27,7 @@ export function summedMisses<T>(
   return sum;
 }
 
-/** Returns the traffic of an observation, to simulate it again: its arrivals where they are known, else a closed loop. */
+/** Returns the traffic of an observation, to simulate it again: its arrivals if known, else a closed loop. */
 export function playedAgain(
   { arrivalsNs, concurrency, samplesPerRequest }: Observation,
   roundTripNs: number,

@@ -9,7 +9,7 @@ import { executionMisses } from './service-times.ts';
 import type { PlainFigureName } from './simulated.ts';
 import { type Measured, type ModelSimulator, measuredChoices, type Simulator, simulatorOf } from './simulator.ts';
 
-/** A predicted figure, and the standard deviation of a measurement's logarithm around it, by the model's own account. */
+/** A predicted figure, and the standard deviation of a measurement's logarithm around it, according to the model. */
 export interface Estimate {
   readonly value: number;
   readonly deviation: number;
@@ -24,8 +24,8 @@ export interface Predicted {
   /** Milliseconds, computed on demand. */
   latencyMs(percentile: 50 | 90 | 95 | 99): number;
   /**
-   * What no measurement behind the model had: as many instances, batches as large, or (`variant`, the word of summary.json) the same other
-   * settings. Empty for an interpolation.
+   * Properties that no measurement behind the model had: as many instances, batches as large, or (`variant`, the word of summary.json) the same
+   * other settings. Empty for an interpolation.
    */
   readonly extrapolates: readonly ('instances' | 'batch size' | 'variant')[];
 }
@@ -40,7 +40,7 @@ export interface Predictor {
 
 /** The performance model of one model. */
 export interface ModelPredictor extends Predictor {
-  /** How well it explains the execution times of these measurements. */
+  /** The quality of its explanation of these measurements' execution times. */
   readonly quality: FitQuality;
 }
 
@@ -49,13 +49,13 @@ export interface Draw {
   readonly seed: number;
   /** The percentile of `budgetLatency`. */
   readonly percentile: number;
-  /** Requests to simulate; with fewer the tail is less certain. */
+  /** Requests to simulate; fewer make the tail less certain. */
   readonly requests: number;
 }
 
 /**
- * Fits the performance model to measured candidates and corrects it by their residuals. `asked`: the configs that it will be asked about,
- * for the case that one has a longer queue delay than the measured ones. null when no measurement has statistics by batch size.
+ * Fits the performance model to measured candidates and corrects it by their residuals. `asked`: the configs to predict later, in case one has a
+ * longer queue delay than the measured ones. null when no measurement has statistics by batch size.
  */
 export function predictorOf(
   candidates: readonly MeasuredCandidate[],
@@ -83,7 +83,7 @@ export function predictorOf(
   };
 }
 
-/** Estimates one of a simulator's figures; null where the choice cannot serve such requests. */
+/** Estimates one of a simulator's figures; null if the choice cannot serve such requests. */
 type EstimateFigure = (name: PlainFigureName, choice: Choice, level: number) => Estimate | null;
 
 /** Percentiles that every measurement has, whatever its budget's percentile. */

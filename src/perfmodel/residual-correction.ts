@@ -12,23 +12,23 @@ export interface CorrectedLine {
    * step there would explain anything.
    */
   shapeAt(batchSize: number): number;
-  /** The standard deviation of the interference's logarithm beside this many busy instances. */
+  /** The standard deviation of the interference's logarithm, with this many busy instances. */
   interferenceUncertainty(batchSize: number, busyInstances: number): number;
 }
 
 /** The weight of a point with other settings. */
 const OTHER_SETTINGS_WEIGHT = 0.2;
-/** The weight of a single execution beside batches, for a law of single executions among themselves. */
+/** The weight of a single execution among batches, for a law of single executions only. */
 const OTHER_COMPANY_WEIGHT = 0.2;
 
-/** What the law is fitted for. */
+/** The target of a fit of the law. */
 export interface Like {
   readonly settingsKey: string;
   readonly instances: number;
   /** True without batching. */
   readonly isSingle: boolean;
 }
-/** The weight of points that gives half of a correction. */
+/** The weight of points at which half of a correction applies. */
 const SHRINKAGE = 0.3;
 
 /** Coordinates in doublings. */
@@ -56,9 +56,9 @@ interface Residual {
 }
 
 /**
- * Fits execution times for one number of instances: an affine fit under interference, then four kernel-smoothed corrections of the log
- * residuals. Residuals use each point's own number of instances, so that interference is not attributed to batch size. Without batching,
- * the fit leans on executions that had no batches beside them.
+ * Fits execution times for one number of instances: an affine fit under interference, then four kernel-smoothed corrections of the log residuals.
+ * Residuals use each point's own number of instances, so that interference is not attributed to batch size. Without batching, the fit relies on
+ * executions with no batches around them.
  */
 export function correctedLineOf(points: readonly Point[], like: Like, without: WithoutParts = WHOLE): CorrectedLine {
   const { instances } = like;
@@ -94,7 +94,7 @@ function interferenceFor(points: readonly Point[], like: Like, without: WithoutP
 }
 
 /**
- * Fits the interference to points without the steps between batch sizes that all numbers of instances share: these would be attributed to
+ * Fits the interference to points without the steps between batch sizes that all numbers of instances share, which would be attributed to
  * interference.
  */
 function withoutSteps(points: readonly Point[], like: Like, without: WithoutParts): InterferenceModel {

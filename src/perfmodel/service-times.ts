@@ -7,20 +7,20 @@ import type { Choice } from './modelled-config.ts';
 import { hasServicePoints, type Observation, servicePoints } from './observation.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
-/** Service laws by choice, each fitted mostly to what is like the choice. */
+/** Service laws by choice, each fitted mostly to similar choices. */
 export interface ServiceTimes {
   of(choice: Choice): ServiceLaw;
-  /** The standard deviation of an execution time's logarithm, beside this many busy instances. */
+  /** The standard deviation of an execution time's logarithm, with this many busy instances. */
   uncertainty(choice: Choice, batchSize: number, busyInstances: number): number;
   readonly roundTripNs: number;
 }
 
-/** The coefficient of variation of execution times where it is not fitted. */
+/** The coefficient of variation of execution times if it is not fitted. */
 const USUAL_CV = 0.05;
 
 /**
- * Fits service laws to the server's statistics by batch size and to what clients saw: execution times (`executionLawsOf`), the front end,
- * and the spread. null without statistics by batch size.
+ * Fits service laws to the server's statistics by batch size and the clients' figures: execution times (`executionLawsOf`), the front end, and the
+ * spread. null without statistics by batch size.
  */
 export function serviceTimesOf(
   observed: readonly Observed[],
@@ -33,7 +33,7 @@ export function serviceTimesOf(
   const telling = observed.flatMap(({ choice, observations }) =>
     observations.filter(hasServicePoints).map((observation) => ({ observation, law: laws.of(choice) })),
   );
-  // Under load the round trip includes what the front end takes for other requests, which is fitted separately.
+  // Under load the round trip includes the front end's time for other requests, which is fitted separately.
   const roundTripNs = Math.max(0, Math.min(...telling.map(({ observation }) => observation.roundTripNs)));
   const { frontEndNs, atOnce, ...way } = fitFrontEnd(telling, roundTripNs, without);
   const behind = { frontEndNs, ...(atOnce !== undefined && { atOnce }) };

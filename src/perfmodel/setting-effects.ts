@@ -5,7 +5,7 @@ export type Settings = ReadonlyMap<string, string>;
 
 /** The prior standard deviation of the log factor between combinations of settings: half or twice as fast. */
 const USUAL_FACTOR = 0.45;
-/** The share of that variance that belongs to the combination and not to its settings one by one. */
+/** The share of that variance that belongs to the combination and not to its individual settings. */
 const OWN_SHARE = 0.2;
 
 /**

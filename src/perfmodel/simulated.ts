@@ -8,14 +8,14 @@ import { chanceWithin, leastGoodput } from './workloads/goodput.ts';
 
 /** Simulated figures, by the names of the study's metrics: infer/s and milliseconds. */
 export interface Simulated extends SimulatedFigures {
-  /** The same of each front by its model, where several models get requests. */
+  /** The same of each front by its model, if several models get requests. */
   readonly fronts?: ReadonlyMap<string, SimulatedFigures>;
 }
 
 /** Figures of all requests, or of those to one model. */
 export interface SimulatedFigures {
   readonly throughput: number;
-  /** Requests per second that keep all limits of their class; absent where none are known. */
+  /** Requests per second that keep all limits of their class; absent without known limits. */
   readonly goodput?: number;
   readonly latency: number;
   readonly 'latency-avg': number;
@@ -53,11 +53,14 @@ const figureNames: ReadonlySet<string> = new Set([
   'latency-p99',
 ] satisfies PlainFigureName[]);
 
-/** Tells whether the figure is one of a language model's tokens. */
+/** True if the figure is about a language model's tokens. */
 export const isTokenFigure = (figure: PlainFigureName): figure is TokenFigureName =>
   (tokenFigureNames as readonly string[]).includes(figure);
 
-/** Returns a simulated figure; undefined where the simulation has none of it, and of a model that gets no requests of its own. Of a network with one front all requests are that front's. */
+/**
+ * Returns a simulated figure; undefined if the simulation lacks it, and for a model without requests of its own. In a network with one front, all
+ * requests are that front's.
+ */
 export function simulatedFigure(simulated: Simulated, name: string): number | undefined {
   const named = figureNamed(name);
   if (!named) return undefined;
@@ -77,20 +80,22 @@ export interface SimulatedRun {
   readonly largestBatch: number;
 }
 
-/** How a model of a network is used. */
+/** The use of a model of a network. */
 export interface StageLoad {
   readonly meanBatch: number;
   readonly busyInstances: number;
 }
 
-/** What `Simulator` says of one run. */
+/** The figures that `Simulator` reads from one run. */
 interface RunFigures {
   predict(choice: Choice, level: number): Simulated | null;
   meanBatch(choice: Choice, level: number): number;
   largestBatch(choice: Choice, level: number): number;
 }
 
-/** Returns `run` with what it gave kept, by choice and level, and the figures that are read from it. `run` gives null where the choice cannot serve. */
+/**
+ * Returns `run` with its results memoized by choice and level, and the figures that are read from it. `run` returns null if the choice cannot serve.
+ */
 export function memoizedRuns<R extends SimulatedRun>(
   run: (choice: Choice, level: number) => R | null,
 ): { at(choice: Choice, level: number): R | null; readonly figures: RunFigures } {
@@ -113,13 +118,13 @@ export function memoizedRuns<R extends SimulatedRun>(
   };
 }
 
-/** What figures of a simulation are taken for. */
+/** The context of a simulation's figures. */
 export interface FigureOptions {
   readonly percentile: number;
   readonly limits?: RequestLimits | undefined;
 }
 
-/** Returns the figures of a simulation in the units of metrics. `limits`: of requests that count as good. */
+/** Returns the figures of a simulation in the units of metrics. `limits`: the limits of good requests. */
 export function figuresOf(
   { latencyNs, latenciesNs, requestsPerSecond }: ClientFigures,
   samplesPerRequest: number,
@@ -138,7 +143,7 @@ export function figuresOf(
   };
 }
 
-/** Requests of tensors have no time but that to their end. */
+/** Requests of tensors have only one time, that to their end. */
 function goodRateOf(latenciesNs: Float64Array, requestsPerSecond: number, { e2eNs }: RequestLimits): number {
   if (e2eNs === undefined) return requestsPerSecond;
   const good = latenciesNs.reduce((sum, ns) => sum + chanceWithin(ns / e2eNs), 0) / Math.max(1, latenciesNs.length);

@@ -33,22 +33,22 @@ export interface Measured {
   readonly measurements: readonly Measurement[];
 }
 
-/** Returns the measurements of a candidate by its choices: one for each client batch that they have. */
+/** Returns the measurements of a candidate by its choices, one for each of their client batches. */
 export const measuredChoices = (candidate: Candidate, measurements: readonly Measurement[]): Measured[] =>
   [...Map.groupBy(measurements, ({ level }) => level.batch)].map(([batch, own]) => ({
     choice: atClientBatch(choiceOf(candidate), batch),
     measurements: own,
   }));
 
-/** Simulates choices under load, with service laws fitted to what was measured. */
+/** Simulates choices under load, with service laws fitted to measurements. */
 export interface Simulator {
-  /** Returns null where the choice cannot serve such requests. */
+  /** Returns null if the choice cannot serve such requests. */
   predict(choice: Choice, level: number): Simulated | null;
   /** The mean number of samples in an execution. */
   meanBatch(choice: Choice, level: number): number;
   /** The largest batch that forms. */
   largestBatch(choice: Choice, level: number): number;
-  /** The standard deviation of the execution times' logarithm at that level; of those that requests to `front` wait for, if given. */
+  /** The standard deviation of the execution times' logarithm at that level; if `front` is given, only of executions that its requests wait for. */
   uncertainty(choice: Choice, level: number, front?: string | null): number;
   /**
    * An upper bound on throughput in samples per second, at one standard deviation of execution times: every request in flight is served at once
@@ -57,37 +57,37 @@ export interface Simulator {
   mostThroughput(choice: Choice, level: number): number;
   /**
    * A rough upper bound on throughput at any level, in samples per nanosecond: all instances busy, execution times one standard deviation below
-   * their mean, and the best batch size with which a request takes `limitNs` at most. To rank choices by before they are simulated.
+   * their mean, and the best batch size at which a request takes at most `limitNs`. For ranking choices before they are simulated.
    */
   bound(choice: Choice, limits: BoundLimits): number;
-  /** How much of a request's time each model is, 0 to 1; null for one model alone. */
+  /** The share of each model in a request's time, 0 to 1; null for a single model. */
   readonly stageShares: ReadonlyMap<string, number> | null;
-  /** How each model of a network is used at that level; null where the choice cannot serve such requests. Absent for one model alone. */
+  /** Returns the use of each model of a network at that level; null if the choice cannot serve such requests. Absent for a single model. */
   stageLoads?(choice: Choice, level: number): ReadonlyMap<string, StageLoad> | null;
-  /** It simulates the requests that keep their limits (`Simulated.goodput`). */
+  /** True if it simulates the requests that keep their limits (`Simulated.goodput`). */
   readonly goodput?: true;
-  /** It simulates figures of tokens as well (`Simulated.tokens`). */
+  /** True if it simulates figures of tokens as well (`Simulated.tokens`). */
   readonly tokens?: true;
-  /** Says what holds a network back, and what one more instance would do; null for one model alone. */
+  /** Returns the bottleneck of a network, and the effect of one more instance; null for a single model. */
   bottleneck?(choice: Choice, level: number): StageBottleneck | null;
 }
 
-/** The limits of a study that bounds heed. */
+/** The limits of a study that bounds respect. */
 export interface BoundLimits {
   readonly limitNs: number;
-  /** The largest request of the study, in samples, and the most of them in flight; null where all requests have the same size. */
+  /** The largest request of the study, in samples, and the most of them in flight; null if all requests have the same size. */
   readonly requests: { readonly largest: number; readonly inFlight: number } | null;
 }
 
-/** What holds a network back. */
+/** The bottleneck of a network. */
 export interface StageBottleneck {
-  /** The stage that gains most by one more instance. */
+  /** The stage that gains most from one more instance. */
   readonly stage: string;
-  /** How busy its instances are, 0 to 1. */
+  /** Utilisation of its instances, 0 to 1. */
   readonly utilization: number;
-  /** Mean latency now over that with one more instance, at the same level; in a closed loop the ratio of throughputs as well. */
+  /** Ratio of the mean latency now to that with one more instance, at the same level; in a closed loop also the ratio of throughputs. */
   readonly gain: number;
-  /** The device that is used up, where no instance helps. */
+  /** The device that is used up, if no instance helps. */
   readonly device?: string;
 }
 
@@ -103,21 +103,21 @@ export interface SimulatorOptions {
   /** The percentile of `latency`. */
   readonly percentile: number;
   readonly seed: number;
-  /** What a good request keeps; absent: no goodput is simulated but that of an engine, where every request is good. */
+  /** The limits of a good request; absent: no goodput is simulated, except for an engine, where every request is good. */
   readonly limits?: RequestLimits | undefined;
-  /** Requests of one simulation; with fewer the tail is less certain. */
+  /** Requests of one simulation; fewer make the tail less certain. */
   readonly requests?: number | undefined;
   readonly without?: WithoutParts | undefined;
-  /** What arrives at a level, in place of evenly spaced requests. */
+  /** The arrivals at a level, if not evenly spaced. */
   readonly workloads?: StudyWorkloads | undefined;
-  /** Prior execution time of a candidate relative to others; of several models that of one of them. 1 when absent. */
+  /** Prior execution time of a candidate relative to others; with `model`, that of one of several models. Default 1. */
   readonly expectedTime?: ((candidate: Candidate, model?: string) => number) | undefined;
 }
 
 const REQUESTS = 400;
-/** Arrivals of one simulation under a workload: with fewer its bursts and its tail are less certain. */
+/** Arrivals of one simulation under a workload: fewer make its bursts and its tail less certain. */
 const MOST_ARRIVALS = 1600;
-/** Requests of a warm-up, at most. */
+/** The most requests of a warm-up. */
 const MOST_WARM_UP = 400;
 
 /** Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a usual law to the first measurement. */
@@ -232,7 +232,7 @@ function simulated(
     },
     bound(choice, { limitNs, requests }) {
       const { policy } = choice;
-      // A request of several samples is a batch by itself, and no more instances are busy than there are requests.
+      // A request of several samples is its own batch, and there are never more busy instances than requests.
       const whole = requests ? Math.min(requests.largest, largestRequest(choice)) : 1;
       const instances = requests ? Math.min(policy.instances, requests.inFlight) : policy.instances;
       let best = 0;

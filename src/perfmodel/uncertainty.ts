@@ -2,7 +2,7 @@ import { executionNs, type ServiceLaw } from '../queueing/service-law.ts';
 import { isAmongSingles, type Point } from './interference.ts';
 import { WHOLE, type WithoutParts } from './parts.ts';
 
-/** An execution whose time is asked for. */
+/** An execution whose time is to be predicted. */
 export interface Work {
   /** The largest batch that can form; 1 without batching. */
   readonly largestBatch: number;
@@ -13,12 +13,12 @@ export interface Work {
 /** The standard deviation between two measured batch sizes, and beyond the largest, as a share of the log ratio of their times. */
 const SHARE_BETWEEN = 0.1;
 const SHARE_BEYOND = 0.15;
-/** The factor on those shares where the times cannot lie on one line. */
+/** The factor on those shares if the times cannot lie on one line. */
 const WITH_STEPS = 5;
-/** Exponents of the growth of times with the batch: up to the first one line can explain it, from the second on there must be steps. */
+/** Exponents of the growth of times with the batch: up to the first, one line can explain it; from the second on, there must be steps. */
 const ON_A_LINE = 0.7;
 const NOT_ON_A_LINE = 1.2;
-/** The fall of that exponent over batch sizes that noise explains, and the one from which on there must be steps. */
+/** The fall of that exponent over batch sizes that noise explains, and the fall from which on there must be steps. */
 const FALL_ON_A_LINE = 0.15;
 const FALL_NOT_ON_A_LINE = 0.45;
 /** Batch sizes with a lower ratio say nothing about the growth between them, … */
@@ -27,9 +27,9 @@ const APART = 1.4;
 const ALIKE = 1.07;
 /** With more busy instances than this they interfere with each other. */
 const INTERFERING = 1.2;
-/** Batches save little where a sample in one takes more than this share of its time alone. */
+/** Batching saves little if a sample in a batch takes more than this share of its time alone. */
 const LITTLE_SAVED = 0.5;
-/** The share of the slowdown of single executions beside batches that may be due to the batches. */
+/** The share of the slowdown of single executions among batches that may be due to the batches. */
 const SHARE_OF_COMPANY = 0.8;
 /** The least weight of a point that counts as measured. */
 const LEAST_WEIGHT = 0.2;
@@ -50,10 +50,9 @@ export const uncertaintyOf = (
   );
 
 /**
- * Returns the uncertainty of single executions that were measured beside batches only. The batches may be what slows them: gathering inputs
- * takes memory bandwidth and caches. Without batching there is none of that, which may be worth more than the batches where these save
- * little per sample. On a real Triton (Python backend, images of 600 KiB, four instances): 387 µs for a single execution without batching,
- * 1,247 µs beside batches of 4.
+ * Returns the uncertainty of single executions that were measured only among batches. The batches may slow them: gathering inputs takes memory
+ * bandwidth and caches. Without batching this cost is gone, which may outweigh the benefit of batches if these save little per sample. On a real
+ * Triton (Python backend, images of 600 KiB, four instances): 387 µs for a single execution without batching, 1,247 µs among batches of 4.
  */
 function companyUncertainty(
   { largestBatch, batchSize, busyInstances }: Work,
@@ -75,9 +74,9 @@ function companyUncertainty(
 }
 
 /**
- * Returns the uncertainty of an unmeasured batch size. Its time lies between those of its neighbours: the farther these are apart, the
- * larger the uncertainty. It is larger still where no line can explain the times, because they grow faster than batches, or grow first and
- * then no more: then there is a step (padding, a cliff), and may be others.
+ * Returns the uncertainty of an unmeasured batch size. Its time lies between those of its neighbours, and the uncertainty grows with their distance.
+ * It is larger still if no line can explain the times, because they grow faster than batches, or grow first and then stop: then there is a step
+ * (padding, a cliff), and there may be others.
  */
 function batchSizeUncertainty(
   { batchSize }: Work,

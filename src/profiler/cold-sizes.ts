@@ -2,14 +2,13 @@ import type { BatchStatistics, ModelStatistics } from '../triton/types.ts';
 
 /** Executions of a new size may take this multiple of their expected time … */
 const SLACK = 1.2;
-/** … and together this many expected executions more, before one of them counts as a cold one. */
+/** … plus this many expected executions in total before one of them counts as cold. */
 const COLD_EXECUTIONS = 3;
 
 /**
- * The batch sizes that the server executed for the first time since the model's load between two readings, with a cold
- * execution among them (lazy allocation, an engine or a graph made for the size): they took clearly longer than is to be
- * expected by the sizes known before. A batch takes no longer than the next larger one, and not more per sample than the
- * next smaller one. Empty when nothing is known to compare with.
+ * Returns the batch sizes that the server executed for the first time since the model's load between two readings, with a cold execution among them
+ * (lazy allocation, an engine or a graph made for the size): they took clearly longer than the known sizes suggest. A batch should take at most as
+ * long as the next larger one, and at most as long per sample as the next smaller one. Empty if no known size allows a comparison.
  */
 export function coldSizes(before: readonly ModelStatistics[], after: readonly ModelStatistics[]): readonly number[] {
   return after.flatMap(({ version, batchStats }) => {
@@ -28,7 +27,7 @@ function isCold(batch: BatchStatistics, known: readonly BatchStatistics[]): bool
   return expected !== null && count > 0 && computeNs(batch) > (SLACK * count + COLD_EXECUTIONS) * expected;
 }
 
-/** The longest that one execution of the size should take; null when no other size is known. */
+/** The longest time that one execution of the size should take; null if no other size is known. */
 function expectedNs(size: number, known: readonly BatchStatistics[]): number | null {
   const bySize = [...known].sort((a, b) => a.batchSize - b.batchSize);
   const larger = bySize.find((each) => each.batchSize > size);

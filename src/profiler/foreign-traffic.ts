@@ -2,21 +2,21 @@ import type { Measurement } from './measurement.ts';
 import { requestsServed } from './server-breakdown.ts';
 import type { Reading } from './server-side.ts';
 
-/** A model between two readings that were taken while nothing of ours was in flight, and our requests in between. */
+/** A model between two readings, both taken while none of our requests were in flight, and our requests in between. */
 export interface AtRest {
   readonly model: string;
   /** Model version of the requests; '' for any. */
   readonly version: string;
   readonly before: Reading;
   readonly after: Reading;
-  /** Requests that we sent to it, or that ours caused there; null if unknown. */
+  /** Requests that we sent to it or caused there; null if unknown. */
   readonly ours: number | null;
   readonly mostInFlight: number;
 }
 
 /**
- * Returns the requests of others, model by model. The server may count the last requests of an earlier level only after it has answered
- * them, so an excess that such a remainder could explain is none. A model that several fronts send to has an entry for each of them.
+ * Returns the requests of other clients for each model. The server may count the last requests of an earlier level only after it has answered them,
+ * so an excess that they could explain is ignored. A model that several fronts send to has one entry per front.
  */
 export function foreignTraffic(models: readonly AtRest[]): Pick<Measurement, 'foreignRequests' | 'foreignByModel'> {
   const found = [...Map.groupBy(models, ({ model }) => model)].flatMap(([model, entries]) => {

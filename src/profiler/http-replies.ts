@@ -3,14 +3,14 @@ import type { ReplyTally, Spread } from '../loadgen/plain-http/tally.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
 
 /**
- * What came back over plain HTTP in the counted windows, in seconds and bytes. Response times count from when a request was due, where it
- * was, else from its sending.
+ * The plain HTTP replies in the counted windows, in seconds and bytes. Response times count from the due time of a request if it had one, else from
+ * its sending.
  */
 export interface HttpReplies {
   readonly count: number;
   readonly totalBytes: number;
   readonly latencySeconds: { readonly average: number; readonly fastest: number; readonly slowest: number };
-  /** Eleven, evenly spaced from the fastest to the slowest, each with the replies up to it that no earlier one has. */
+  /** Eleven buckets, evenly spaced from the fastest to the slowest reply. Each counts the replies up to its bound that no earlier bucket holds. */
   readonly histogram: readonly { readonly uptoSeconds: number; readonly count: number }[];
   readonly percentiles: readonly { readonly percentile: number; readonly seconds: number }[];
   readonly phases: readonly HttpPhase[];
@@ -19,7 +19,7 @@ export interface HttpReplies {
 
 export interface HttpPhase {
   readonly name: string;
-  /** How often it was measured: names and connections are needed for new connections only. */
+  /** The number of measured values: only new connections look up names and connect. */
   readonly count: number;
   readonly averageSeconds: number;
   readonly fastestSeconds: number;
@@ -27,10 +27,10 @@ export interface HttpPhase {
 }
 
 const PERCENTILES = [10, 25, 50, 75, 90, 95, 99] as const;
-/** Steps of the histogram; there is one more bucket, for the fastest. */
+/** Steps of the histogram; it has one more bucket, for the fastest reply. */
 const STEPS = 10;
 
-/** `latencies` are those of the same replies. */
+/** `latencies` must be those of the same replies. */
 export function httpReplies(replies: ReplyTally, latencies: LatencyHistogram): HttpReplies {
   return {
     count: latencies.count,

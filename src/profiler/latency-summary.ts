@@ -2,7 +2,7 @@ import { nsToMs } from '../base/units.ts';
 import type { LatencyHistogram } from '../stats/histogram.ts';
 import type { LatencySummary, Measurement } from './measurement.ts';
 
-/** Zeros for an empty histogram. */
+/** Returns zeros for an empty histogram. */
 export function latencySummary(latencies: LatencyHistogram): LatencySummary {
   const percentile = (p: number): number => nsToMs(latencies.quantileNs(p / 100));
   return {
@@ -17,7 +17,7 @@ export function latencySummary(latencies: LatencyHistogram): LatencySummary {
   };
 }
 
-/** Returns the given percentiles in milliseconds, by number. */
+/** Returns the given percentiles in milliseconds, keyed by number. */
 export function latencyPercentiles(
   latencies: LatencyHistogram,
   percentiles: readonly number[],
@@ -25,6 +25,6 @@ export function latencyPercentiles(
   return Object.fromEntries(percentiles.map((p) => [`${p}`, nsToMs(latencies.quantileNs(p / 100))]));
 }
 
-/** Returns latencies as a user of the model sees them: in an open loop from the time that a request was due. */
+/** Returns latencies as a user of the model sees them: in an open loop they count from the due time of a request. */
 export const latenciesOf = (measurement: Pick<Measurement, 'openLoop' | 'latencyMs'>): LatencySummary =>
   measurement.openLoop?.scheduledLatencyMs ?? measurement.latencyMs;

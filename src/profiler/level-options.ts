@@ -13,20 +13,20 @@ import type { DeviceProbe } from './devices/device-probe.ts';
 import type { EngineProbe } from './devices/engine-metrics.ts';
 import type { ProfileProgress } from './measurement.ts';
 
-/** Lengths of windows and of the measurement. Windows get longer for slow models, within these bounds. */
+/** Lengths of the windows and of the measurement. Windows get longer for slow models, within these bounds. */
 export interface WindowRule {
   readonly minWindowMs: number;
   readonly maxWindowMs: number;
-  /** No verdict before this number of windows, … */
+  /** Windows before the first verdict, … */
   readonly minWindows: number;
-  /** … and none after this number: the measurement then ends as unstable. */
+  /** … and the limit after which the measurement ends as unstable. */
   readonly maxWindows: number;
   /** Requests that a window should hold, within the bounds of its length. */
   readonly minRequests: number;
-  /** Mean latencies that a window should last, within the bounds of its length: neighbouring shorter windows share their requests. */
+  /** Mean latencies that a window should last, within the bounds of its length. Shorter neighbouring windows share their requests. */
   readonly minLatencies: number;
   readonly maxWarmUpMs: number;
-  /** Windows that are measured again, at most, where what held the load generator up may have moved the percentile. */
+  /** The maximum number of windows to measure again because a delay of the load generator may have moved the percentile. */
   readonly maxVoidWindows: number;
 }
 
@@ -44,42 +44,42 @@ export const defaultWindowRule: WindowRule = {
 /** ±3 %. */
 export const defaultPrecision = 0.03;
 
-/** When windows are enough, and which of them are the measurement. */
+/** Decides when there are enough windows, and which of them form the measurement. */
 export type StabilityRule = IntervalRule | PassesRule | PerfAnalyzerRule | RequestCountRule;
 
-/** Confidence intervals within `precision`, or a clear verdict on the budget; all windows stand for it. */
+/** Stops when the confidence intervals are within `precision`, or when the verdict on the budget is clear. All windows count. */
 export interface IntervalRule {
   readonly kind: 'interval';
 }
 
 /**
- * Whole passes of a plan of arrivals, so that each of its phases counts for as long as it lasts; the rule for every plan where no other but that of
- * intervals is asked for.
+ * Plays whole passes of a plan of arrivals, so that each phase counts for as long as it lasts. This is the default rule for plans; only the
+ * interval rule can replace it.
  */
 export interface PassesRule {
   readonly kind: 'passes';
-  /** Absent: as many as last at least five seconds. */
+  /** If absent, enough passes to last at least five seconds. */
   readonly passes?: number | undefined;
 }
 
 /**
- * perf_analyzer's rule: the last three windows lie within a percentage of each other in throughput and in latency, and
- * stand for the measurement. What is unstable or over the threshold is reported and marked.
+ * perf_analyzer's rule: the last three windows lie within a percentage of each other in throughput and in latency, and form the measurement.
+ * Results that are unstable or over the threshold are reported and marked.
  */
 export interface PerfAnalyzerRule {
   readonly kind: 'perf-analyzer';
   readonly mode: 'time_windows' | 'count_windows';
   /** Length of a time window; it ends with the first completion after it. */
   readonly windowMs: number;
-  /** Requests of a count window, at least; it also lasts half a second at least. */
+  /** The minimum number of requests in a count window, which also lasts at least half a second. */
   readonly requestCount: number;
-  /** The largest of three windows may exceed the smallest by this, in per cent. */
+  /** Percentage by which the largest of three windows may exceed the smallest. */
   readonly stabilityPercent: number;
-  /** Unstable after this number of windows. */
+  /** The number of windows after which the measurement ends as unstable. */
   readonly maxTrials: number;
-  /** The latency that must be stable; the average when not given. */
+  /** The latency percentile that must be stable; the average if absent. */
   readonly percentile?: number | undefined;
-  /** Milliseconds: with one of three latencies at or above this, no further window is measured. 0 or absent: no limit. */
+  /** Limit in milliseconds: measuring stops once one of the last three latencies reaches it. 0 or absent: no limit. */
   readonly latencyThresholdMs?: number | undefined;
 }
 
@@ -100,69 +100,66 @@ export interface RequestCountRule {
 
 export interface LevelOptions {
   readonly transport: Transport;
-  /** Sends over other threads, with transports of their own; when not given, this thread sends over `transport`. */
+  /** Sends from other threads, with their own transports. If absent, this thread sends over `transport`. */
   readonly openFlow?: ((order: SendOrder) => Flow) | undefined;
   readonly requests: RequestSet;
-  /** For models that keep state between requests; without it every request stands alone. */
+  /** For models that keep state between requests; if absent, requests are independent. */
   readonly sequences?: SequenceRule | undefined;
   readonly level: LoadLevel;
-  /** null for a server that has none. */
+  /** null if the server has none. */
   readonly stats: ServerStats | null;
-  /** Models whose statistics are read too: those that the model is made of or calls. */
+  /** Models whose statistics are also read: those that the model consists of or calls. */
   readonly composing?: readonly string[];
-  /**
-   * Requests that some of those get for each request, where that is certain: more than that are then others'. What the model's own requests
-   * make elsewhere, or get from elsewhere, an uncertain number of, is null.
-   */
+  /** Requests that each of those models gets per request, if certain; any more come from other clients. null if the number is uncertain. */
   readonly timesPerRequest?: ReadonlyMap<string, number | null>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The percentile that the budget is about, such as 99. */
+  /** The percentile of the budget, such as 99. */
   readonly percentile: number;
-  /** Stop when the 95 % intervals of throughput, and with a budget of the percentile too, are within ± this share. */
+  /** Stop when the 95 % intervals of throughput, and of the percentile if it has a budget, are within ± this share. */
   readonly precision?: number;
   /**
-   * A latency budget in milliseconds; when given, the measurement ends early once the percentile is clearly above it, or
-   * clearly below it with the throughput precise.
+   * Latency budget in milliseconds. If set, the measurement ends early once the percentile is clearly above it, or clearly below it with the
+   * throughput precise.
    */
   readonly budgetMs?: number;
   readonly windows?: Partial<WindowRule>;
-  /** By confidence intervals if absent. */
+  /** Confidence intervals if absent. */
   readonly stability?: StabilityRule;
-  /** Requests of the warm-up, exactly; absent: until latency has stopped falling. */
+  /** The exact number of warm-up requests; if absent, warm-up lasts until latency has stopped falling. */
   readonly warmUpRequests?: number | undefined;
   /** Further percentiles to report in `latencyPercentilesMs`, such as 99.9. */
   readonly percentiles?: readonly number[];
-  /** Instances of the model, each of which must have served before anything is counted. */
+  /** Instances of the model. Each must have served a request before counting begins. */
   readonly instances?: number;
-  /** The model was loaded since the last measurement: every instance is made to execute before anything is counted. */
+  /** True if the model was loaded since the last measurement: every instance must execute before counting begins. */
   readonly isFresh?: boolean;
-  /** Requests that one execution can take, for that; 1 when not given. */
+  /** The maximum number of requests in one execution, used to wake the instances; 1 if absent. */
   readonly requestsPerExecution?: number;
-  /** Requests in flight, at most, whatever the level; 256 when absent. */
+  /** The maximum number of requests in flight at any level; 256 if absent. */
   readonly maxInFlight?: number;
   readonly onProgress?: (progress: ProfileProgress) => void;
   readonly deviceProbe?: DeviceProbe;
   /** Reads the metrics page of a language model's engine. */
   readonly engineProbe?: EngineProbe | undefined;
-  /** For request rates: when requests are due; evenly spaced when not given. */
+  /** For request rates: when requests are due; evenly spaced if absent. */
   readonly scheduleAt?: (perSecond: number) => Schedule;
-  /** For request rates: what wakes the sender. When not given, `clock` does, in real time good to a millisecond or two. */
+  /** For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond or two in real time. */
   readonly alarm?: Alarm;
-  /** For request rates: the cap of requests in flight, and what counts as late. */
+  /** For request rates: the cap on requests in flight, and the definition of a late request. */
   readonly openLoop?: Partial<OpenLoopRule>;
-  /** Does the host's fixed piece of work and gives what it took, in microseconds; for a server on this host. */
+  /** Does a fixed piece of work on the host and returns the time it took, in microseconds; for a server on this host. */
   readonly hostWorkUs?: (() => number) | undefined;
-  /** The watch on the load generator; on this process if absent. */
+  /** Watches the load generator; if absent, this process is watched. */
   readonly watchClient?: () => ClientWatch;
-  /** Requests per second that the client reaches against a server that does nothing; asked for only when it matters. */
+  /** Requests per second that the client reaches against a server that does nothing; only called when it matters. */
   readonly clientCeiling?: () => Promise<number | null>;
   /** Limits of a good reply of a language model. */
   readonly limits?: RequestLimits | undefined;
-  /** Failed requests that the measurement tolerates; any number if absent. */
+  /** The maximum number of failed requests; unlimited if absent. */
   readonly maxErrors?: number | undefined;
-  /** Milliseconds to wait for requests in flight at the end. */
+  /** Milliseconds to wait at the end for requests in flight. */
   readonly drainMs?: number;
-  /** Milliseconds with every connection refused or cut after which the server counts as gone. */
+  /** Milliseconds after which the server counts as gone if every connection is refused or cut. */
   readonly unreachableMs?: number;
 }

@@ -18,7 +18,7 @@ export interface LevelReport {
   readonly deviationUs: number;
   /** Ascending. */
   readonly percentilesUs: readonly { readonly percentile: number; readonly us: number }[];
-  /** The one that the search for a stable level and the limit of latency are about. */
+  /** The latency that the stability rule and the latency limit use. */
   readonly decidingUs: number;
   readonly isStable: boolean;
   readonly isWithinLimit: boolean;
@@ -27,7 +27,7 @@ export interface LevelReport {
   readonly measurement: Measurement;
 }
 
-/** The server's statistics of one model over the same time; times per request. */
+/** The server's statistics of one model over the same time. Times are per request. */
 export interface ServerReport {
   /** Empty for the model that was measured. */
   readonly model: string;
@@ -35,7 +35,7 @@ export interface ServerReport {
   readonly inferenceCount: number;
   readonly executionCount: number;
   readonly successCount: number;
-  /** null where no request was looked up in a response cache. */
+  /** null if no request was looked up in a response cache. */
   readonly cache: CacheReport | null;
   readonly requestUs: number;
   readonly overheadUs: number;
@@ -43,14 +43,14 @@ export interface ServerReport {
   readonly computeInputUs: number;
   readonly computeInferUs: number;
   readonly computeOutputUs: number;
-  /** Models that this one is made of or calls. */
+  /** Models that this one consists of or calls. */
   readonly composing: readonly ServerReport[];
 }
 
 export interface CacheReport {
   readonly hitCount: number;
   readonly missCount: number;
-  /** Mean over all requests, and of one hit and of one miss. */
+  /** Means over all requests, over hits and over misses. */
   readonly hitUsPerRequest: number;
   readonly missUsPerRequest: number;
   readonly hitUs: number;
@@ -59,10 +59,10 @@ export interface CacheReport {
 
 const NONE: ClientPartsUs = { sendUs: 0, receiveUs: 0 };
 
-/** Returns the client's own parts as tables of perf_analyzer's kind show them: 0 where they are not known. */
+/** Returns the client's own parts as perf_analyzer's tables show them: 0 if unknown. */
 export const shownClientParts = ({ measurement }: LevelReport): ClientPartsUs => clientPartsOf(measurement) ?? NONE;
 
-/** Latency that neither the client's own parts nor the server's queue, computing and cache explain, as perf_analyzer counts it. */
+/** Returns the latency that neither the client's own parts nor the server's queue, compute and cache times explain, as perf_analyzer counts it. */
 export function networkUs(report: LevelReport): number {
   const { averageUs, server } = report;
   if (server === null) return 0;

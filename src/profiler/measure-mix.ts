@@ -9,17 +9,17 @@ import { wholeOf } from './fronts/whole.ts';
 import { defaultPrecision, type LevelOptions } from './level-options.ts';
 import type { FrontMeasurement, Measurement } from './measurement.ts';
 
-/** What fronts that are measured together have in common. */
+/** Options shared by fronts that are measured together. */
 type Common = WatchOptions &
   Pick<LevelOptions, 'level' | 'signal' | 'percentile' | 'percentiles' | 'precision' | 'budgetMs'>;
 
-/** What each front has for itself: its part of the level, its requests, and what sends them. A budget of its own takes the place of the whole's. */
+/** Each front's own options: its part of the level, its requests, and its senders. Its own budget replaces the overall one. */
 export type FrontOptions = Omit<LevelOptions, Exclude<keyof Common, 'level' | 'budgetMs'>>;
 
 /**
- * Measures several models at the same time, each at its part of the level: every one is warm before any is counted, and the requests of all go on
- * until all have been counted enough. The figures are of all requests together, and `fronts` has those of each model. The budget of the options is
- * that of the whole. The error of one front ends all. Errors: as `measureLevel`.
+ * Measures several models at the same time, each at its part of the level. Counting begins once all are warm, and all requests continue until every
+ * model has been counted enough. The figures cover all requests together; `fronts` has those of each model. The budget of the options applies to
+ * the whole. An error in one front ends all of them. Errors: as `measureLevel`.
  */
 export function measureMix(options: Common, fronts: readonly FrontOptions[]): Promise<Measurement> {
   const { precision = defaultPrecision, budgetMs } = options;
@@ -47,7 +47,7 @@ export function measureMix(options: Common, fronts: readonly FrontOptions[]): Pr
   });
 }
 
-/** The verdict on the budget, where the percentile is clearly on one side of it. */
+/** Returns the verdict on the budget if the percentile is clearly on one side of it. */
 function verdictOn({ low, high }: Interval, budgetMs: number, precision: number): Pick<Measurement, 'budgetVerdict'> {
   if (low > budgetMs * (1 + precision)) return { budgetVerdict: 'missed' };
   return high < budgetMs * (1 - precision) ? { budgetVerdict: 'met' } : {};

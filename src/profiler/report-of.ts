@@ -4,19 +4,19 @@ import type { Measurement, ServerBreakdown } from './measurement.ts';
 
 const US_PER_MS = 1e3;
 
-/** What the report covers. */
+/** Options of the report. */
 export interface ReportAsked {
   /** Ascending. */
   readonly percentiles: readonly number[];
-  /** The latency that decides; null for the average. */
+  /** The percentile that decides; null for the average. */
   readonly percentile: number | null;
-  /** 0 is none. */
+  /** 0 for none. */
   readonly latencyLimitMs: number;
-  /** The model gives any number of responses to a request. */
+  /** True if the model gives any number of responses to a request. */
   readonly isDecoupled: boolean;
 }
 
-/** Returns the measurement as tables and screens of perf_analyzer's kind show it. */
+/** Returns the measurement in the form that perf_analyzer's tables and screens use. */
 export function reportOf(
   measurement: Measurement,
   { percentiles, percentile, latencyLimitMs, isDecoupled }: ReportAsked,

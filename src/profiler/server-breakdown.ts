@@ -7,9 +7,9 @@ export type BreakdownOutcome =
   | { readonly usable: false; readonly note: string };
 
 /**
- * Returns the breakdown of the server's time between two readings of a model's statistics, which hold one entry per version, the highest
- * last. Without a `version` it is the highest one that served. Unusable when a counter went backwards (Triton starts again at 0 when it
- * loads a model anew) or when nothing was served.
+ * Returns the breakdown of the server's time between two readings of a model's statistics. These hold one entry per version, the highest last.
+ * Without a `version`, the highest version that served is used. Unusable if a counter went backwards (Triton restarts at 0 when it reloads a model)
+ * or if nothing was served.
  */
 export function serverBreakdown(
   before: readonly ModelStatistics[],
@@ -55,7 +55,10 @@ export function serverBreakdown(
   };
 }
 
-/** Returns the breakdown of so great a share of the same requests: times per request and execution stay, and every count is the whole number next to its share. */
+/**
+ * Returns the breakdown of this share of the same requests: times per request and execution stay, and every count is scaled and rounded to a whole
+ * number.
+ */
 export function shareOfBreakdown<B extends ServerBreakdown>(breakdown: B, share: number): B {
   if (share === 1) return breakdown;
   const part = (count: number): number => Math.round(count * share);
@@ -73,7 +76,7 @@ export function shareOfBreakdown<B extends ServerBreakdown>(breakdown: B, share:
   };
 }
 
-/** Requests that the server finished between two readings, over all versions asked for; null after a reset. */
+/** Returns the number of requests that the server finished between two readings, over all requested versions; null after a reset. */
 export function requestsServed(
   before: readonly ModelStatistics[],
   after: readonly ModelStatistics[],
@@ -107,13 +110,13 @@ function wentBackwards(first: ModelStatistics, second: ModelStatistics): boolean
   );
 }
 
-/** Mean of one duration per request, over its own count: cache hits and failures have no compute time. */
+/** Returns the mean of one duration per request over the duration's own count: cache hits and failures have no compute time. */
 function meanDurationUs(first: StatisticDuration | undefined, second: StatisticDuration): number {
   const count = second.count - (first?.count ?? 0);
   return count > 0 ? (second.ns - (first?.ns ?? 0)) / count / NS_PER_US : 0;
 }
 
-/** `batch_stats` count each execution once, so their means are what one execution took. */
+/** `batch_stats` counts each execution once, so its means are times per execution. */
 function batchSizes(before: readonly BatchStatistics[], after: readonly BatchStatistics[]): ServerBreakdown['batches'] {
   return after
     .map((second) => {

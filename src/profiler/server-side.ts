@@ -7,17 +7,17 @@ import type { Measurement } from './measurement.ts';
 import { requestsServed, serverBreakdown, shareOfBreakdown } from './server-breakdown.ts';
 
 const STATISTICS_TIMEOUT_MS = 2000;
-/** Statistics that hold less than this share of the requests answered are not about the same requests. */
+/** Statistics that hold less than this share of the answered requests do not describe the same requests. */
 const LEAST_COUNTED = 0.9;
 
-/** `unread`: why there is none; null where none was to be expected. */
+/** `unread`: why there is no reading; null if none was expected. */
 export type Reading = readonly ModelStatistics[] | { readonly unread: string | null };
 
-/** What the readings cover. */
+/** The scope of the readings. */
 interface Asked {
   readonly requests: Pick<RequestSet, 'version'>;
   readonly mostInFlight: number;
-  /** The share of the requests between the readings that is counted; 1 if absent. */
+  /** The counted share of the requests between the readings; 1 if absent. */
   readonly countedShare?: number;
 }
 
@@ -32,7 +32,7 @@ export async function readStatistics(options: LevelOptions, model = options.requ
   }
 }
 
-/** As `readStatistics`, but never rejects, for a reading that may not be awaited. */
+/** As `readStatistics`, but never rejects; for readings that the caller may not await. */
 export const readAtBoundary = (options: LevelOptions, model?: string): Promise<Reading> =>
   readStatistics(options, model).catch((error: unknown) => ({ unread: messageOf(error) }));
 
@@ -59,7 +59,7 @@ const withoutServer = (why: string | null): Pick<Measurement, 'server' | 'server
   ...(why !== null && { serverNote: why }),
 });
 
-/** Returns the breakdown of each model behind the measured one, where it served anything. */
+/** Returns the breakdown of each model behind the measured one that served anything. */
 export function composingSide(
   before: readonly Reading[],
   after: readonly Reading[],

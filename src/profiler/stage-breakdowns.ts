@@ -3,8 +3,8 @@ import type { Topology } from '../space/topology.ts';
 import type { Measurement, ServerBreakdown } from './measurement.ts';
 
 /**
- * Returns the server's figures of each stage, by the model's name, in the order of the topology. A stage that the server gave no statistics of is
- * left out. A model that is called from several fronts has one breakdown, for all its requests.
+ * Returns the server's figures of each stage, by model name, in the order of the topology. Leaves out stages without server statistics. A model
+ * that several fronts call has one breakdown for all its requests.
  */
 export function stageBreakdowns(
   { server, composing = [], fronts = [] }: Measurement,
@@ -28,13 +28,13 @@ export function stageBreakdowns(
   );
 }
 
-/** Returns for how long the requests in a stage's figures were counted, in milliseconds: as those of the front whose requests they are. */
+/** Returns how long the requests in a stage's figures were counted, in milliseconds: as long as those of the front that they belong to. */
 export function countedMs({ durationMs, fronts = [] }: Measurement, stage: string): number {
   const front = fronts.findLast((each) => each.composing?.some(({ model }) => model === stage));
   return (front ?? fronts.find(({ model }) => model === stage))?.durationMs ?? durationMs;
 }
 
-/** Returns the answered requests per second of all fronts together. */
+/** Returns the answered requests per second over all fronts. */
 export function answeredPerSecond(measurement: Measurement): number {
   const fronts = measurement.fronts ?? [measurement];
   return fronts.reduce((sum, { requests, errorRate, durationMs }) => {

@@ -1,24 +1,23 @@
-/** Load levels from `start` to `end`, both included, by `step`; an `end` of 0 goes on until the limit of latency is met. */
+/** Load levels from `start` to `end` inclusive, in steps of `step`. With an `end` of 0 the sweep continues until the latency limit is reached. */
 export interface SweepRange {
   readonly start: number;
   readonly end: number;
   readonly step: number;
 }
 
-/** `binary`: look for the highest level within the limit of latency; `wholeLevels`: only whole numbers are levels. */
+/** `binary`: search for the highest level within the latency limit. `wholeLevels`: use only whole numbers as levels. */
 export interface SweepPlan {
   readonly range: SweepRange;
   readonly order: 'linear' | 'binary';
   readonly wholeLevels: boolean;
 }
 
-/** Measures one level; true when its latency is within the limit. */
+/** Measures one level; true if its latency is within the limit. */
 export type MeasureLevel = (value: number) => Promise<boolean>;
 
 /**
- * Measures level after level. Linear: upwards, up to the first one that is over the limit. Binary: the first level must be
- * within the limit and the last one over it, or there is nothing between to look for; then halves what is left until it is
- * no wider than the step.
+ * Measures one level after another. A linear sweep goes up to the first level that is over the limit. A binary search needs a first level within
+ * the limit and a last level over it; it then halves the range until it is no wider than the step.
  */
 export async function sweep({ range, order, wholeLevels }: SweepPlan, measure: MeasureLevel): Promise<void> {
   if (order === 'linear') return sweepUp(range, measure);
@@ -33,7 +32,7 @@ export async function sweep({ range, order, wholeLevels }: SweepPlan, measure: M
   }
 }
 
-/** A sum of steps may come out a trifle above the end that it is meant to meet. */
+/** A sum of steps may slightly exceed the end that it should reach. */
 const ROUNDING = 1e-6;
 
 async function sweepUp({ start, end, step }: SweepRange, measure: MeasureLevel): Promise<void> {

@@ -14,8 +14,8 @@ import type { WindowsOutcome } from './windows/outcome.ts';
 type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile'>;
 
 /**
- * Returns what the counted batches say of a language model; undefined where none of its replies came. `failures` and `goodput`: of the same requests. In an
- * open loop tokens per second are the requests per second times their mean tokens, so that the luck of arrivals is in neither.
+ * Returns the figures of a language model from the counted batches; undefined if it sent no replies. `failures` and `goodput` must be of the same
+ * requests. In an open loop tokens per second are the requests per second times their mean tokens, so that random arrivals affect neither.
  */
 export function tokensOf(
   { batches, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'rate'>,
@@ -67,6 +67,6 @@ function lengthSummary({ count, sum, squares, min, max }: LengthSums): LengthSum
   return { mean, std: Math.sqrt(variance), min, max };
 }
 
-/** The least exact of those who counted any reply. */
+/** Returns the least exact counter that counted any reply. */
 const counterOf = ({ countedBy: { pieces, tokenizer } }: TokenTally): TokenCounter =>
   pieces > 0 ? 'pieces' : tokenizer > 0 ? 'tokenizer' : 'usage';

@@ -2,8 +2,8 @@ import { NS_PER_US } from '../base/units.ts';
 import type { Trace } from '../triton/control/trace-file.ts';
 
 /**
- * The parts of a request's time, each between two moments. `total` is what the server saw of the call, from its last byte
- * read to its reply sent; a gRPC call waits for its bytes before that. `compute` is input, infer and output together.
+ * The parts of a request's time, each between two moments. `total` is the server's view of the call, from its last byte read to its reply sent; a
+ * gRPC call waits for its bytes before that. `compute` is input, infer and output together.
  */
 const spans = {
   total: [
@@ -24,8 +24,8 @@ const spans = {
 } as const;
 
 /**
- * The time within a part that none of the parts in it covers: `overhead` of the whole call (protocol and hand-over),
- * `requestOverhead` of the request inside the server. A gRPC reply is sent while its request still ends, so parts may overlap.
+ * The time within a part that none of its inner parts covers: `overhead` of the whole call (protocol and hand-over), `requestOverhead` of the
+ * request inside the server. A gRPC reply is sent while its request is still ending, so parts may overlap.
  */
 const rests = {
   requestOverhead: { of: 'request', besides: ['queue', 'compute'] },
@@ -36,7 +36,7 @@ type MeasuredName = keyof typeof spans;
 
 interface Rest {
   readonly of: MeasuredName;
-  /** There is no rest without these. */
+  /** The rest is absent without these. */
   readonly besides: readonly MeasuredName[];
   readonly orBesides?: readonly MeasuredName[];
 }
@@ -44,7 +44,7 @@ interface Rest {
 export type SpanName = MeasuredName | keyof typeof rests;
 export const spanNames = [...Object.keys(spans), ...Object.keys(rests)] as readonly SpanName[];
 
-/** Microseconds of one part; a part that the request has not, or that ends before it begins, is absent. */
+/** Microseconds of each part; absent if the request lacks the part, or if the part ends before it begins. */
 export type SpansUs = { readonly [name in SpanName]?: number };
 
 interface SpanNs {

@@ -5,7 +5,7 @@ import type { ReadTraces, Trace } from '../triton/control/trace-file.ts';
 import { type SpanName, type SpansUs, spanNames, spansOf } from './trace-spans.ts';
 
 export interface SpanFigures {
-  /** Requests that have this part. */
+  /** Requests with this part. */
   readonly count: number;
   readonly avgUs: number;
   readonly p50Us: number;
@@ -15,26 +15,26 @@ export interface SpanFigures {
   readonly maxUs: number;
 }
 
-/** The origin of a request: a protocol, the server itself, or a parent request that is not in the files. */
+/** The origin of a request: a protocol, the server itself, or a parent request that the files do not contain. */
 export type RequestKind = 'grpc' | 'http' | 'in-process' | 'part of another';
 
-/** Requests of one kind to one model, or what one model did as part of those to an ensemble. */
+/** Requests of one kind to one model, or the work of one model for such requests to an ensemble. */
 export interface TraceGroup {
   readonly kind: RequestKind;
-  /** Path from the requested model to this one: several names for a model of an ensemble. */
+  /** Path from the requested model to this one: several names if this is a model of an ensemble. */
   readonly models: readonly string[];
   readonly version: number;
   readonly requests: number;
   readonly spans: { readonly [name in SpanName]?: SpanFigures };
 }
 
-/** Requests that were computed at the same moments were one batch. */
+/** Executions: requests that were computed at the same moments form one batch. */
 export interface TracedExecutions {
   readonly model: string;
   readonly version: number;
   readonly executions: number;
   readonly requests: number;
-  /** Most requests in one. */
+  /** The largest number of requests in one execution. */
   readonly largest: number;
 }
 
@@ -45,10 +45,10 @@ export interface TracedRequest {
   readonly models: readonly string[];
   readonly version: number;
   readonly requestId: string;
-  /** Microseconds from the first event of all traces. */
+  /** Microseconds since the first event of all traces. */
   readonly startUs: number;
   readonly spansUs: SpansUs;
-  /** Each moment in its order, in microseconds from the request's first; absent unless asked for. */
+  /** Moments in chronological order, in microseconds since the request's first one; absent unless requested. */
   readonly moments?: readonly TracedMoment[];
 }
 
@@ -61,7 +61,7 @@ export interface TraceSummary {
   readonly schemaVersion: 1;
   readonly groups: readonly TraceGroup[];
   readonly executions: readonly TracedExecutions[];
-  /** In the order of start; requests of an ensemble's models follow their parent. */
+  /** Ordered by start; requests to an ensemble's models follow their parent. */
   readonly requests: readonly TracedRequest[];
   readonly nameless: number;
   readonly timeless: number;
@@ -70,8 +70,8 @@ export interface TraceSummary {
 }
 
 /**
- * Summarises the times of traced requests, each with its moments where `withMoments` asks for them. Errors: INPUT_INVALID for a request
- * that is its own ancestor.
+ * Summarises the times of traced requests, and includes their moments if `withMoments` is set. Errors: INPUT_INVALID for a request that is its own
+ * ancestor.
  */
 export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = false): TraceSummary {
   const requests = requestsOf(traces, withMoments);
@@ -79,7 +79,7 @@ export function summarizeTraces({ traces, ...rest }: ReadTraces, withMoments = f
   return { schemaVersion: 1, groups, executions: executionsOf(traces), requests, ...rest };
 }
 
-/** Deeper than ensembles of ensembles go, and shallow enough for a list of names per request. */
+/** Deeper than any nested ensembles, and shallow enough for a list of names per request. */
 const MAX_DEPTH = 64;
 
 interface Placed {
@@ -88,7 +88,7 @@ interface Placed {
   readonly models: readonly string[];
 }
 
-/** The parts of a request after it, each request by its start. */
+/** Returns each request followed by its parts, ordered by start. */
 function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly TracedRequest[] {
   const starts = new Map(traces.map((trace) => [trace, startNs(trace)]));
   const sorted = [...traces].sort((a, b) => (starts.get(a) as number) - (starts.get(b) as number) || a.id - b.id);
@@ -97,7 +97,7 @@ function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly Tr
   const known = new Set(traces.map(({ id }) => id));
   const isPart = ({ parentId }: Trace): boolean => parentId !== null && known.has(parentId);
   const requests: TracedRequest[] = [];
-  // The last is the next to take.
+  // The last one is taken next.
   const waiting: Placed[] = sorted
     .filter((trace) => !isPart(trace))
     .map((trace) => ({ trace, kind: kindOf(trace), models: [trace.model] }))
@@ -116,7 +116,7 @@ function requestsOf(traces: readonly Trace[], withMoments: boolean): readonly Tr
   throw nested(`${traces.length - requests.length} requests contain themselves`);
 }
 
-/** The wait for a gRPC call's first byte is no part of it. 0 for a trace without any moment. */
+/** Excludes the wait for a gRPC call's first byte. 0 for a trace without moments. */
 function startNs({ momentsNs }: Trace): number {
   const moments = [...momentsNs].filter(([name]) => name !== 'GRPC_WAITREAD_START').map(([, ns]) => ns);
   return moments.length > 0 ? Math.min(...moments) : 0;
@@ -135,7 +135,7 @@ function momentsOf({ momentsNs }: Trace): readonly TracedMoment[] {
   return sorted.map(([name, ns]) => ({ name, atUs: (ns - zeroNs) / NS_PER_US }));
 }
 
-/** Groups requests by kind, an ensemble's models after the ensemble. */
+/** Groups requests by kind; an ensemble's models follow the ensemble. */
 function groupsOf(requests: readonly TracedRequest[]): readonly TraceGroup[] {
   const groups = Map.groupBy(requests, ({ kind, models, version }) => JSON.stringify([kind, ...models, version]));
   return [...groups.values()].map((members): TraceGroup => {

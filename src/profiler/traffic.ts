@@ -8,27 +8,27 @@ import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
 import type { ArrivalPlan } from '../workload/arrival-plan.ts';
 import type { LevelOptions } from './level-options.ts';
 
-/** Batches are looked at as they come; errors and refusals so often. */
+/** Interval at which to check for errors and refusals. Batches are handled as they arrive. */
 const LOOK_MS = 20;
 const DEFAULT_DRAIN_MS = 5000;
-/** An open loop that the server could not keep up with leaves a queue, perhaps as long in time as the measurement was. */
+/** An open loop that the server could not keep up with leaves a queue, which may last as long as the measurement did. */
 const DEFAULT_OPEN_DRAIN_MS = 20_000;
-/** An interrupted run has a model to restore, and a person waiting. */
+/** After an interruption a model must be restored, and a person is waiting. */
 const INTERRUPTED_DRAIN_MS = 500;
 const DEFAULT_UNREACHABLE_MS = 3000;
 
-/** The requests of one measurement: sent at its level, recorded in batches, watched for a server that is gone. */
+/** The requests of one measurement: sends them at its level, records them in batches, and notices a server that is gone. */
 export class Traffic {
   readonly #flow: Flow;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #options: LevelOptions;
-  /** Plays over and over, where requests are sent by a plan. */
+  /** The plan of arrivals, if there is one; it repeats. */
   readonly plan: ArrivalPlan | undefined;
-  /** Ends the pause that is being made. */
+  /** Ends the current pause. */
   #wake = (): void => undefined;
 
-  /** Sends no more than `mostRequests` in all. */
+  /** Sends at most `mostRequests` in total. */
   constructor(options: LevelOptions, mostRequests = Number.POSITIVE_INFINITY) {
     this.#options = options;
     this.#clock = options.clock;
@@ -72,12 +72,12 @@ export class Traffic {
     return this.#flow.failures;
   }
 
-  /** True when more requests have failed since `record` than the options allow. */
+  /** True if more requests have failed since `record` than the options allow. */
   get tooManyErrors(): boolean {
     return this.#flow.failed > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Records completed requests in batches of this rule, one after the other, from the next completion on, or from `startNs`. */
+  /** Records completed requests in consecutive batches of this rule, from the next completion or from `startNs`. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     const take = (batch: Batch): void => {
       onBatch(batch);
@@ -92,8 +92,8 @@ export class Traffic {
   }
 
   /**
-   * Waits until `reached` holds, or until `limitNs` have passed or too many requests have failed, when the open batch is
-   * ended if it holds anything. Errors: INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
+   * Waits until `reached` holds, `limitNs` have passed, or too many requests have failed. In the latter two cases ends the open batch if it holds
+   * anything. Errors: INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
    */
   async waitUntil(reached: () => boolean, limitNs: number): Promise<void> {
     const startNs = this.#clock.nowNs();
@@ -106,7 +106,7 @@ export class Traffic {
     }
   }
 
-  /** Waits, when connections are being refused, until it is clear whether the server is gone. Errors: as `waitUntil`. */
+  /** If connections are being refused, waits until it is clear whether the server is gone. Errors: as `waitUntil`. */
   async confirmReachable(): Promise<void> {
     while (this.#flow.unserved !== null) {
       await this.#pause();
@@ -115,7 +115,7 @@ export class Traffic {
     }
   }
 
-  /** Stops sending and waits, bounded, for what is in flight. Safe to call more than once. */
+  /** Stops sending and waits, for a limited time, for requests in flight. Safe to call more than once. */
   async drain(): Promise<void> {
     const { drainMs, level } = this.#options;
     const patientMs = drainMs ?? (level.mode === 'concurrency' ? DEFAULT_DRAIN_MS : DEFAULT_OPEN_DRAIN_MS);
@@ -123,13 +123,13 @@ export class Traffic {
     await this.#flow.drain(limitMs);
   }
 
-  /** Until the next batch, or a look without one. */
+  /** Waits until the next batch or the next check. */
   async #pause(): Promise<void> {
     const batch = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
     const slept = this.#clock.sleep(LOOK_MS, this.#signal);
-    // When a batch comes first nobody waits for it any more.
+    // If a batch arrives first, nothing awaits this any more.
     slept.catch(() => undefined);
     try {
       await Promise.race([batch, slept]);

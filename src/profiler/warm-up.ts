@@ -5,23 +5,23 @@ import { Traffic } from './traffic.ts';
 
 const ROUND_MS = 20;
 const LEAST_REQUESTS_PER_ROUND = 4;
-/** Requests for each instance: the scheduler hands them out unevenly, so one each would leave some cold. */
+/** Requests per instance: the scheduler distributes them unevenly, so one each would leave some instances cold. */
 const REQUESTS_PER_INSTANCE = 4;
 const LEAST_ROUNDS = 3;
-/** Requests at once, at most, to make every instance execute. */
+/** The maximum number of simultaneous requests to make every instance execute. */
 const MOST_TO_WAKE = 256;
-/** Latency counts as still falling when the last round's mean is below this share of the one half-way back. */
+/** Latency counts as still falling if the mean of the last round is below this share of the mean half-way back. */
 const FALLING = 0.95;
 
-/** Figures of the last round of the warm-up; zeros when no request succeeded. */
+/** Figures of the last warm-up round; zeros if no request succeeded. */
 export interface Warmth {
   readonly meanLatencyNs: number;
-  /** Between pieces of streamed replies; absent where there are none. */
+  /** Between pieces of streamed replies; absent without any. */
   readonly meanGapNs?: number;
   readonly requestsPerSecond: number;
 }
 
-/** What was sent before the traffic began; `warmth` where that was all of the warm-up. */
+/** Requests sent before the traffic began; `warmth` is set if they were the whole warm-up. */
 export interface Apart {
   readonly sent: number;
   readonly warmth: Warmth | null;
@@ -29,7 +29,7 @@ export interface Apart {
 
 const isCounted = ({ stability }: LevelOptions): boolean => stability?.kind === 'request-count';
 
-/** Sends what goes before the traffic: the exact number of requests that is asked for, or those that wake all instances after a load. */
+/** Sends the requests that precede the traffic: the exact number asked for, or those that wake all instances after a load. */
 export async function warmApart(options: LevelOptions, rule: WindowRule): Promise<Apart> {
   const count = options.warmUpRequests ?? (isCounted(options) ? 0 : undefined);
   if (count === undefined) return { sent: options.isFresh ? await wakeInstances(options, rule) : 0, warmth: null };
@@ -37,22 +37,21 @@ export async function warmApart(options: LevelOptions, rule: WindowRule): Promis
   return { sent, warmth };
 }
 
-/** Starts the traffic, and warms up with it where that has not been done apart. */
+/** Starts the traffic, and warms up with it unless that has already been done. */
 export async function startWarm(
   traffic: Traffic,
   options: LevelOptions,
   rule: WindowRule,
   apart: Apart,
 ): Promise<Warmth & { readonly sentApart: number }> {
-  // A counted window starts its traffic itself: it begins with the first request.
+  // A counted window starts its traffic itself, because it begins with the first request.
   if (!isCounted(options)) traffic.start();
   return { ...(apart.warmth ?? (await warmUp(traffic, options, rule))), sentApart: apart.sent };
 }
 
 /**
- * Sends at the level without counting anything until every instance has had requests and the mean latency has stopped
- * falling: the first executions after a load are slow (lazy allocation, graph capture, autotuning).
- * Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
+ * Sends at the level without counting until every instance has had requests and the mean latency has stopped falling: the first executions after a
+ * load are slow (lazy allocation, graph capture, autotuning). Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
   const rounds: Batch[] = [];
@@ -62,14 +61,12 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
   traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
   const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven(rounds);
   await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
-  // A window's length is chosen by the latency, so one completion at least must be seen; the transport's timeout bounds this.
+  // The latency determines a window's length, so at least one completion is needed; the transport's timeout bounds this wait.
   while (rounds.length === 0) await traffic.waitUntil(isWarm, 0);
   return warmthOf(rounds.at(-1) as Batch);
 }
 
-/**
- * Exactly this many requests, and none left in flight: traffic of its own. The transport's timeout bounds each of them.
- */
+/** Sends exactly this many requests as separate traffic and leaves none in flight. The transport's timeout bounds each request. */
 async function warmUpByCount(options: LevelOptions, requests: number): Promise<Warmth & { readonly sent: number }> {
   if (requests === 0) return { meanLatencyNs: 0, requestsPerSecond: 0, sent: 0 };
   const traffic = new Traffic(options, requests);
@@ -87,9 +84,9 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
 }
 
 /**
- * Sends twice as many requests at once as all instances together can hold, so that each of them must execute, which light
- * traffic leaves to chance; the largest batch is executed too. Ends with nothing in flight. Gives the number of requests
- * sent. Does nothing for sequences, which are bound to an instance.
+ * Sends twice as many requests at once as all instances together can hold, so that each instance must execute; light traffic leaves that to chance.
+ * This also executes the largest batch. Ends with nothing in flight. Returns the number of requests sent. Does nothing for sequences, which are
+ * bound to an instance.
  */
 async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
   const { instances = 1, requestsPerExecution = 1, maxInFlight = MOST_TO_WAKE, sequences } = options;
@@ -111,7 +108,7 @@ async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<n
 const requestsOf = (rounds: readonly Batch[]): number =>
   rounds.reduce((total, round) => total + round.succeeded + round.failed, 0);
 
-/** Looks half-way back, so that a slow decline, small from one round to the next, is seen too. */
+/** Compares with the round half-way back, so that it also notices a slow decline with small steps. */
 function isEven(rounds: readonly Batch[]): boolean {
   if (rounds.length < LEAST_ROUNDS) return false;
   const last = rounds.at(-1) as Batch;

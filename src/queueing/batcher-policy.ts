@@ -1,7 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import { NS_PER_US } from '../base/units.ts';
 
-/** What a model config says about batching, in the batcher's terms. */
+/** The batching settings of a model config, in the batcher's terms. */
 export type BatcherPolicy = {
   /** `max_batch_size`; 0 for a model without a batch dimension. */
   readonly maxBatchSize: number;
@@ -21,19 +21,19 @@ export type BatcherPolicy = {
 
 type Spread = Pick<BatcherPolicy, 'instances' | 'devices'>;
 
-/** Returns the instances on one of the devices, on the average. */
+/** Returns the mean number of instances on one of the devices. */
 export const instancesPerDevice = ({ instances, devices = 1 }: Spread): number => instances / devices;
 
 /**
- * Returns how many instances are busy on the device of one that executes, itself included, where this many are busy in all: each of the others is
- * there with the same chance.
+ * Returns the mean number of busy instances on the device of an executing one, itself included, given the total of busy ones: each of the others is
+ * on that device with the same chance.
  */
 export function busyBeside({ instances, devices = 1 }: Spread, busyInstances: number): number {
   if (devices === 1 || instances <= 1) return busyInstances;
   return 1 + ((busyInstances - 1) * Math.max(0, instances / devices - 1)) / (instances - 1);
 }
 
-/** What a model config has to say about batching: the fields of `ModelConfig`, by their own names. */
+/** The batching settings of a model config: the fields of `ModelConfig`, by their own names. */
 type BatchingConfig = {
   readonly max_batch_size?: number;
   readonly dynamic_batching?: {

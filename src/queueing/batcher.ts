@@ -6,16 +6,17 @@ import { Instances } from './instances.ts';
 import { NumberRing, RequestRing } from './ring.ts';
 
 /**
- * Triton's scheduler of one model version, without a clock: whoever drives it says what happens and when, with times
- * that never decrease. After each of `arrive`, `complete`, `wake` and `setInstances` the driver
+ * Triton's scheduler of one model version, without a clock: its driver reports events and their times, which never decrease. After each of `arrive`,
+ * `complete`, `wake` and `setInstances` the driver
  *
- * 1. calls `takeStarted()` until it gives undefined; each value is an execution that began at that very moment, and the
- *    driver decides when it ends (then it calls `complete` with its instance);
- * 2. reads `nextWakeNs` and sees to it that `wake(now)` is called then, unless `nextWakeNs` has changed by that time.
- *    A call that comes too early does nothing; one that comes late acts late, as a real server would.
+ * 1. calls `takeStarted()` until it returns undefined; each value is an execution that began at that very moment, and the driver decides when it
+ * ends (then it calls `complete` with its instance);
  *
- * Requests are executed in order of arrival. Not modelled: priorities, queue timeouts, inputs of differing shapes, and
- * Triton's look around every 500 ms, which only matters when an execution takes longer than that.
+ * 2. reads `nextWakeNs` and calls `wake(now)` at that time, unless `nextWakeNs` has changed by then. A call that comes too early does nothing; a
+ * late one acts late, as a real server would.
+ *
+ * Requests are executed in order of arrival. Not modelled: priorities, queue timeouts, inputs of differing shapes, and Triton's check every 500 ms,
+ * which only matters when an execution takes longer than that.
  */
 export interface Batcher {
   /** A request joins the queue. Throws INPUT_INVALID when it has more samples than a batch may have. */
@@ -24,7 +25,7 @@ export interface Batcher {
   complete(nowNs: number, instance: number): void;
   /** The time in `nextWakeNs` has come. */
   wake(nowNs: number): void;
-  /** Changes the number of instances in place, as Triton does: busy ones that are too many end their execution first. */
+  /** Changes the number of instances in place, as Triton does: surplus busy ones end their execution first. */
   setInstances(nowNs: number, instances: number): void;
   takeStarted(): Execution | undefined;
   /** Infinity when nothing needs to be woken. */
@@ -35,16 +36,16 @@ export interface Batcher {
 }
 
 /**
- * A batcher with nothing in it. Throws CONFIG_INVALID for a policy that Triton would refuse.
- * The algorithm is that of Triton's dynamic batch scheduler (releases 24.10 to 26.09, rate limiter off): a growing
- * batch, a queue of up to two formed batches per instance, and merging of overdue batches when an instance takes one.
+ * Creates an empty batcher. Throws CONFIG_INVALID for a policy that Triton would refuse. The algorithm is that of Triton's dynamic batch scheduler
+ * (releases 24.10 to 26.09, rate limiter off): a growing batch, a queue of up to two formed batches per instance, and merging of overdue batches
+ * when an instance takes one.
  */
 export function createBatcher(policy: BatcherPolicy): Batcher {
   checkPolicy(policy);
   return new TritonBatcher(policy);
 }
 
-/** The batch that is being filled: nothing in it yet, formed but still growing, or out of the batcher's hands. */
+/** The state of the current batch: empty, formed but still growing, or handed over. */
 type Current = 'empty' | 'growing' | 'gone';
 
 class TritonBatcher implements Batcher {
@@ -135,7 +136,7 @@ class TritonBatcher implements Batcher {
     return this.#view;
   }
 
-  /** Whether one more batch may be formed. */
+  /** True if one more batch may be formed. */
   #hasSlot(): boolean {
     const formed = this.#formedEnds.length;
     return this.#prefetch ? formed < 2 * this.#instances.count : this.#instances.idle > formed;

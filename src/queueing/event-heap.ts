@@ -1,7 +1,4 @@
-/**
- * Coming events, the earliest first; those of the same time in the order in which they were added. A binary heap on
- * flat arrays.
- */
+/** Future events, the earliest first; simultaneous ones in the order in which they were added. A binary heap on flat arrays. */
 export class EventHeap {
   #times = new Float64Array(8);
   #orders = new Float64Array(8);
@@ -14,7 +11,7 @@ export class EventHeap {
     return this.length === 0 ? Number.POSITIVE_INFINITY : (this.#times[0] as number);
   }
 
-  /** The earliest event's subject, which stays. The heap must not be empty. */
+  /** The earliest event's subject, without removing it. The heap must not be empty. */
   get first(): number {
     return this.#subjects[0] as number;
   }
@@ -32,7 +29,7 @@ export class EventHeap {
     this.#set(child, atNs, order, subject);
   }
 
-  /** Takes out the earliest event and gives its subject. The heap must not be empty. */
+  /** Removes the earliest event and returns its subject. The heap must not be empty. */
   take(): number {
     const subject = this.#subjects[0] as number;
     const last = --this.length;

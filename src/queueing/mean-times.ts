@@ -10,11 +10,11 @@ export function meanTimesOf(law: ServiceLaw): MeanTimes {
   return times;
 }
 
-/** Mean execution times by a law, as `executionNs` gives them: what depends on the batch size is computed once. */
+/** Mean execution times by a law, as `executionNs` gives them; the parts that depend on the batch size are computed once. */
 class MeanTimes {
   readonly #law: ServiceLaw;
   readonly #interferes: boolean;
-  /** By batch size, which is whole: the time alone, 0 where it is not computed yet, and the slowdown by each further busy instance. */
+  /** By batch size, which is whole: the time alone (0 if not computed yet), and the slowdown by each additional busy instance. */
   #aloneNs = new Float64Array(64);
   #slowdowns = new Float64Array(64);
 

@@ -1,4 +1,4 @@
-/** A queue of numbers on one flat array: adding at the end and taking from the front cost the same however long it is. */
+/** A queue of numbers on one flat array: adding at the end and taking from the front cost the same at any length. */
 export class NumberRing {
   #values: Float64Array;
   #head = 0;
@@ -14,7 +14,7 @@ export class NumberRing {
     this.length++;
   }
 
-  /** The front value, taken out. The ring must not be empty. */
+  /** Removes and returns the front value. The ring must not be empty. */
   shift(): number {
     const value = this.#values[this.#head] as number;
     this.#head = (this.#head + 1) & (this.#values.length - 1);
@@ -109,7 +109,7 @@ function powerOfTwo(atLeast: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(2, atLeast)));
 }
 
-/** Returns an array of at least twice the length that begins with the same values. */
+/** Returns an array of at least twice the length with the same values at its beginning. */
 export function grown(values: Float64Array): Float64Array<ArrayBuffer> {
   const longer = new Float64Array(Math.max(64, 2 * values.length));
   longer.set(values);

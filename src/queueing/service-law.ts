@@ -9,19 +9,19 @@ export type ServiceLaw = {
   /** Points by rising batch size, at least one; linear between them, and beyond the outermost two. */
   readonly points: readonly LawPoint[];
   readonly interference: {
-    /** Relative slowdown of an execution of one sample by each further busy instance: 0 none, 1 its whole time alone. */
+    /** Relative slowdown of an execution of one sample by each additional busy instance: 0 none, 1 its whole time alone. */
     readonly perInstance: number;
     /** Exponent of the batch size in that slowdown; 0 for no dependence. */
     readonly batchExponent: number;
   };
   /**
-   * Batch sizes that the model really executes, rising: a batch takes the time of the next one; beyond the last, of a multiple of it.
-   * Empty: every size as it is.
+   * Batch sizes that the model really executes, rising: a batch takes the time of the next one; beyond the last, of a multiple of it. Empty: every
+   * size as it is.
    */
   readonly paddedSizes: readonly number[];
   /**
-   * Executions that run concurrently on one device, at most; further instances wait for their turn, and their requests stay queued. TensorRT's instances
-   * on one GPU, for example, share a thread. Absent: as many as there are instances.
+   * The most executions that run concurrently on one device; additional instances wait for their turn, and their requests stay queued. TensorRT's
+   * instances on one GPU, for example, share a thread. Absent: the number of instances.
    */
   readonly atOnce?: number;
   /** Coefficient of variation of an execution's time. */
@@ -32,7 +32,7 @@ export type ServiceLaw = {
   readonly split: { readonly input: number; readonly output: number };
 };
 
-/** The largest slowdown per busy instance: more than serial execution happens (caches, clocks), but rarely by more than this. */
+/** The largest slowdown per busy instance: it may exceed serial execution (caches, clocks), but rarely by more than this. */
 const LARGEST_INTERFERENCE = 2.5;
 
 /** Returns an affine service law, without interference, padding, spread or front end. */
@@ -82,16 +82,13 @@ export function loneExecutionNs({ points, paddedSizes }: ServiceLaw, batchSize: 
   return timeAlone(points, paddedSize(paddedSizes, batchSize));
 }
 
-/** Returns by how much each further busy instance lengthens an execution, as a share of its time alone. */
+/** Returns the slowdown of an execution by each additional busy instance, as a share of its time alone. */
 export function slowdownPerInstance({ interference, paddedSizes }: ServiceLaw, batchSize: number): number {
   const { perInstance, batchExponent } = interference;
   return Math.min(LARGEST_INTERFERENCE, perInstance * paddedSize(paddedSizes, batchSize) ** batchExponent);
 }
 
-/**
- * Returns a generator of log-normal factors with mean 1 and the given coefficient of variation; constantly 1, without drawing, where that
- * is 0.
- */
+/** Returns a generator of log-normal factors with mean 1 and this coefficient of variation; constantly 1, without drawing, if that is 0. */
 export function spreadOf(cv: number, random: Random): () => number {
   if (cv === 0) return () => 1;
   const variance = Math.log1p(cv * cv);
@@ -126,7 +123,7 @@ function timeAlone(points: readonly LawPoint[], batchSize: number): number {
   if (batchSize > b.batchSize) return b.executionNs + Math.max(0, slope) * (batchSize - b.batchSize);
   const straight = a.executionNs + slope * (batchSize - a.batchSize);
   if (batchSize >= first.batchSize) return straight;
-  // Fewer samples take neither longer nor less than their share: extrapolation through two noisy points may give either.
+  // Fewer samples never take longer, nor less than their share, although extrapolation through two noisy points may give either.
   return Math.min(first.executionNs, Math.max(straight, (first.executionNs * batchSize) / first.batchSize));
 }
 

@@ -1,16 +1,16 @@
 import { seededRandom } from '../base/random.ts';
 import { spreadOf } from './service-law.ts';
 
-/** Factors of a sequence that are kept; a simulation that needs more draws the rest itself. */
+/** The number of factors of a sequence that are kept; a simulation that needs more draws the rest itself. */
 const MOST_KEPT = 2 ** 14;
-/** Sequences that are kept: those of the spreads that are tried, for some seeds. */
+/** The number of sequences that are kept: those of the tried spreads, for some seeds. */
 const MOST_SEQUENCES = 32;
 
 const sequences = new Map<string, Sequence>();
 
 /**
- * Returns the generator `spreadOf(cv, seededRandom(seed))`. Most simulations have the same few seeds and spreads, and share what was drawn:
- * to draw a factor takes as long as all else of an execution.
+ * Returns the generator `spreadOf(cv, seededRandom(seed))`. Most simulations have the same few seeds and spreads, and share the drawn factors:
+ * drawing a factor takes as long as the rest of an execution.
  */
 export function sharedSpread(cv: number, seed: number): () => number {
   if (cv === 0) return () => 1;
@@ -24,7 +24,7 @@ export function sharedSpread(cv: number, seed: number): () => number {
   };
 }
 
-/** The first factors of a generator, each drawn when it is asked for. */
+/** The first factors of a generator, each drawn on demand. */
 class Sequence {
   readonly #draw: () => number;
   readonly #drawn: number[] = [];
@@ -33,7 +33,7 @@ class Sequence {
     this.#draw = spreadOf(cv, seededRandom(seed));
   }
 
-  /** Returns the factor at an index up to the number of those that were drawn. */
+  /** Returns the factor at an index up to the number of drawn ones. */
   at(index: number): number {
     if (index === this.#drawn.length) this.#drawn.push(this.#draw());
     return this.#drawn[index] as number;

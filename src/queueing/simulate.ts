@@ -9,16 +9,14 @@ import { ClientTally, ModelTally, type Simulation } from './tally.ts';
 import { ArrivalStream, checkTraffic, isRandom, MOST_REQUESTS, type Traffic } from './traffic.ts';
 
 export type SimulationOptions = {
-  /** Requests that are answered before counting begins. */
+  /** Requests to answer before counting begins. */
   readonly warmUpRequests: number;
-  /** Requests that are simulated after the warm-up in a closed loop or at a rate; open traffic is served to its end. */
+  /** Requests to simulate after the warm-up in a closed loop or at a rate; open traffic is served to its end. */
   readonly requests: number;
   readonly seed: number;
 };
 
-/**
- * Rounds of all requests in flight that are needed to estimate a rate: fewer end within a few large batches, and may end anywhere in one.
- */
+/** Rounds of all requests in flight that an estimate of a rate needs: fewer end within a few large batches, possibly in the middle of one. */
 const ROUNDS = 6;
 
 /** Returns the number of requests of a closed loop to count: `least`, or more with many in flight. */
@@ -96,7 +94,7 @@ class Run {
     return { ...clients, ...this.#model.summary(this.#clients.spanNs) };
   }
 
-  /** A request is taken by the server: requests have the same numbers on their way and at the station. */
+  /** Takes a request: requests have the same numbers on their way and at the station. */
   #arrive(nowNs: number): void {
     this.#arrivals.take();
     this.#frontEndFreeNs = nowNs;
@@ -147,7 +145,7 @@ function extent(
   return { sent: warmUpRequests + requests + traffic.concurrency + 2 * largestBatch, counted: requests };
 }
 
-/** What is no whole number is refused for that. */
+/** Numbers that are not whole are refused for that reason. */
 const isTooLarge = (count: number): boolean => Number.isSafeInteger(count) && count > MOST_REQUESTS;
 
 const tooLarge = (sent: number, instances: number): TrituneError =>

@@ -5,23 +5,23 @@ import { grown } from './ring.ts';
 import type { ServiceLaw } from './service-law.ts';
 
 /**
- * A model's batcher and instances in virtual time, and what each instance executes. Whoever drives it keeps the clock: after `arrive`,
- * `complete` and `wake` it calls `takeStarted` until that gives −1, and then reads `wakeToPlan`.
+ * A model's batcher and instances in virtual time, and the execution of each instance. Its driver keeps the clock: after `arrive`, `complete` and
+ * `wake` it calls `takeStarted` until that returns −1, and then reads `wakeToPlan`.
  *
  * Requests are numbered from 0 in the order of arrival. They are executed in that order, so a batch is a range of numbers.
  */
 export class Station {
-  /** Instances that execute at once, at most. */
+  /** The most instances that execute at once. */
   readonly instances: number;
   readonly law: ServiceLaw;
-  /** For reading: the station alone tells it what happens. */
+  /** Read-only: only the station reports events to it. */
   readonly batcher: Batcher;
-  /** By instance: the first request of its batch, how many requests that has, its samples, and when it started. */
+  /** By instance: the first request of its batch, the batch's requests and samples, and its start. */
   readonly first: Int32Array;
   readonly count: Int32Array;
   readonly batchSize: Int32Array;
   readonly startNs: Float64Array;
-  /** By request: when it arrived. */
+  /** By request: its arrival. */
   queuedNs: Float64Array;
   readonly #spread: () => number;
   readonly #devices: number;
@@ -31,8 +31,8 @@ export class Station {
   #plannedWakeNs = Number.NaN;
 
   /**
-   * `spread`: draws a factor on the time of each execution. `expected`: requests that will come; more may. Throws CONFIG_INVALID for a policy
-   * that Triton would refuse.
+   * `spread`: draws a factor on the time of each execution. `expected`: requests to expect; more may come. Throws CONFIG_INVALID for a policy that
+   * Triton would refuse.
    */
   constructor(policy: BatcherPolicy, law: ServiceLaw, spread: () => number, expected: number) {
     const { instances, devices = 1 } = policy;
@@ -58,7 +58,7 @@ export class Station {
     return request;
   }
 
-  /** Returns the next instance that has started an execution at this very moment; −1 when there is no further one. */
+  /** Returns the next instance that has started an execution at this very moment; −1 if there are no more. */
   takeStarted(nowNs: number): number {
     const started = this.batcher.takeStarted();
     if (started === undefined) return -1;
@@ -76,7 +76,7 @@ export class Station {
     return this.#times.executionNs(this.batchSize[instance] as number, this.besides(running)) * this.#spread();
   }
 
-  /** Returns how many of this many busy instances share a device, on the average. */
+  /** Returns the mean number of this many busy instances that share a device. */
   besides(running: number): number {
     return this.#devices === 1 ? running : busyBeside({ instances: this.instances, devices: this.#devices }, running);
   }
@@ -86,7 +86,7 @@ export class Station {
     this.batcher.complete(nowNs, instance);
   }
 
-  /** Returns when `wake` has to be called; Infinity when it need not be, or when that is planned already. */
+  /** Returns when to call `wake`; Infinity if it need not be called, or if the call is planned already. */
   wakeToPlan(): number {
     const wakeNs = this.batcher.nextWakeNs;
     if (wakeNs === Number.POSITIVE_INFINITY || wakeNs === this.#plannedWakeNs) return Number.POSITIVE_INFINITY;

@@ -2,14 +2,14 @@ import { TrituneError } from '../base/errors.ts';
 import { NS_PER_S } from '../base/units.ts';
 import { grown } from './ring.ts';
 
-/** What clients saw after the warm-up. */
+/** Figures of clients after the warm-up. */
 export interface ClientFigures {
   /** Requests answered. */
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** Requests that kept their limit; all where the traffic has none. */
+  /** Requests that kept their limit; all if the traffic has none. */
   readonly goodRequests: number;
-  /** From the client's sending to its receiving the response. */
+  /** From the client's sending to its receipt of the response. */
   readonly latencyNs: {
     readonly mean: number;
     readonly p50: number;
@@ -21,7 +21,7 @@ export interface ClientFigures {
   readonly latenciesNs: Float64Array;
 }
 
-/** What a model did after the warm-up. */
+/** Figures of a model after the warm-up. */
 export interface ModelFigures {
   /** Means per request, as in Triton's statistics: in the queue, and in its execution. */
   readonly queueNs: number;
@@ -40,8 +40,8 @@ export interface ModelFigures {
 export interface Simulation extends ClientFigures, ModelFigures {}
 
 /**
- * Counts the requests of clients that are answered after a warm-up. The counted part begins and ends with the end of an execution, and the
- * requests of an execution are counted together: a part of a large batch would bias the throughput.
+ * Counts the requests of clients that are answered after a warm-up. The counted part begins and ends with the end of an execution, and the requests
+ * of an execution are counted together: a part of a large batch would bias the throughput.
  */
 export class ClientTally {
   readonly #requests: number;
@@ -53,7 +53,7 @@ export class ClientTally {
   #beginNs = 0;
   #endNs = 0;
 
-  /** `warmUpRequests`: Infinity until `endWarmUp`. `together`: requests that are answered together, for which there is space at first. */
+  /** `warmUpRequests`: Infinity until `endWarmUp`. `together`: the initial capacity for requests that are answered together. */
   constructor(warmUpRequests: number, requests: number, roundTripNs: number, together: number) {
     this.#latencies = new Float64Array(requests + together);
     this.#requests = requests;
@@ -78,12 +78,12 @@ export class ClientTally {
     return this.#endNs - this.#beginNs;
   }
 
-  /** Lets the warm-up end with the next group. */
+  /** Ends the warm-up with the next group. */
   endWarmUp(): void {
     this.#warmUpLeft = Math.min(1, this.#warmUpLeft);
   }
 
-  /** Counts a request, which is a good one within `limitNs`; call it only while `isCounting`. */
+  /** Counts a request, which is good within `limitNs`; call it only while `isCounting`. */
   answered(sentNs: number, nowNs: number, limitNs: number): void {
     if (this.#counted === this.#latencies.length) this.#latencies = grown(this.#latencies);
     const latencyNs = nowNs - sentNs + this.#roundTripNs;
@@ -129,7 +129,7 @@ export class ClientTally {
   }
 }
 
-/** Counts the executions of a model while it is told to. */
+/** Counts the executions of a model while counting is on. */
 export class ModelTally {
   isCounting = false;
   readonly #executions: Uint32Array;
@@ -169,7 +169,7 @@ export class ModelTally {
     this.#requests += requests;
   }
 
-  /** Returns the figures of a count that took this long; 0 for what was never executed. */
+  /** Returns the figures of a count of this duration; 0 for sizes that were never executed. */
   summary(spanNs: number): ModelFigures {
     let [executions, samples] = [0, 0];
     for (let size = 0; size < this.#executions.length; size++) {

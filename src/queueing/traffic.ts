@@ -14,7 +14,7 @@ export type Traffic =
       readonly roundTripNs?: number;
       /** Pause of a client between a response and its next request; no part of any latency. */
       readonly thinkNs?: number;
-      /** The clients begin at random times within this span; all at once when it is 0 or absent. */
+      /** The span within which clients begin at random times; all at once if it is 0 or absent. */
       readonly rampNs?: number;
       /** Mean of an exponential extra delay of each request on its way; part of its latency. */
       readonly jitterNs?: number;
@@ -31,29 +31,29 @@ export type Traffic =
     }
   | {
       readonly kind: 'rate';
-      /** Requests per second that reach the server for as long as it is simulated, whatever the replies do. */
+      /** Requests per second that reach the server throughout the simulation, whatever the replies. */
       readonly perSecond: number;
-      /** Gaps between them: all the same, or exponential. */
+      /** Gaps between them: constant, or exponential. */
       readonly distribution: 'constant' | 'poisson';
       readonly roundTripNs?: number;
       readonly samplesPerRequest?: number;
     };
 
-/** Requests of a simulation, at most: each takes memory and a part of a microsecond. */
+/** The most requests of a simulation: each takes memory and part of a microsecond. */
 export const MOST_REQUESTS = 2 ** 24;
 
-/** Requests of a client without an end for which there is space at first. */
+/** The initial capacity for requests of an endless client. */
 const FIRST_SPACE = 1024;
 
-/** The coming requests in the order of arrival, which without jitter is that of sending. */
+/** The future requests in order of arrival, which without jitter is the order of sending. */
 export class ArrivalStream {
   /** Times of sending, in the order in which they became known. */
   #sentNs: Float64Array;
-  /** Requests on their way, by index in `#sentNs`; used only where they do not arrive in that order. */
+  /** Requests in transit, by index in `#sentNs`; used only if they do not arrive in that order. */
   readonly #onTheirWay: EventHeap | null = null;
   /** The same in the order of arrival. */
   #takenNs: Float64Array;
-  /** Requests that are sent after answers, at most. */
+  /** The most requests that are sent after answers. */
   #mostClosed = 0;
   readonly #pauseNs: number = 0;
   readonly #jitterNs: number = 0;
@@ -65,7 +65,7 @@ export class ArrivalStream {
   #taken = 0;
   #sent = 0;
 
-  /** `most`: requests that a closed loop sends, at most; Infinity for no end. `random` is drawn from for a ramp, jitter and Poisson. */
+  /** `most`: the most requests that a closed loop sends; Infinity for no end. `random`: used for a ramp, jitter and Poisson. */
   constructor(traffic: Traffic, most: number, random: Random) {
     this.#random = random;
     if (traffic.kind === 'open') {
@@ -98,7 +98,7 @@ export class ArrivalStream {
     for (const startNs of startsNs.sort()) this.#send(startNs);
   }
 
-  /** Infinity when no further request is known. */
+  /** Infinity if no future request is known. */
   get nextNs(): number {
     if (this.#onTheirWay) return this.#onTheirWay.nextNs;
     return this.#taken < this.#sent ? (this.#sentNs[this.#taken] as number) : Number.POSITIVE_INFINITY;
@@ -112,12 +112,12 @@ export class ArrivalStream {
     return request;
   }
 
-  /** Returns when the taken request was sent. */
+  /** Returns the sending time of the taken request. */
   sentNs(request: number): number {
     return this.#takenNs[request] as number;
   }
 
-  /** Returns the latency that makes the taken request a good one; Infinity for any. */
+  /** Returns the largest latency at which the taken request is good; Infinity for any. */
   limitNs(request: number): number {
     return this.#limitsNs === null ? Number.POSITIVE_INFINITY : (this.#limitsNs[request] as number);
   }
@@ -153,7 +153,7 @@ export class ArrivalStream {
   }
 }
 
-/** Tells whether the times of the traffic's requests are drawn. */
+/** True if the times of the traffic's requests are random. */
 export function isRandom(traffic: Traffic): boolean {
   if (traffic.kind === 'closed') return (traffic.jitterNs ?? 0) > 0 || (traffic.rampNs ?? 0) > 0;
   return traffic.kind === 'rate' && traffic.distribution === 'poisson';

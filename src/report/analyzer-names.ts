@@ -4,20 +4,20 @@ import type { CandidateShape } from '../space/types.ts';
 import type { StudyState } from '../study/records/state.ts';
 import type { Trial } from '../study/types.ts';
 
-/** What a row of Model Analyzer's tables says of the configs that were measured; several models' values stand in one cell. */
+/** The names of measured configs in a row of Model Analyzer's tables. One cell holds the values of several models. */
 export interface AnalyzerNames {
   /** `MODEL`; `a,b` for models that clients send to side by side. */
   readonly model: string;
   configPath(trial: Trial): string;
   instanceGroups(trial: Trial): string;
   maxBatchSizes(trial: Trial): string | number;
-  /** The level, or those of the fronts. */
+  /** Returns the level, or those of the fronts. */
   level(measurement: Measurement): string | number;
 }
 
 /**
- * Returns the words for a study. A candidate is `MODEL_config_N` of trial N, `MODEL_config_default` the original config; of a pipeline `MODEL_config_N:
- * a_config_2,b_config_default`, where a part has the number of the first trial that had it.
+ * Returns the names for a study. Trial N's candidate is `MODEL_config_N`, the original config `MODEL_config_default`. A pipeline's is
+ * `MODEL_config_N: a_config_2,b_config_default`, where each part has the number of the first trial that used it.
  */
 export function analyzerNames({ started, trials }: Pick<StudyState, 'started' | 'trials'>): AnalyzerNames {
   const { topology, model } = started;
@@ -50,7 +50,7 @@ export function analyzerNames({ started, trials }: Pick<StudyState, 'started' | 
   };
 }
 
-/** The number of the first trial that had each part. */
+/** Returns the number of the first trial that used each part. */
 function firstTrials(trials: readonly Trial[]): ReadonlyMap<string, number> {
   const firsts = new Map<string, number>();
   for (const { number, candidate } of trials.toSorted((a, b) => a.number - b.number)) {
@@ -62,7 +62,7 @@ function firstTrials(trials: readonly Trial[]): ReadonlyMap<string, number> {
   return firsts;
 }
 
-/** Equal for parts with the same config. */
+/** Returns a key that is equal for parts with the same config. */
 function partKey(stage: string, { shape }: Trial['candidate']): string {
   const { policy, rest, batching, groups } = shape.members?.[stage] ?? shape;
   return canonicalJson([stage, rest, batching, policy.maxBatchSize, groups.map(({ place, count }) => [place, count])]);

@@ -4,9 +4,9 @@ import type { OutputTensor } from '../loadgen/types.ts';
 const texts = new WeakMap<readonly OutputTensor[], string>();
 
 /**
- * The JSON text of an object with the values of each tensor: a list in one row, or the value alone where there is one. What
- * JSON has no form for (16-bit floats, NaN, strings that are no UTF-8) is null. Requests that are sent over and over have
- * the same list of tensors, whose text is made once.
+ * Returns the JSON text of an object with each tensor's values: a flat list, or the value alone if there is only one. Values without a JSON form
+ * (16-bit floats, NaN, strings that are not UTF-8) become null. Requests that are sent repeatedly share the same list of tensors, whose text is made
+ * once.
  */
 export function exportedTensors(tensors: readonly OutputTensor[]): string {
   const known = texts.get(tensors);
@@ -23,7 +23,7 @@ function valuesOf(tensor: OutputTensor): string {
   } catch {
     return 'null';
   }
-  // One string may hold commas, so its quotes are looked at too.
+  // A single string may contain commas, so the quotes matter too.
   const values = JSON.parse(list) as unknown[];
   return values.length === 1 ? list.slice(1, -1) : list;
 }

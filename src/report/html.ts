@@ -1,4 +1,4 @@
-/** HTML that is known to be safe to insert: made by `html` or by a renderer of ours, never a bare string. */
+/** HTML that is safe to insert: made by `html` or by one of our renderers, never a bare string. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -10,17 +10,14 @@ type Part = string | number | Html | readonly Html[];
 
 export const none = new Html('');
 
-/** A template whose every plain value is escaped, so that no model name or server message can become markup. */
+/** Returns HTML from a template. Escapes every plain value, so that no model name or server message can become markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(
     strings.map((text, index) => text + (index < parts.length ? rendered(parts[index] as Part) : '')).join(''),
   );
 }
 
-/**
- * JSON that a script of the page reads by its id. A `<` in any string is written as an escape, so that none can end the
- * block or begin a comment in it.
- */
+/** Returns JSON that a script of the page reads by its id. Escapes each `<` in a string, so that none can end the block or begin a comment in it. */
 export function jsonBlock(id: string, value: object): Html {
   const text = JSON.stringify(value).replaceAll('<', '\\u003c');
   return html`<script type="application/json" id="${id}">${new Html(text)}</script>`;
@@ -32,6 +29,6 @@ function rendered(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** The text with every character that means something in markup as a reference. */
+/** Escapes every character that is special in markup. */
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

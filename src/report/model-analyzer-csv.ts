@@ -68,7 +68,7 @@ function gpuFigures({ memoryBytes, utilizationPercent, powerW }: GpuMetrics): re
   return [memoryMb, utilizationPercent, powerW].map(rounded);
 }
 
-/** Every measurement of every trial, in order. */
+/** Returns every measurement of every trial, in order. */
 function rowsOf({ trials, goal }: StudyState): readonly Row[] {
   const ranked = trials.map((trial) =>
     trial.measurements
@@ -90,7 +90,7 @@ const worst: Assessment = {
 const standingOf = ({ candidate }: Trial, measurement: Measurement, goal: Goal): Assessment =>
   missingMetrics(measurement, candidate, goal).length === 0 ? assess(measurement, candidate, goal) : worst;
 
-/** The figure of all, and behind it in brackets those of models that are sent requests side by side: `421, [184.5,236.5]`. */
+/** Returns the total, followed in brackets by the figures of models that are sent requests side by side: `421, [184.5,236.5]`. */
 function withFronts(measurement: Measurement, of: (figures: Figures) => number): Cell {
   const whole = rounded(of(measurement));
   if (!measurement.fronts) return whole;

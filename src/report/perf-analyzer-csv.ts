@@ -9,7 +9,7 @@ const US_PER_MS = 1e3;
 export interface CsvOptions {
   readonly isVerbose: boolean;
   readonly withGpuMetrics: boolean;
-  /** The latency that was looked at; null for the average. */
+  /** The percentile that decides; null for the average. */
   readonly percentile: number | null;
 }
 
@@ -24,9 +24,9 @@ const serverUs = (report: LevelReport, of: (server: ServerReport) => number): st
   report.server === null ? '0' : whole(of(report.server));
 
 /**
- * The levels in perf_analyzer's columns, the least throughput first; times in whole microseconds. Columns about what no
- * level has (server statistics, a response cache) are left out, as there. The models that an ensemble is made of, or that a model calls, have columns
- * at the end, which perf_analyzer has not.
+ * Returns the levels in perf_analyzer's columns, the lowest throughput first, with times in whole microseconds. Like perf_analyzer, leaves out
+ * columns without any values (server statistics, a response cache). The models of an ensemble, and those that a model calls, have extra columns at
+ * the end, which perf_analyzer does not have.
  */
 export function perfAnalyzerCsv(reports: readonly LevelReport[], options: CsvOptions): string {
   const columns = columnsOf(reports, options);
@@ -62,7 +62,7 @@ function columnsOf(reports: readonly LevelReport[], options: CsvOptions): readon
   ];
 }
 
-/** Figures of a language model, in the units of the other columns; those that no level has are left out. */
+/** Returns the figures of a language model, in the units of the other columns, without those that no level has. */
 function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
   const all = reports.flatMap(({ measurement }) => measurement.tokens ?? []);
   if (all.length === 0) return [];
@@ -90,7 +90,7 @@ function tokenColumns(reports: readonly LevelReport[]): readonly Column[] {
   ];
 }
 
-/** Goodput, where no column about tokens has it, and figures of each request class, in the units of the other columns. */
+/** Returns goodput, unless a token column has it, and the figures of each request class, in the units of the other columns. */
 function classColumns(reports: readonly LevelReport[]): readonly Column[] {
   const isTold = reports.some(({ measurement }) => measurement.goodput && !measurement.tokens);
   const names = [...new Set(reports.flatMap(({ measurement }) => measurement.classes ?? []).map(({ name }) => name))];
@@ -119,7 +119,7 @@ function classColumns(reports: readonly LevelReport[]): readonly Column[] {
   ];
 }
 
-/** By model, in the order in which they are first there. */
+/** Groups by model, in order of first appearance. */
 function composingColumns(reports: readonly LevelReport[]): readonly Column[] {
   const models = reports.flatMap(({ server }) => server?.composing ?? []).map(({ model }) => model);
   return [...new Set(models)].flatMap((model) => {

@@ -3,13 +3,11 @@ import { messageOf, TrituneError } from '../base/errors.ts';
 /** Draws SVG texts as PNG images. */
 export type PngRenderer = (svg: string) => Uint8Array;
 
-/** Twice as many pixels as the SVG has, so that letters are sharp on any screen. */
+/** The zoom factor from the SVG to pixels, so that letters are sharp on any screen. */
 const ZOOM = 2;
 const font = { loadSystemFonts: true, defaultFontFamily: 'DejaVu Sans' };
 
-/**
- * Errors: UNSUPPORTED where the library has no build for this machine, or where there is no font: every word would be missing.
- */
+/** Errors: UNSUPPORTED if the library has no build for this machine, or if there is no font, because all text would be missing. */
 export async function pngRenderer(): Promise<PngRenderer> {
   const { Resvg } = await import('@resvg/resvg-js').catch((error: unknown) => {
     throw new TrituneError('UNSUPPORTED', `cannot write PNG files: ${messageOf(error)}`, 'use the SVG files', {

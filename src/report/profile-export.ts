@@ -4,23 +4,23 @@ import { messageOf, TrituneError } from '../base/errors.ts';
 import { trituneVersion } from '../base/version.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 
-/** One request as the export shows it. Times are nanoseconds of the monotonic clock. */
+/** One request in the export. Times are nanoseconds of the monotonic clock. */
 export interface ExportedRequest {
   readonly startNs: number;
   readonly responsesNs: readonly number[];
-  /** 0 is none. */
+  /** 0 for none. */
   readonly sequenceId: number;
   /** JSON texts of objects by tensor name. */
   readonly inputs: string;
   readonly outputs: string;
 }
 
-/** Text that has not gone to the file yet is handed over in pieces of this size: few calls, little memory. */
+/** Text is written in pieces of this size: few calls, little memory. */
 const PIECE_CHARS = 64 * 1024;
 
 /**
- * The profile-export file that GenAI-Perf reads, written as the requests end, so that its size does not matter. Every
- * request of a level is in it, warm-up and unstable windows too. `epochNs` is what the monotonic clock's 0 is since 1970.
+ * The profile-export file that GenAI-Perf reads. It is written as requests end, so its size does not matter. It holds every request of a level,
+ * including warm-up and unstable windows. `epochNs`: nanoseconds from 1970 to the monotonic clock's 0.
  */
 export class ProfileExport {
   readonly #file: WriteStream;
@@ -70,7 +70,7 @@ export class ProfileExport {
     );
   }
 
-  /** A window begins or ends. */
+  /** Records the beginning or end of a window. */
   boundary(ns: number): void {
     this.#boundaries.push(this.#time(ns));
   }
@@ -79,7 +79,7 @@ export class ProfileExport {
     this.#write(`],"window_boundaries":[${this.#boundaries.join(',')}]}`);
   }
 
-  /** Ends the file. Errors: OUTPUT_UNWRITABLE for anything that could not be written. */
+  /** Ends the file. Errors: OUTPUT_UNWRITABLE if anything could not be written. */
   async close(): Promise<void> {
     this.#pending += `],"version":${JSON.stringify(trituneVersion)},"service_kind":"triton","endpoint":""}\n`;
     this.#flush();

@@ -13,7 +13,7 @@ export interface ProfileHead {
     readonly emulated: string | null;
   };
   readonly protocol: 'grpc' | 'http';
-  /** How a language model was asked. */
+  /** How the language model was asked. */
   readonly endpoint?: string;
   readonly batch: number;
   readonly mode: 'concurrency' | 'request-rate';
@@ -21,12 +21,12 @@ export interface ProfileHead {
   readonly commandLine: readonly string[];
 }
 
-/** One level: whether it was good enough, and the measurement whole. Latencies in milliseconds. */
+/** Returns one level: whether it was within the limit, and the whole measurement. Latencies in milliseconds. */
 export function levelJson({ measurement, isWithinLimit }: LevelReport): object {
   return { withinLatencyThreshold: isWithinLimit, ...measurement };
 }
 
-/** The whole run as one document. */
+/** Returns the whole run as one document. */
 export function profileJson(head: ProfileHead, reports: readonly LevelReport[]): object {
   return { ...head, levels: reports.map(levelJson) };
 }

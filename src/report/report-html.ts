@@ -23,8 +23,8 @@ import { whatIfSection } from './page/what-if-section.ts';
 import { workloadsSection } from './page/workloads-section.ts';
 
 /**
- * The study as one self-contained page, finished or not: it loads nothing, suits light, dark and paper, and can be read
- * without its script. The same journal gives the same page.
+ * Returns the study as one self-contained page, finished or not. The page loads nothing, suits light, dark and paper, and is readable without its
+ * script. The same journal always gives the same page.
  */
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
@@ -89,5 +89,5 @@ function breakdownWords({ started: { topology } }: StudyState): string {
     : 'Where the mean time of a request to each model went';
 }
 
-/** The point that is shown before one is chosen: the best's. */
+/** The point shown first: the best's. */
 const startOf = (state: StudyState): string => pagePoints(state).find(({ standing }) => standing === 'best')?.id ?? '';

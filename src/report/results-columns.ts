@@ -34,20 +34,20 @@ function meanBatch({ server }: Measurement): Cell {
   return server && server.executionCount > 0 ? server.inferenceCount / server.executionCount : null;
 }
 
-/** Columns that came after the first release's, behind the reason of a failure. `load_batch` is empty where the study does not vary it. */
+/** Columns added after the first release, placed after the reason of a failure. `load_batch` is empty if the study does not vary it. */
 export const laterColumns: readonly MeasurementColumn[] = [
   { name: 'client_send_us', read: (measurement) => clientPartsOf(measurement)?.sendUs },
   { name: 'client_recv_us', read: (measurement) => clientPartsOf(measurement)?.receiveUs },
   { name: 'load_batch', read: ({ level }) => level.batch },
 ];
 
-/** Figures of a stage that are no metrics. */
+/** Figures of a stage that are not metrics. */
 const stageColumns = ['requests', 'mean_batch'];
 const frontColumns = ['load_value', 'stable', ...stageColumns];
 
 /**
- * Returns the columns of the models that are tuned together, after all others, as `COLUMN@MODEL`: of each of several fronts what its clients see, and
- * of every model the server's split of its time. None for one model alone.
+ * Returns the columns of models that are tuned together, after all others, as `COLUMN@MODEL`: for each of several fronts, what its clients see; for
+ * every model, the server's split of its time. Empty for a single model.
  */
 export function modelColumns(topology: Topology | undefined, metrics: Metrics): readonly MeasurementColumn[] {
   if (!topology) return [];
@@ -73,10 +73,10 @@ export function modelColumns(topology: Topology | undefined, metrics: Metrics): 
   });
 }
 
-/** Metrics that the server tells of a model inside a pipeline. */
+/** Metrics that the server reports for a model inside a pipeline. */
 const OF_STAGES = ['queue-time', 'compute-time'];
 
-/** The order that scripts rely on: names are never moved or taken out, and what is new goes to `laterColumns`. */
+/** The order of columns, which scripts rely on. Names are never moved or removed; new ones go to `laterColumns`. */
 const order: readonly string[] = [
   ...['load_mode', 'load_value'],
   ...['throughput_infer_per_s', 'throughput_low', 'throughput_high'],
@@ -89,6 +89,6 @@ const order: readonly string[] = [
   ...['scheduled_latency_p50_ms', 'scheduled_latency_p99_ms'],
 ];
 
-/** Returns the fixed columns in their order, those of metrics among `columns`; one that no metric fills stays, and is empty. */
+/** Returns the fixed columns in order, with the metrics among `columns`. A column without a metric stays and is empty. */
 export const fixedColumns = (columns: readonly MetricColumn[]): readonly MeasurementColumn[] =>
   order.map((name) => [...circumstances, ...columns].find((each) => each.name === name) ?? { name, read: () => null });

@@ -12,9 +12,9 @@ import { type Cell, csvText } from './csv.ts';
 import { fixedColumns, laterColumns, type MeasurementColumn, modelColumns } from './results-columns.ts';
 
 /**
- * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial.
- * The columns are the same in every run but for the parameters, and those of language models; metrics of the user's own stand at the end, and after them those of
- * the models that are tuned together.
+ * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial. The
+ * columns are the same in every run, except for parameters and for language models. The user's own metrics come at the end, followed by those of the
+ * models that are tuned together.
  */
 export function resultsCsv(
   { trials, finals }: Pick<StudyState, 'trials' | 'finals'>,
@@ -44,7 +44,7 @@ export function resultsCsv(
   return csvText([header, ...rows]);
 }
 
-/** Returns the points of the Pareto front, by rising throughput; the figures in the columns of `resultsCsv`. */
+/** Returns the points of the Pareto front, by rising throughput, with the columns of `resultsCsv`. */
 export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMetrics, topology?: Topology): string {
   const parameters = parametersOf(front.map(({ trial }) => trial));
   const all = front.map(({ measurement }) => measurement);
@@ -58,7 +58,7 @@ export function paretoCsv(front: readonly Point[], metrics: Metrics = builtInMet
   return csvText([header, ...rows]);
 }
 
-/** The fixed columns, and those of the other metrics and of the models that are tuned together. */
+/** Returns the fixed columns, and those of the other metrics and of the models that are tuned together. */
 function columnsFor(
   metrics: Metrics,
   among: readonly Measurement[],
@@ -85,7 +85,7 @@ const parametersOf = (trials: readonly Trial[]): readonly string[] => [
 const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly Cell[] =>
   parameters.map((name) => asCell(candidate.assignment[name]));
 
-/** A round of the final has its number; what the search measured has none. */
+/** A round of the final has its number; measurements of the search have none. */
 const trialColumns = ['trial', 'role', 'final_round', 'chosen'];
 
 const asCell = (value: Json | undefined): Cell =>

@@ -4,7 +4,7 @@ import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/s
 import { type Html, html, none } from './html.ts';
 import { headAssets } from './page/assets.ts';
 
-/** The models of a series on one page, by what they serve, each with the way to its own report. */
+/** Returns the models of a series on one page, ranked by throughput, each with a link to its own report. */
 export function seriesHtml({ models, ranking }: SeriesSummary): string {
   const others = models.filter(({ model }) => !ranking.some((ranked) => ranked.model === model));
   return html`<!doctype html>

@@ -6,8 +6,8 @@ import { pngRenderer } from './png.ts';
 import { writeWhole } from './write-run.ts';
 
 /**
- * Writes the study's charts into `plots/` of its directory, as SVG first and then as PNG; resolves to their paths, none
- * when nothing was measured. Errors: OUTPUT_UNWRITABLE, UNSUPPORTED where no PNG can be made.
+ * Writes the study's charts into `plots/` of its directory, as SVG first and then as PNG. Resolves to their paths; empty if nothing was measured.
+ * Errors: OUTPUT_UNWRITABLE, UNSUPPORTED if PNGs cannot be made.
  */
 export async function writePlots(state: StudyState, directory: string): Promise<readonly string[]> {
   const plots = [...studyCharts(state)].map(([name, chart]) => ({

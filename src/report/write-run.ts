@@ -14,7 +14,7 @@ import { workloadsCsv } from './workloads-csv.ts';
 
 export interface WrittenRun {
   readonly summary: Summary;
-  /** Paths of what was written; `config`, the first file of the best candidate, is null when there is none. */
+  /** Paths of the written files. `config`, the first file of the best candidate, is null if there is none. */
   readonly files: {
     readonly summary: string;
     readonly results: string;
@@ -27,9 +27,9 @@ export interface WrittenRun {
 }
 
 /**
- * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, pareto.csv,
- * report.html, best/ with what is needed to serve the best candidate, and results/ with the tables of Model Analyzer. `documentsOf`: a
- * candidate's files, of its adapter. Errors: OUTPUT_UNWRITABLE.
+ * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, pareto.csv, report.html, best/ with the
+ * files to serve the best candidate, and results/ with Model Analyzer's tables. `documentsOf`: returns a candidate's files, from its adapter.
+ * Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRun(state: StudyState, directory: string, documentsOf: DocumentsOf): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
@@ -61,10 +61,10 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
 type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
 type Emitted = EmittedDocument | EmittedCopy;
 
-/** Beside a config whose files are on another machine, or gone: which they are. */
+/** Lists the files that a config needs but that are on another machine, or gone. */
 const MISSING_FILE = 'missing-files.txt';
 
-/** Writes the files of a candidate into a directory. Returns the path of the first; null without any. Errors: OUTPUT_UNWRITABLE. */
+/** Writes a candidate's files into a directory. Returns the path of the first; null if there are none. Errors: OUTPUT_UNWRITABLE. */
 export async function writeEmitted(directory: string, documents: readonly Emitted[]): Promise<string | null> {
   const [first] = documents;
   if (!first) return null;
@@ -91,7 +91,7 @@ async function copyWhole(source: string, path: string): Promise<void> {
   }
 }
 
-/** Writes a file and the directories above it; nobody ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
+/** Writes a file and the directories above it. No reader ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`;
   try {

@@ -9,7 +9,7 @@ import {
 import { seriesHtml } from './series-html.ts';
 import { writeWhole } from './write-run.ts';
 
-/** Writes the summary of a series, and its page; gives what is in them. Errors: OUTPUT_UNWRITABLE. */
+/** Writes the summary of a series, and its page. Returns the summary. Errors: OUTPUT_UNWRITABLE. */
 export async function writeSeriesSummary(directory: string, models: readonly SeriesEntry[]): Promise<SeriesSummary> {
   const summary: SeriesSummary = { schemaVersion: 1, models, ranking: rankModels(models) };
   await writeWhole(join(directory, SERIES_SUMMARY), `${JSON.stringify(summary, null, 2)}\n`);

@@ -15,24 +15,24 @@ import type {
   SearchSpace,
 } from './types.ts';
 
-/** A search space over one base config: only what can be set on that model is left. */
+/** A search space over one base config: only the settings that are possible on that model. */
 export interface BoundSpace {
   readonly space: SearchSpace;
-  /** The base config without what the server fills in. */
+  /** The base config without the server's own defaults. */
   readonly base: ModelConfig;
-  /** What Triton's rules as we know them hold against the base config, though the server serves it. */
+  /** Faults of the base config by Triton's rules as we know them, although the server serves it. */
   readonly baseFaults: ReadonlySet<string>;
   /** In the order of `space.parameters`. */
   readonly settings: readonly Setting[];
   readonly byName: ReadonlyMap<string, Setting>;
-  /** The same over the configs of other models, by the parameter and its value that choose one. */
+  /** The same over the configs of other models, by the parameter and the value that choose one. */
   readonly others: ReadonlyMap<string, ReadonlyMap<ParameterValue, BoundSpace>>;
 }
 
 export interface Setting {
   readonly parameter: Parameter;
   readonly cases: readonly { readonly when: Condition; readonly options: readonly ParameterOption[] }[];
-  /** Why values had to go on this base config; '' when none had to. */
+  /** Why values were left out on this base config; '' if none were. */
   readonly obstacle: string;
 }
 
@@ -40,12 +40,12 @@ export interface Setting {
 const bound = new WeakMap<SearchSpace, WeakMap<ModelConfig, WeakMap<ModelConfigs, BoundSpace>>>();
 
 /**
- * Leaves out of the space what must not be set on this base, an original candidate: on its config, and on those of its other models where a
- * parameter chooses one. Errors: CONFIG_INVALID for a wrong base config.
+ * Leaves out of the space what must not be set on this base, an original candidate: on its config, and on those of its other models if a parameter
+ * chooses one. Errors: CONFIG_INVALID for a wrong base config.
  */
 export function bindSpace(space: SearchSpace, base: Pick<Candidate, 'value'>): BoundSpace {
   const others = otherConfigsOf(base);
-  // Of an engine without a config the settings are what it is known by.
+  // An engine without a config is identified by its settings.
   const config = (base.value.engineSettings as ModelConfig | undefined) ?? modelConfigOf(base);
   const known = bound.get(space)?.get(config)?.get(others);
   if (known !== undefined) return known;
@@ -55,7 +55,7 @@ export function bindSpace(space: SearchSpace, base: Pick<Candidate, 'value'>): B
   return fresh;
 }
 
-/** What candidates are built from: the base's config, with the settings of its engine beside it. */
+/** The base of candidates: the base's config, together with the settings of its engine. */
 function baseOf({ engine }: SearchSpace, base: Pick<Candidate, 'value'>): ModelConfig {
   const config = modelConfigOf(base);
   return engine ? withSettings(config, settingsOf(base) ?? {}, engine.defaults) : config;
@@ -92,7 +92,7 @@ function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs)
 const choosesModel = ({ parameter: { cases } }: Pick<Setting, 'parameter'>): boolean =>
   cases.some(({ options }) => options.some(({ model }) => model !== undefined));
 
-/** Returns the binding to the model that the assignment chooses: that of the base's own model where it chooses none. */
+/** Returns the binding to the model that the assignment chooses, or to the base's own model if it chooses none. */
 export function boundTo(bound: BoundSpace, assignment: Assignment): BoundSpace {
   for (const [name, byValue] of bound.others) {
     const chosen = Object.hasOwn(assignment, name) ? byValue.get(assignment[name] as ParameterValue) : undefined;
@@ -101,13 +101,13 @@ export function boundTo(bound: BoundSpace, assignment: Assignment): BoundSpace {
   return bound;
 }
 
-/** Returns the bindings to all models, that of the base's own first. */
+/** Returns the bindings to all models, the base's own first. */
 export const allBindings = (bound: BoundSpace): readonly BoundSpace[] => [
   bound,
   ...[...bound.others.values()].flatMap((byValue) => [...byValue.values()]),
 ];
 
-/** What Triton's own rules hold against the config, in words. */
+/** Returns the faults of the config by Triton's own rules, in words. */
 export function tritonFaults(config: ModelConfig): string[] {
   return validateConfig(config).map(({ path, reason }) => `${path} ${reason}`);
 }

@@ -27,7 +27,7 @@ export function describeRules(title: string, { rules, limits }: Pick<SearchSpace
   ];
 }
 
-/** Returns the parameters with values for this model of which a change takes a long load, an engine build say: their names. */
+/** Returns the names of the parameters with values for this model whose change takes a long load, such as an engine build. */
 export function expensiveParameters(space: SearchSpace, base: Candidate): string[] {
   return bindSpace(space, base)
     .settings.filter(({ parameter, cases }) => {

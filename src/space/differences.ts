@@ -14,8 +14,8 @@ export type Difference = ConfigDifference;
 const MADE_UP = /^instance_group\[\d+\]\.name$/;
 
 /**
- * Returns where two candidates differ, field by field in alphabetical order, as people read it; with the models' names where there are several.
- * All that a model has which only one of them sets is a difference.
+ * Returns the differences between two candidates in readable form, field by field in alphabetical order; with the models' names if there are
+ * several. If only one candidate sets a model, all of its fields are differences.
  */
 export function differencesOf(
   before: Pick<Candidate, 'value'>,
@@ -26,13 +26,13 @@ export function differencesOf(
   const settings = settingsDifferences(before, after);
   if (models.length === 0) return settings ?? plainDifferences(documentOf(before), documentOf(after));
   if (Object.keys(a).length === 1 && Object.keys(b).length === 1) {
-    // One instead of the other: its name is a difference like the others.
+    // A replaced file: its name is a difference like the others.
     const files = settings ?? filesDifference(before, after);
     return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...files];
   }
   const configs = models.flatMap((model): Difference[] => {
     const [own, other] = [a[model] ?? otherConfigsOf(before)[model], b[model] ?? otherConfigsOf(after)[model]];
-    // An ensemble stands in a candidate only where it had to follow its models; elsewhere it is as it was.
+    // A candidate holds an ensemble only if it had to follow its models; otherwise the ensemble is unchanged.
     if (!(own && other) && composingModels(own ?? other ?? {}).length > 0) return [];
     const found = differencesOfModel(own ?? {}, other ?? {});
     return models.length === 1 ? [...found] : found.map((each) => ({ ...each, path: `${model}: ${each.path}` }));
@@ -43,14 +43,14 @@ export function differencesOf(
 const differencesOfModel = (before: ModelConfig, after: ModelConfig): readonly Difference[] =>
   compareConfigs(withoutMark(before), withoutMark(after)).filter(({ path }) => !MADE_UP.test(path));
 
-/** Where the two are not served from the same files: `variant`, with what each is. */
+/** Returns the difference if the two are served from different files: `variant`, with a description of each. */
 function filesDifference(before: Pick<Candidate, 'value'>, after: Pick<Candidate, 'value'>): Difference[] {
   const [a, b] = [artifactOf(before), artifactOf(after)];
   if (a?.digest === b?.digest) return [];
   return [{ path: 'variant', ...(a && { before: describeArtifact(a) }), ...(b && { after: describeArtifact(b) }) }];
 }
 
-/** The settings of an engine by their names; undefined for candidates of servers that have no such settings. */
+/** Returns the differences of an engine's settings by name; undefined for candidates of servers without such settings. */
 function settingsDifferences(
   before: Pick<Candidate, 'value'>,
   after: Pick<Candidate, 'value'>,
@@ -59,7 +59,7 @@ function settingsDifferences(
   return a && b && plainDifferences(namedSettings(a), namedSettings(b));
 }
 
-/** The differences of values that hold no models. */
+/** Returns the differences of values without models. */
 function plainDifferences(before: Json | undefined, after: Json | undefined, path = ''): Difference[] {
   if (isJsonObject(before) && isJsonObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();

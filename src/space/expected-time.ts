@@ -4,8 +4,8 @@ import { configOf } from './candidate.ts';
 import type { Candidate, Parameter, ParameterValue, SearchSpace } from './types.ts';
 
 /**
- * How many times as long executions of the candidate are thought to take as with values of which the space expects nothing: the product of
- * what it expects of each value, the base config's own where the candidate leaves it. 1 where it expects nothing.
+ * Returns the expected execution time of the candidate relative to one without any expectations in the space: the product of the expectations of its
+ * values, or of the base config's own values if the candidate sets none. 1 without expectations.
  */
 export function expectedTime(space: SearchSpace, base: Candidate, { assignment }: Candidate): number {
   const bound = boundTo(bindSpace(space, base), assignment);

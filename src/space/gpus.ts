@@ -1,9 +1,9 @@
 import type { CandidateShape } from './types.ts';
 
 /**
- * Returns how many GPUs, or MIG slices, a candidate uses: those that its instance groups name, each once; of an engine of a language model as many
- * as its parallel sizes ask for. A group that names none has all that the server shows (`visible`), and one on the CPU none. Of models that are
- * tuned together: the GPUs of all. undefined if a group has all GPUs and their number is unknown.
+ * Returns the number of GPUs, or MIG slices, that a candidate uses: those that its instance groups name, each once; for a language model's engine
+ * the number by its parallel sizes. A group that names none uses all visible ones (`visible`), and one on the CPU none. For models that are tuned
+ * together: the GPUs of all. undefined if a group uses all GPUs and their number is unknown.
  */
 export function gpusOf(shape: CandidateShape, visible: number | undefined): number | undefined {
   const parts = shape.members ? Object.values(shape.members) : [shape];
@@ -27,5 +27,5 @@ export function gpusOf(shape: CandidateShape, visible: number | undefined): numb
 
 type Group = Pick<CandidateShape['groups'][number], 'device' | 'gpus'>;
 
-/** Where the server places an instance without a place in the config. */
+/** The place of an instance without a place in the config: the server chooses. */
 const ANYWHERE: readonly Group[] = [{ device: 'auto' }];

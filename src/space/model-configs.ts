@@ -15,7 +15,7 @@ export const TRITON = 'triton';
 /** The value of a candidate for Triton: a set of model configs by the models' names. */
 export type ModelConfigs = { readonly [model: string]: ModelConfig };
 
-/** Returns the candidate that is this one model config, served from these files; from those that the server has where not given. */
+/** Returns the candidate of this one model config, served from these files; by default from the server's own. */
 export function candidateOf(config: ModelConfig, assignment: Assignment = {}, artifact?: Artifact): Candidate {
   return {
     fingerprint: fingerprintOf(config),
@@ -29,9 +29,9 @@ export function candidateOf(config: ModelConfig, assignment: Assignment = {}, ar
 }
 
 /**
- * Returns the candidate that a server has before the first change. Its value is the config to the letter, so that applying it needs no load;
- * its fingerprint and shape are those of the same config as a search builds it. `others`: the configs that further models of the study have then;
- * applying the original leaves them as they are. Errors: CONFIG_INVALID for a wrong config.
+ * Returns the server's candidate before the first change. Its value is the exact config, so that applying it needs no load; its fingerprint and
+ * shape are those of the same config as a search builds it. `others`: the configs of other models of the study at that time; applying the original
+ * leaves them as they are. Errors: CONFIG_INVALID for a wrong config.
  */
 export function originalOf(config: ModelConfig, others: ModelConfigs = {}): Candidate {
   const { value } = candidateOf(config);
@@ -49,34 +49,37 @@ function fingerprintOf(config: ModelConfig): string {
   return createHash('sha256').update(canonicalJson(config)).digest('hex').slice(0, 12);
 }
 
-/** Returns what a candidate sets, model by model; none for a candidate of another server than Triton. */
+/** Returns a candidate's configs, model by model; none for a candidate of a server other than Triton. */
 export function modelConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
   return isJsonObject(value.models) ? (value.models as ModelConfigs) : {};
 }
 
-/** Returns the configs of the models that a study may serve beside that of its original; none for one of a single model. */
+/** Returns the configs of the models that a study may serve besides its original; none for a study of a single model. */
 export function otherConfigsOf({ value }: Pick<Candidate, 'value'>): ModelConfigs {
   return isJsonObject(value.others) ? (value.others as ModelConfigs) : NO_CONFIGS;
 }
 
-/** Returns the config of a candidate's only model, or of its first; the empty one where it has none. */
+/** Returns the config of a candidate's only model, or of its first; the empty one if it has none. */
 export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig =>
   Object.values(modelConfigsOf(candidate))[0] ?? NO_CONFIG;
 
 /**
- * Returns the config that a candidate serves this model with, which clients send requests to: of several models that are tuned together `otherwise`
- * where the candidate leaves it alone, of one model that of whatever serves in its place.
+ * Returns the config of this model under a candidate, for clients' requests. For models that are tuned together: `otherwise` if the candidate leaves
+ * it alone. For a single model: the config of the model that serves in its place.
  */
 export function configOfModel(candidate: Candidate, model: string, otherwise?: ModelConfig): ModelConfig {
   if (!candidate.shape.members) return modelConfigOf(candidate);
   return modelConfigsOf(candidate)[model] ?? otherwise ?? otherConfigsOf(candidate)[model] ?? NO_CONFIG;
 }
 
-/** One for all, because bindings are kept by their base configs. */
+/** A single object, because bindings are memoized by their base configs. */
 const NO_CONFIG: ModelConfig = {};
 const NO_CONFIGS: ModelConfigs = {};
 
-/** Returns what a candidate sets, as one document for people and scripts: the config of its only model, an engine's settings, else its whole value. */
+/**
+ * Returns a candidate's settings as one document for people and scripts: the config of its only model, an engine's settings, or else its whole
+ * value.
+ */
 export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   const [config, ...others] = Object.values(modelConfigsOf(candidate));
   if (config && others.length === 0) return withoutMark(config);
@@ -84,11 +87,11 @@ export function documentOf(candidate: Pick<Candidate, 'value'>): JsonObject {
   return isJsonObject(engineSettings) ? engineSettings : candidate.value;
 }
 
-/** Returns what the candidate has at a path of its only model's config; undefined for nothing. */
+/** Returns the candidate's value at a path of its only model's config; undefined if there is none. */
 export const fieldOf = (candidate: Candidate, path: ConfigPath): Json | undefined =>
   readPath(modelConfigOf(candidate) as Json, path);
 
-/** Tells whether all that is taken for a model config in the value is one, so that its fields are of the types that readers expect. */
+/** True if every part of the value that is read as a model config is one, so that its fields have the expected types. */
 export const isSound = (value: JsonObject): boolean =>
   [value.models, value.others].every((models) => !isJsonObject(models) || Object.values(models).every(isModelConfig));
 
@@ -102,6 +105,6 @@ function isModelConfig(value: unknown): boolean {
   }
 }
 
-/** In a config that is to be normalised null stands for nothing; in one that was, there is none. */
+/** In a config before normalisation null means no value; after it there is no null. */
 const holdsNull = (value: unknown): boolean =>
   value === null || (typeof value === 'object' && Object.values(value as object).some(holdsNull));

@@ -1,17 +1,17 @@
 import { canonicalJson } from '../base/json.ts';
 import type { Assignment, ParameterOption, ParameterValue } from './types.ts';
 
-/** What a person has ruled out of a search space, by parameter name; the empty one rules out nothing. */
+/** The values that a person has ruled out of a search space, by parameter name; the empty one rules out nothing. */
 export type Narrowing = { readonly [parameter: string]: Restriction };
 
-/** `pinned`: wherever the parameter applies it has this value. `excluded`: it has none of these. */
+/** `pinned`: whenever the parameter applies it has this value. `excluded`: it has none of these. */
 export type Restriction = { readonly pinned: ParameterValue } | { readonly excluded: readonly ParameterValue[] };
 
-/** Names come from files and from people: one may be that of something every object has. */
+/** Names come from files and from people: one may equal a property that every object has. */
 const restrictionOf = (narrowing: Narrowing, parameter: string): Restriction | undefined =>
   Object.hasOwn(narrowing, parameter) ? narrowing[parameter] : undefined;
 
-/** Whether a candidate may give the parameter this value. */
+/** True if a candidate may give the parameter this value. */
 export function allows(narrowing: Narrowing, parameter: string, value: ParameterValue): boolean {
   const restriction = restrictionOf(narrowing, parameter);
   if (restriction === undefined) return true;
@@ -19,7 +19,7 @@ export function allows(narrowing: Narrowing, parameter: string, value: Parameter
   return !restriction.excluded.some((each) => same(each, value));
 }
 
-/** Returns the options of a parameter that are left. */
+/** Returns the remaining options of a parameter. */
 export function allowedOptions(
   narrowing: Narrowing,
   parameter: string,
@@ -29,7 +29,7 @@ export function allowedOptions(
   return options.filter(({ value }) => allows(narrowing, parameter, value));
 }
 
-/** Why the assignment is not to be tried, or null. A parameter without a value in it rules nothing out. */
+/** Returns why the assignment must not be tried, or null. A parameter without a value in it rules nothing out. */
 export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): string | null {
   const name = Object.keys(assignment).find((each) => !allows(narrowing, each, assignment[each] as ParameterValue));
   if (name === undefined) return null;
@@ -40,14 +40,14 @@ export function whyRuledOut(narrowing: Narrowing, assignment: Assignment): strin
     : `${name}=${value} is excluded`;
 }
 
-/** Returns the narrowing with the parameter pinned to the value, or no longer pinned where it was pinned to just that. */
+/** Returns the narrowing with the parameter pinned to the value, or unpinned if it was pinned to exactly that. */
 export function togglePin(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
   const now = restrictionOf(narrowing, parameter);
   const isPinned = now !== undefined && 'pinned' in now && same(now.pinned, value);
   return isPinned ? withoutRestriction(narrowing, parameter) : { ...narrowing, [parameter]: { pinned: value } };
 }
 
-/** Returns the narrowing with the value excluded, or allowed again where it was excluded. An exclusion takes the place of a pin. */
+/** Returns the narrowing with the value excluded, or allowed again if it was excluded. An exclusion replaces a pin. */
 export function toggleExclusion(narrowing: Narrowing, parameter: string, value: ParameterValue): Narrowing {
   const now = restrictionOf(narrowing, parameter);
   const before = now !== undefined && 'excluded' in now ? now.excluded : [];

@@ -8,21 +8,21 @@ import { knownKnob } from './source/known-knobs.ts';
 import { requirePath, type Scene } from './subject.ts';
 import type { Assignment, ConfigPath, ParameterOption } from './types.ts';
 
-/** Returns the values that the parameter can take where the others are as assigned; none when it does not apply. */
+/** Returns the values that the parameter can take with the others as assigned; none if it does not apply. */
 export function optionsFor(bound: BoundSpace, name: string, assignment: Assignment): readonly ParameterOption[] {
   const own = boundTo(bound, assignment);
   const setting = own.byName.get(name);
   return setting ? optionsIn(setting, sceneOf(own, assignment)) : [];
 }
 
-/** The same where the others are as in the scene. */
+/** The same with the others as in the scene. */
 export function optionsIn(setting: Setting, scene: Scene): readonly ParameterOption[] {
   return setting.cases.find(({ when }) => holds(when, scene))?.options ?? [];
 }
 
 /**
- * What conditions and rules see of an assignment. A parameter that applies but has no value of its own, or null, counts with
- * the base config's value; so does a short name that is no parameter of the space.
+ * Returns the scene of an assignment for conditions and rules. A parameter that applies but has no value of its own, or null, counts with the base
+ * config's value; so does a short name that is no parameter of the space.
  */
 export function sceneOf(space: BoundSpace, assignment: Assignment, config?: ModelConfig): Scene {
   const bound = boundTo(space, assignment);
@@ -51,7 +51,7 @@ function parameterValue(bound: BoundSpace, assignment: Assignment, name: string,
   return setting.parameter.path === null ? undefined : baseValue(bound.base, setting.parameter.path);
 }
 
-/** The base config's own value of a field; of a whole message, whether it is there. */
+/** Returns the base config's own value of a field; for a whole message, whether it is present. */
 function baseValue(base: ModelConfig, path: ConfigPath): Json | undefined {
   const value = readField(base as Json, path);
   return isMessage(path) ? value !== undefined : value;

@@ -5,7 +5,7 @@ import { instancesOf } from '../triton/config/instances.ts';
 import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
 import type { CandidateShape, InstanceGroupShape, Scheduling, Settings } from './types.ts';
 
-/** Returns the shape of a candidate that is this one model config. */
+/** Returns the shape of a candidate of this one model config. */
 export function shapeOf(config: ModelConfig): CandidateShape {
   const { max_batch_size: _, dynamic_batching: batching, instance_group: groups = [], ...rest } = config;
   const shapes = groups.map(groupShape);
@@ -18,7 +18,7 @@ export function shapeOf(config: ModelConfig): CandidateShape {
   };
 }
 
-/** Returns the shape of a candidate of which nothing is known but its settings, each of which may matter. */
+/** Returns the shape of a candidate of which only the settings are known, each of which may matter. */
 export function plainShape(value: JsonObject): CandidateShape {
   const policy = {
     ...{ maxBatchSize: 0, preferredBatchSizes: [], maxQueueDelayNs: 0 },
@@ -47,7 +47,7 @@ function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGr
   };
 }
 
-/** How many GPUs the instances are spread over, where more than one are named and nothing runs elsewhere. */
+/** Returns the number of GPUs that the instances are spread over, if several are named and nothing runs elsewhere. */
 function devicesOf(groups: readonly InstanceGroupShape[]): Pick<CandidateShape['policy'], 'devices'> {
   const devices = new Set(groups.flatMap(({ gpus }) => gpus ?? [])).size;
   return devices > 1 && groups.every(({ gpus }) => gpus !== undefined) ? { devices } : {};
@@ -57,7 +57,7 @@ const devices = { KIND_AUTO: 'auto', KIND_CPU: 'cpu', KIND_GPU: 'gpu', KIND_MODE
 
 type Rest = Pick<CandidateShape, 'rest' | 'settings'>;
 
-/** What was worked out last: candidates that are built in a row mostly differ in instances and batching alone. */
+/** The last result: candidates built in a row mostly differ in instances and batching alone. */
 let latest: { readonly key: string; readonly rest: Rest } | null = null;
 
 function restOf(config: ModelConfig, groups: readonly InstanceGroupShape[]): Rest {
@@ -79,10 +79,10 @@ function settingsOf(value: Json, path = '', settings: Record<string, string> = {
   return settings;
 }
 
-/** Tells whether two candidates differ in the number of their instances at most: Triton changes that in place, without a full load. */
+/** True if two candidates differ at most in the number of their instances: Triton changes that in place, without a full load. */
 export const changesInPlace = (a: CandidateShape, b: CandidateShape): boolean =>
   besideInstances(a) === besideInstances(b);
 
-/** Returns what a change must leave alone for Triton to make it in place; equal texts for candidates that agree in it. */
+/** Returns the part that a change must leave alone for Triton to make it in place; equal texts for candidates that agree in it. */
 export const besideInstances = ({ rest, batching, policy }: CandidateShape): string =>
   `${rest} ${policy.maxBatchSize} ${batching}`;

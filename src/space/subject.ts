@@ -6,15 +6,15 @@ import { parseConfigPath } from './edits/config-path.ts';
 import { readField } from './engine/engine.ts';
 import type { ConfigPath, Limits, Subject } from './types.ts';
 
-/** What is known where a condition or a rule is evaluated. */
+/** The context in which a condition or a rule is evaluated. */
 export interface Scene {
   readonly base: ModelConfig;
   readonly limits: Limits;
   /** The finished candidate's config; undefined while its parameters are still being chosen. */
   readonly config?: ModelConfig;
-  /** The parameter's value; undefined when it does not apply. */
+  /** The parameter's value; undefined if it does not apply. */
   parameter(name: string): Json | undefined;
-  /** The scene of one of several models, where a rule is over all of them. */
+  /** The scene of one of several models, for a rule over all of them. */
   member?(model: string): Scene | undefined;
 }
 
@@ -22,9 +22,9 @@ export interface Scene {
 export interface Names {
   readonly parameters: ReadonlySet<string>;
   readonly limits: ReadonlySet<string>;
-  /** Whether the finished config can be looked at. */
+  /** True if the finished config is available. */
   readonly config: boolean;
-  /** Those of each model, where a rule is over several: subjects are then `MODEL.SUBJECT`, or `members["MODEL"].SUBJECT` for any name. */
+  /** Those of each model, for a rule over several: subjects are then `MODEL.SUBJECT`, or `members["MODEL"].SUBJECT` for any name. */
   readonly members?: ReadonlyMap<string, Names>;
 }
 
@@ -66,7 +66,7 @@ export function requirePath(text: string): ConfigPath {
   return parsed.path;
 }
 
-/** Returns the subject's value in the scene; undefined when there is none. */
+/** Returns the subject's value in the scene; undefined if there is none. */
 export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
   switch (subject.scope) {
     case 'parameter':

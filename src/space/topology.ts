@@ -1,23 +1,23 @@
 import type { Step } from '../queueing/network/types.ts';
 
-/** The models that a study tunes together: what clients send requests to, and what the requests go through. The journal keeps it. */
+/** The models that a study tunes together: those that clients call, and those that requests pass through. The journal keeps it. */
 export interface Topology {
   /** One for an ensemble or a BLS model; co-located models have one each. */
   readonly fronts: readonly TopologyFront[];
   /** The models with instances of their own, in the order in which requests reach them. */
   readonly stages: readonly string[];
-  /** BLS models by name, with the models that they call. How often each is called is measured. */
+  /** BLS models by name, with the models that they call. The number of calls is measured. */
   readonly calls?: { readonly [model: string]: readonly string[] };
 }
 
-/** A model that clients send requests to. */
+/** A model that clients call. */
 export interface TopologyFront {
   readonly model: string;
-  /** The steps of an ensemble, nested as they are; for any other model one step, which is itself. */
+  /** The steps of an ensemble, with their nesting; any other model is its own only step. */
   readonly steps: readonly Step[];
-  /** Its part of the level in relation to the other shares; 1 if neither share nor rate is given. */
+  /** Its share of the level relative to the other shares; 1 if neither share nor rate is given. */
   readonly share?: number;
-  /** Requests per second that it gets whatever the level is. */
+  /** Requests per second that it gets at any level. */
   readonly requestsPerSecond?: number;
 }
 
@@ -29,7 +29,7 @@ interface Level {
 
 /**
  * Returns the level of each front, in their order, when the study measures at `level`. Fronts with a share divide it: requests in flight as whole
- * numbers, at least one each, by the largest remainder; rates exactly. Fronts with a fixed rate keep that.
+ * numbers, at least one each, by the largest remainder; rates exactly. Fronts with a fixed rate keep it.
  */
 export function frontLevels<L extends Level>({ fronts }: Pick<Topology, 'fronts'>, level: L): L[] {
   const shares = fronts.map(({ share = 1, requestsPerSecond }) => (requestsPerSecond === undefined ? share : 0));
@@ -44,8 +44,8 @@ export function frontLevels<L extends Level>({ fronts }: Pick<Topology, 'fronts'
 }
 
 /**
- * Returns the stages that requests of the front reach, with the requests that one of the front's makes there: once for each place among the
- * steps. null behind a BLS model, where only a measurement tells.
+ * Returns the stages that requests of the front reach, with the number of requests that each of the front's makes there: one for each place among
+ * the steps. null behind a BLS model, where only a measurement shows it.
  */
 export function stagesOf(
   { steps }: Pick<TopologyFront, 'steps'>,
@@ -59,7 +59,7 @@ export function stagesOf(
     }
   };
   take(steps);
-  // What is added meanwhile has its turn too.
+  // Stages added during the loop are visited too.
   for (const stage of reached.keys()) for (const called of calls[stage] ?? []) reached.set(called, null);
   return reached;
 }

@@ -14,7 +14,7 @@ export interface Candidate {
   /** First 12 hex digits of a SHA-256 over the canonical JSON of what it sets. */
   readonly fingerprint: string;
   readonly assignment: Assignment;
-  /** What the server's adapter applies; opaque to all other code. For Triton a set of model configs (`model-configs.ts`). */
+  /** The value that the server's adapter applies; opaque to all other code. For Triton a set of model configs (`model-configs.ts`). */
   readonly value: JsonObject;
   readonly shape: CandidateShape;
 }
@@ -35,7 +35,7 @@ export interface CandidateShape {
   readonly rest: string;
   /** Everything except instance counts and batching, by readable path: settings that may change the execution time. */
   readonly settings: Settings;
-  /** What must be built before it can be served for the first time. */
+  /** The build that it needs before it can be served for the first time. */
   readonly preparation?: Preparation;
   /** How a language model's engine forms its steps; present if `scheduling` is `continuous`. */
   readonly continuous?: ContinuousPolicy;
@@ -51,9 +51,9 @@ export interface CandidateShape {
 /** Work before a first load, such as building an engine; candidates with the same `key` share its outcome. */
 export interface Preparation {
   readonly key: string;
-  /** For people: what is made. */
+  /** A readable name of the product. */
   readonly name: string;
-  /** How long it is thought to take; 0 for what is there already. */
+  /** The expected duration; 0 if it exists already. */
   readonly seconds: number;
 }
 
@@ -101,7 +101,7 @@ export interface SearchSpace {
 
 export type Limits = { readonly [name: string]: number | null };
 
-/** What a change of the parameter costs: instances only, a full load, or a load that takes long (an engine build). */
+/** The cost of a change of the parameter: instances only, a full load, or a load that takes long (an engine build). */
 export type ChangeCost = 'in-place' | 'reload' | 'expensive';
 
 export interface Parameter {
@@ -132,8 +132,8 @@ export interface ParameterOption {
 }
 
 /**
- * `set` a value, `ensure` that a message is there (as the base config has it, or empty), `remove` the field, or `fit` a value to the
- * largest batch that the config then has.
+ * `set` a value, `ensure` that a message is present (as the base config has it, or empty), `remove` the field, or `fit` a value to the largest batch
+ * of the resulting config.
  */
 export type FieldWrite =
   | { readonly action: 'set'; readonly path: ConfigPath; readonly value: Json }
@@ -141,8 +141,8 @@ export type FieldWrite =
   | { readonly action: 'ensure' | 'remove'; readonly path: ConfigPath };
 
 /**
- * A value in terms of the largest batch. `sizes`: the multiples of a number up to it, or it alone. `warm-up`: `model_warmup` with a request of the
- * largest batch, or with one of each power of two up to it as well.
+ * A value relative to the largest batch. `sizes`: the multiples of a number up to it, or it alone. `warm-up`: `model_warmup` with a request of the
+ * largest batch, or also one of each power of two below it.
  */
 export type RelativeValue =
   | { readonly kind: 'sizes'; readonly multiplesOf: number | null }
@@ -152,12 +152,12 @@ export type RelativeValue =
 export type PathSegment = string | number | { readonly field: string; readonly value: string };
 export type ConfigPath = readonly PathSegment[];
 
-/** What a condition or rule refers to. `device` is cpu, gpu, model or auto: that of the base config's first instance group. */
+/** The value that a condition or rule refers to. `device` is cpu, gpu, model or auto: that of the base config's first instance group. */
 export type Subject =
   | { readonly scope: 'parameter' | 'limits'; readonly name: string }
   | { readonly scope: 'base' | 'config'; readonly path: ConfigPath }
   | { readonly scope: 'device' }
-  /** What a rule over several models refers to in one of them. */
+  /** The value of one model that a rule over several models refers to. */
   | { readonly scope: 'member'; readonly model: string; readonly of: Subject };
 
 export type Condition =
@@ -187,15 +187,15 @@ export type Expression =
 /** How an engine receives its settings, and its defaults. */
 export interface EngineTraits {
   readonly name: string;
-  /** What separates the words of a flag's name. */
+  /** The separator between the words of a flag's name. */
   readonly words: 'hyphens' | 'underscores';
-  /** How a command line says that a switch is off: `--no-NAME`, or nothing. */
+  /** The way a command line turns a switch off: `--no-NAME`, or nothing. */
   readonly off: 'no' | 'nothing';
   /** Path of the server's health page, and of its metrics. */
   readonly health: string;
   readonly metrics: string | null;
   readonly defaults: JsonObject;
-  /** Names of defaults that differ between installations, so that setting one explicitly may change something. */
+  /** Names of defaults that differ between installations, so that setting one explicitly may have an effect. */
   readonly varying: readonly string[];
 }
 

@@ -4,13 +4,13 @@ import type { ReadOnly } from '../base/read-only.ts';
 const text = z.string().min(1);
 const limitNs = z.number().positive().optional();
 
-/** What `--endpoint` takes; `openai` and `auto` find out the rest. */
+/** The values of `--endpoint`; `openai` and `auto` detect the rest. */
 export const languageEndpoints = [
   ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
   ...(['triton-generate', 'triton-grpc'] as const),
 ] as const;
 
-/** How a language model is served and asked. */
+/** The serving and the requests of a language model. */
 export const languageServerSpec = z.strictObject({
   endpoint: z.enum(languageEndpoints).optional().describe('API of a language model; leave it out for other models'),
   launchCommand: text.optional().describe('Command that starts the server of each candidate, with {port} and {flags}'),
@@ -21,7 +21,7 @@ export const languageServerSpec = z.strictObject({
     ),
 });
 
-/** What a request must keep to be a good one. */
+/** The limits of a good request. */
 export const goodputSpec = z.strictObject({
   ttftNs: limitNs.describe('Time to first token, in nanoseconds'),
   itlNs: limitNs.describe('Each time between two tokens, in nanoseconds'),

@@ -1,11 +1,11 @@
-/** Options that a user adds to those of a server that is started for the run. */
+/** The form of a user's additional option for a server that is started for the run. */
 
 const FORM = /^--(?<name>[A-Za-z0-9][A-Za-z0-9_-]*)(?:=.*)?$/s;
 
 const ownPorts = 'a server that is started for the run listens on free ports of the loopback interface';
 const needed = 'tritune needs it';
 
-/** Options of tritonserver that a launch sets, or that would shut us out, and why. */
+/** Options of tritonserver that a launch sets, or that would lock us out, with the reason. */
 const ofServer: Readonly<Record<string, string>> = {
   'model-repository': 'give the repository with --model-repository',
   'model-store': 'give the repository with --model-repository',
@@ -22,7 +22,7 @@ const ofServer: Readonly<Record<string, string>> = {
   'grpc-use-ssl-mutual': 'a server that is started for the run speaks no TLS',
 };
 
-/** Options of `docker run` that a launch sets, or that would lose the container, and why. */
+/** Options of `docker run` that a launch sets, or that would lose the container, with the reason. */
 const ofDocker: Readonly<Record<string, string>> = {
   name: 'the container is ended by its name',
   rm: 'the container goes with the run',
@@ -35,11 +35,13 @@ const ofDocker: Readonly<Record<string, string>> = {
   'cpuset-cpus': 'give the cores with --server-cpus',
 };
 
-/** Why a text cannot be an option of tritonserver beside those that a launch sets; null when it can. Triton takes the beginning of a name for the name. */
+/**
+ * Returns why a text cannot be an additional option of tritonserver in a launch; null if it can. Triton accepts the beginning of a name as the name.
+ */
 export const faultOfServerArgument = (text: string): string | null =>
   faultOf(text, Object.keys(ofServer), ofServer, (reserved, name) => reserved.startsWith(name));
 
-/** Why a text cannot be an option of `docker run` beside those that a launch sets; null when it can. */
+/** Returns why a text cannot be an additional option of `docker run` in a launch; null if it can. */
 export const faultOfDockerArgument = (text: string): string | null =>
   faultOf(text, Object.keys(ofDocker), ofDocker, (reserved, name) => reserved === name);
 

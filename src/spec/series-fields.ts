@@ -1,12 +1,12 @@
 import type { TuneOptions } from './tune-options.ts';
 
-/** A budget of one model, or of all that have none of their own. */
+/** A budget of one model, or of all models without one of their own. */
 export interface Budget {
   readonly model: string | null;
   readonly latencyMs: number;
 }
 
-/** The models that a BLS model calls; the caller is null where it is the study's model. */
+/** The models that a BLS model calls; the caller is null if it is the study's model. */
 export interface BlsCalls {
   readonly caller: string | null;
   readonly models: readonly string[];
@@ -20,14 +20,14 @@ export interface SeriesOptions
   readonly candidates?: readonly string[];
   readonly latencyBudget?: readonly Budget[];
   readonly blsComposing?: readonly BlsCalls[];
-  /** What a file of Model Analyzer says of each model, where the command line says nothing. */
+  /** The settings of each model in a Model Analyzer file, which apply if the command line has none. */
   readonly own?: { readonly [model: string]: Partial<TuneOptions> };
 }
 
 /** Returns the models that the options name, each once, in their order. */
 export const modelsIn = ({ model = [] }: SeriesOptions): readonly string[] => [...new Set(model)];
 
-/** Tells whose the text is: what stands before its first '=' where that is one of the models; null for all of them. */
+/** Returns the model that a text belongs to: the part before its first '=' if that is one of the models; null for all of them. */
 export function ownerOf(
   text: string,
   models: readonly string[],

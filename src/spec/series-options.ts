@@ -13,7 +13,7 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
   return checkSeriesSpec({ studies, timeBudgetSeconds: timeBudget, output }, 'the command line');
 }
 
-/** Returns the study that the options describe, or the series where they name several models. Errors: USAGE, also without a model. */
+/** Returns the study that the options describe, or the series if they name several models. Errors: USAGE, also without a model. */
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   if (options.together) return specOf(togetherOptions(options));
   const [model, ...others] = modelsIn(options);
@@ -47,7 +47,7 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
   };
 }
 
-/** What a file says of the model; without the percentile where the budget is another. */
+/** Returns a file's options of the model; without the percentile if the budget is another. */
 function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<TuneOptions> {
   const own = all && Object.hasOwn(all, model) ? (all[model] as Partial<TuneOptions>) : {};
   if (keepsBudget) return own;
@@ -55,7 +55,7 @@ function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): 
   return rest;
 }
 
-/** Texts such as `b=FILE` are the model b's only; what stands before any other '=' is part of the text. */
+/** Texts such as `b=FILE` apply to model b only; the part before any other '=' belongs to the text. */
 function textsFor(
   texts: readonly string[] | undefined,
   model: string | undefined,
@@ -67,7 +67,7 @@ function textsFor(
   return chosen.length > 0 ? chosen.map(({ text }) => text) : undefined;
 }
 
-/** A model's own shapes beside those for all. */
+/** A model's own shapes, together with those for all. */
 function shapesFor(
   shapes: TuneOptions['shape'],
   model: string | undefined,
@@ -80,7 +80,7 @@ function shapesFor(
   return chosen.length > 0 ? Object.fromEntries(chosen) : undefined;
 }
 
-/** Without the fields that are undefined: an option that was not given has no key. */
+/** Returns the fields without the undefined ones: an option that was not given has no key. */
 function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;

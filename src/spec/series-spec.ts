@@ -11,7 +11,7 @@ export const seriesSpec = z.strictObject({
   output: z.string().min(1).optional().describe('Directory for the results, with a directory for each study'),
 });
 
-/** Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: what docs/study.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: the content of docs/study.schema.json. */
 export function specFileSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([studySpec.meta({ id: 'study' }), seriesSpec.meta({ id: 'series' })]), {
     io: 'input',

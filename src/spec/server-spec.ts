@@ -5,7 +5,7 @@ import { faultOfDockerArgument, faultOfServerArgument } from './launch-arguments
 
 const text = z.string().min(1);
 
-/** How to speak TLS with a server. Files are named, never their contents. */
+/** The TLS settings of a server. Files are named, never their contents. */
 export const tlsSpec = z.strictObject({
   tls: z.boolean().optional().describe('Use TLS, as https:// or grpcs:// in the address do'),
   tlsCa: text.optional().describe("PEM file of the CA that signed the server's certificate"),
@@ -15,7 +15,7 @@ export const tlsSpec = z.strictObject({
   tlsInsecure: z.boolean().optional().describe("Do not verify the server's certificate"),
 });
 
-/** Headers of every request and control call. A spec that is written down keeps names, variables and files, never values. */
+/** Headers of every request and control call. A written spec has names, variables and files, never values. */
 export const headerSpec = z.strictObject({
   header: z.array(text).optional().describe('NAME: VALUE; in a recorded study the name alone'),
   headerEnv: z.array(text).optional().describe('NAME:VARIABLE, with the value of an environment variable'),
@@ -30,7 +30,7 @@ export const protectSpec = z.strictObject({
 
 export const protocols = ['grpc', 'http'] as const;
 
-/** Where a server is, and how requests and control calls go there. */
+/** The address of a server, and the protocols of requests and control calls. */
 export const addressSpec = z.strictObject({
   url: text.optional().describe('HOST:PORT of the server; localhost with the usual port by default'),
   protocol: z.enum(protocols).default('grpc').describe('Protocol of the requests'),
@@ -49,7 +49,7 @@ const CPU_LIST = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
 const argumentsWithout = (faultOf: (text: string) => string | null) =>
   z.array(text.refine((each) => faultOf(each) === null, { error: ({ input }) => `${faultOf(String(input))}` }));
 
-/** A server that is started for the run and ended with it. */
+/** A server that is started for the run and stopped with it. */
 export const launchSpec = z.strictObject({
   launch: text.optional().describe('emulator[:PROFILE], twin:RUN_DIRECTORY, local or docker'),
   modelRepository: text.optional().describe('Model repository for launch local or docker'),

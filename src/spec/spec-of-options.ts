@@ -6,7 +6,7 @@ type Options = Partial<TuneOptions & RecordingOptions>;
 /** A section of a spec, and a field of it. */
 type Place = readonly [section: keyof StudySpec, field?: string];
 
-/** The place of each option in a spec. Names of fields tell their units. */
+/** The place of each option in a spec. Names of fields include their units. */
 const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> = {
   model: ['model'],
   together: ['together', 'models'],
@@ -128,12 +128,12 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   windows: ['recording', 'windows'],
 };
 
-/** The names of the options that a study is described by. */
+/** The names of the options that describe a study. */
 export const studyOptionNames: readonly string[] = Object.entries(places)
   .filter(([, [section]]) => section !== 'recording')
   .map(([name]) => name);
 
-/** Options that say the same thing in two ways: one that is given takes the place of the others. */
+/** Options for the same setting: one that is given replaces the others. */
 const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
   concurrency: ['requestRate'],
   requestRate: ['concurrency'],
@@ -150,10 +150,7 @@ const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
 export const specOf = (options: Options): StudySpec =>
   checkStudySpec(withOptions({}, options, Object.keys(options)), 'the command line');
 
-/**
- * The spec with what the named options say in place of what it says. An option that is undefined leaves the spec as it
- * is. Errors: USAGE.
- */
+/** Returns the spec with the named options replacing its values. An undefined option leaves the spec as it is. Errors: USAGE. */
 export function changedSpec(spec: StudySpec, options: Options, named: Iterable<string>): StudySpec {
   const keys = [...named];
   const base = keys.reduce<JsonObject>(
@@ -165,7 +162,7 @@ export function changedSpec(spec: StudySpec, options: Options, named: Iterable<s
 
 function withOptions(base: JsonObject, options: Options, keys: readonly string[]): JsonObject {
   const fields = [
-    // An option of ours for the space comes before the space of a file of Model Analyzer.
+    // Our own option for the space takes precedence over the space of a Model Analyzer file.
     ...(keys.includes('modelAnalyzer') ? analyzerFields(options) : []),
     ...keys.map((key): Field | null => {
       const place = Object.hasOwn(places, key) ? places[key as keyof typeof places] : undefined;
@@ -177,7 +174,7 @@ function withOptions(base: JsonObject, options: Options, keys: readonly string[]
 
 type Field = readonly [place: Place, value: Json | undefined];
 
-/** The fields of a spec that a file of Model Analyzer fills beside the options. */
+/** The fields of a spec that a Model Analyzer file sets, in addition to the options. */
 function analyzerFields({ modelAnalyzer }: Options): readonly Field[] {
   if (!modelAnalyzer) return [];
   const { file, ignored, space, levels, earlyExits } = modelAnalyzer;

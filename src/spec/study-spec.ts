@@ -93,7 +93,7 @@ const limitsSpec = z.strictObject({
     .describe('Longest time that the server may be unreachable before the run ends; 20 by default'),
 });
 
-/** What a recording measures in place of a search (`tritune record`). */
+/** The measurements of a recording, which replace a search (`tritune record`). */
 const recordingSpec = z.strictObject({
   grid: text.describe('The file that is written'),
   levelValues: z.array(positive).min(1),
@@ -103,7 +103,7 @@ const recordingSpec = z.strictObject({
   windows: positiveWhole.optional(),
 });
 
-/** Says what a study is: its target, goal, space, load levels, traffic, sampler, limits and outputs. */
+/** The form of a study: its target, goal, space, load levels, traffic, sampler, limits and outputs. */
 export const studySpec = z.strictObject({
   specVersion: z.literal(1).default(1),
   model: text.describe('The model to tune'),
@@ -138,7 +138,7 @@ export const studySpec = z.strictObject({
 });
 
 export type StudySpec = ReadOnly<z.infer<typeof studySpec>>;
-/** A study spec as people write it: what has a default may be left out. */
+/** A study spec as people write it: fields with a default may be left out. */
 export type StudySpecInput = ReadOnly<z.input<typeof studySpec>>;
 export type RecordingSpec = ReadOnly<z.infer<typeof recordingSpec>>;
 export type RequestDistribution = (typeof requestDistributions)[number];
@@ -157,5 +157,5 @@ export function checkStudySpec(value: unknown, origin: string): StudySpec {
   );
 }
 
-/** Returns the spec as JSON, without fields that are undefined. */
+/** Returns the spec as JSON, without undefined fields. */
 export const specToJson = (spec: StudySpec): JsonObject => JSON.parse(JSON.stringify(spec)) as JsonObject;

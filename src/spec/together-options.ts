@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../base/json.ts';
 import { type BlsCalls, modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
 import type { TuneOptions } from './tune-options.ts';
 
-/** Returns the calls by their callers; nothing of those that call none. */
+/** Returns the calls by their callers; nothing for callers without calls. */
 export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [caller: string]: readonly string[] } =>
   Object.fromEntries(
     [...Map.groupBy(calls, ({ caller }) => caller ?? model)].flatMap(([caller, each]) => {
@@ -13,8 +13,8 @@ export const callsOf = (calls: readonly BlsCalls[], model: string): { readonly [
   );
 
 /**
- * Returns the options of the one study of models that share a server: what is given for one of them by its name, beside what is for all. Errors:
- * USAGE for something of a model that is not among them.
+ * Returns the options of the single study of models that share a server: the options of one model by its name, together with those of all. Errors:
+ * USAGE for an option of a model that is not among them.
  */
 export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
   const { model: _, own: all, space, candidates, constraint, inputData, shape, latencyBudget = [], ...rest } = series;
@@ -61,7 +61,7 @@ function byOwner(texts: readonly string[] | undefined, models: readonly string[]
   );
 }
 
-/** Errors: USAGE for a space of all beside those of some. */
+/** Errors: USAGE for a space of all models together with those of some. */
 function spaceOf(spaces: ReadonlyMap<string | null, readonly string[]>): string | JsonObject | undefined {
   const whole = spaces.get(null)?.at(-1);
   const members = [...spaces].flatMap(([owner, files]) => (owner === null ? [] : [[owner, files.at(-1) as Json]]));
@@ -75,7 +75,7 @@ function spaceOf(spaces: ReadonlyMap<string | null, readonly string[]>): string 
   );
 }
 
-/** `a=latency<=10` is about `latency@a`. */
+/** `a=latency<=10` becomes a constraint on `latency@a`. */
 function aboutModel(text: string, models: readonly string[]): string {
   const { owner, text: constraint } = ownerOf(text, models);
   return owner === null ? text : constraint.replace(/^\s*[\w-]+/, (metric) => `${metric}@${owner}`);
@@ -87,6 +87,6 @@ function checkNamed(model: string, models: readonly string[]): void {
   throw new TrituneError('USAGE', `'${model}' is not among the models that are tuned together`, hint);
 }
 
-/** The field, or nothing where there is no value: an option that was not given has no key. */
+/** Returns the field, or nothing without a value: an option that was not given has no key. */
 const given = <K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } =>
   (value === undefined ? {} : { [key]: value }) as { [P in K]?: T };

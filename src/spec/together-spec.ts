@@ -5,7 +5,7 @@ import { requestSpec } from '../workload/request-spec.ts';
 const text = z.string().min(1);
 const positive = z.number().positive();
 
-/** What may be said of the requests of one front alone. */
+/** The settings that the requests of one front may have of their own. */
 const frontRequests = requestSpec
   .pick({ inputData: true, shape: true, integers: true, stringData: true, stringLength: true, requestParameter: true })
   .partial();
@@ -15,7 +15,7 @@ const partOfLevel = z.union([
   z.strictObject({ requestsPerSecond: positive.describe('Fixed rate, at every load level') }),
 ]);
 
-/** Models that are tuned together. An ensemble needs none of this: what it is made of is in its config. */
+/** Models that are tuned together. An ensemble needs none of this: its config lists its models. */
 export const togetherSpec = z.strictObject({
   models: z
     .array(text)

@@ -18,7 +18,7 @@ export const transportSpec = z.strictObject({
   outputSharedMemorySize: positiveWhole.optional().describe('Shared memory for an output of unknown size, in bytes'),
 });
 
-/** Agents on other machines that send in place of this one. Files are named, never their contents. */
+/** Agents on other machines that send instead of this one. Files are named, never their contents. */
 export const agentsSpec = z.strictObject({
   agents: z
     .array(text)
@@ -39,7 +39,7 @@ export const agentsSpec = z.strictObject({
     .describe("Largest uncertainty of an agent's clock, in milliseconds; 25 by default"),
 });
 
-/** What the load generator may take, and bear. */
+/** The resources that the load generator may use, and the faults that it tolerates. */
 export const clientSpec = z.strictObject({
   clientThreads: positiveWhole
     .optional()
@@ -52,7 +52,7 @@ export const clientSpec = z.strictObject({
   ...agentsSpec.shape,
 });
 
-/** The requests of a study: what is sent, how it travels, and who sends it. */
+/** The requests of a study: their content, their transport, and their sender. */
 export const trafficSpec = z.strictObject({ ...requestSpec.shape, ...transportSpec.shape, ...clientSpec.shape });
 
 export type TransportSpec = ReadOnly<z.infer<typeof transportSpec>>;

@@ -13,16 +13,16 @@ export interface NumberRange {
   readonly high: number;
 }
 
-/** What only a file of Model Analyzer can say of a study. */
+/** The settings of a study that only a Model Analyzer file has. */
 export interface AnalyzerSettings {
   readonly file: string;
-  /** What stands in the file and does not count; `key` is the path of the key. */
+  /** Keys of the file that do not count; `key` is the path of the key. */
   readonly ignored: readonly IgnoredKey[];
-  /** The search space, as a file of tritune would say it. */
+  /** The search space, in the form of a tritune file. */
   readonly space: JsonObject;
-  /** The load levels to measure, in rising order, where the file lists them. */
+  /** The load levels to measure, in rising order, if the file lists them. */
   readonly levels?: readonly number[];
-  /** False: no candidate of a grid is left out for what others did. */
+  /** False: no candidate of a grid is left out because of others' results. */
   readonly earlyExits: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface IgnoredKey {
 }
 
 /**
- * A study as one flat set of options, the way the command line and `tune()` of the library take them. `StudySpec` is
- * what a study works from; `specOf` makes one from these.
+ * A study as one flat set of options, as the command line and the library's `tune()` take them. A study works from a `StudySpec`; `specOf` makes one
+ * from these.
  */
 export interface TuneOptions
   extends Omit<AddressSpec, keyof TlsSpec | keyof HeaderSpec>,
@@ -47,17 +47,17 @@ export interface TuneOptions
     LanguageServerSpec,
     PromptSpec {
   readonly model?: string;
-  /** Models that share the server, `model` first, each with requests of its own: they are tuned together. */
+  /** Models that share the server, `model` first, each with its own requests: they are tuned together. */
   readonly together?: readonly string[];
-  /** Their parts of the level, by model. */
+  /** Their shares of the level, by model. */
   readonly mix?: TogetherSpec['mix'];
   /** BLS models by name, with the models that they call. */
   readonly blsComposing?: TogetherSpec['blsComposing'];
-  /** What is sent to one of several models, where it is not what is sent to all. */
+  /** The requests of single models that differ from those of all. */
   readonly modelRequests?: TogetherSpec['requests'];
   /** Milliseconds, by model. */
   readonly modelBudgets?: Readonly<Record<string, number>>;
-  /** The path of a module with an adapter, for a server that is no Triton. */
+  /** The path of a module with an adapter, for a server other than Triton. */
   readonly adapter?: string;
   readonly inputData?: readonly string[];
   readonly shape?: Readonly<Record<string, readonly number[]>>;
@@ -65,21 +65,21 @@ export interface TuneOptions
   readonly dockerImage: string;
   /** A preset, a file, or the definition of a space. */
   readonly space?: string | JsonObject;
-  /** What a reply of a language model must keep to be a good one. */
+  /** The limits of a good reply of a language model. */
   readonly goodput?: GoodputSpec;
   /** Milliseconds. */
   readonly latencyBudget?: number;
   readonly percentile: number;
   readonly constraint?: readonly string[];
   readonly objective?: readonly string[];
-  /** A file with prices, or what stands in it. */
+  /** A file with prices, or its content. */
   readonly prices?: string | PriceList;
   /** A GPU of the prices, or GPU/SLICE. */
   readonly gpu?: string;
   readonly serverGpus?: number;
   /** An instance type of the prices. */
   readonly instanceType?: string;
-  /** Inferences per second: of all, or by model. */
+  /** Inferences per second: in total, or by model. */
   readonly forRate?: CostSpec['forRate'];
   /** Per cent. */
   readonly headroom?: number;
@@ -103,9 +103,9 @@ export interface TuneOptions
   readonly workload?: readonly string[];
   /** In the order of the files. */
   readonly workloadWeights?: readonly number[];
-  /** How figures under several workloads become one: worst, mean, or quantile:SHARE. */
+  /** How figures under several workloads are combined: worst, mean, or quantile:SHARE. */
   readonly robust?: string;
-  /** Durations of the workloads times this. */
+  /** A factor on the durations of the workloads. */
   readonly timeScale?: number;
   /** The share of each trace that only the final sees. */
   readonly workloadHoldout?: number;
@@ -113,10 +113,10 @@ export interface TuneOptions
   readonly precision: number;
   readonly stability: StabilityName;
   readonly allowForeignTraffic: boolean;
-  /** How far an output may be from the expected one: absolute, and relative to it. */
+  /** The largest deviation of an output from the expected one, absolute and relative. */
   readonly atol?: number;
   readonly rtol?: number;
-  /** The share of output values, 0 to 1, that may be further off. */
+  /** The share of output values, 0 to 1, that may deviate more. */
   readonly outsideShare?: number;
   readonly restore: 'config' | 'reload';
   /** Seconds. */
@@ -128,9 +128,9 @@ export interface TuneOptions
   readonly modelAnalyzer?: AnalyzerSettings;
 }
 
-/** The options of a recording, beside those of a study. */
+/** The options of a recording, in addition to those of a study. */
 export interface RecordingOptions {
-  /** The file that is written. */
+  /** The file to write. */
   readonly grid: string;
   readonly levelValues: readonly number[];
   readonly repeats: number;

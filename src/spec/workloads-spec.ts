@@ -5,7 +5,7 @@ import { robustRuleOf } from '../workload/robust-rule.ts';
 const text = z.string().min(1);
 const positive = z.number().positive();
 
-/** The workloads that a study is for, in place of an even rate. */
+/** The workloads of a study, instead of an even rate. */
 export const workloadsSpec = z
   .strictObject({
     files: z

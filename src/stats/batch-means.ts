@@ -42,17 +42,17 @@ export function rateInterval(counts: readonly number[], seconds: readonly number
   return toInterval(ratioOfBatches(counts, seconds), 0);
 }
 
-/** Returns the mean of what was counted over consecutive batches, such as tokens of requests, with its 95 % interval. */
+/** Returns the mean of a count over consecutive batches, such as the tokens of requests, with its 95 % interval. */
 export function meanInterval(totals: readonly number[], counts: readonly number[]): Interval {
   return toInterval(ratioOfBatches(totals, counts), 0);
 }
 
-/** The least correlation where a batch completes what the one before left: MA(1) sequences of this kind have ρ = −0.5. */
+/** The least correlation if a batch completes the rest of the one before: MA(1) sequences of this kind have ρ = −0.5. */
 const MAKING_UP = -0.45;
 
 /**
- * Returns the share of the due work that was done in consecutive batches, with its 95 % interval. What is not done in its own batch is done
- * in the next, so neighbours compensate each other.
+ * Returns the share of the due work that was done in consecutive batches, with its 95 % interval. Work not done in its own batch is done in the
+ * next, so neighbours compensate each other.
  */
 export function shareInterval(done: readonly number[], due: readonly number[]): Interval {
   return toInterval(ratioOfBatches(done, due, MAKING_UP), 0);

@@ -6,7 +6,7 @@ import { studentTProbability, studentTQuantile } from './student-t.ts';
 /** The factor by which a figure changed. */
 export interface Change {
   readonly ratio: number;
-  /** Bounds of the ratio: it lies beyond either with the probability that was asked for. */
+  /** Bounds of the ratio: it exceeds each of them with the requested probability. */
   readonly low: number;
   readonly high: number;
   /** The confidence that the ratio is below 1, or above it: 0.5 to 1. */
@@ -28,36 +28,36 @@ export interface Tails {
 /** The changes of a set of like figures, measured one after the other. */
 export interface Changes {
   readonly each: readonly Change[];
-  /** Their geometric mean; null for fewer than three figures, or where one has no ratio. */
+  /** Their geometric mean; null for fewer than three figures, or if one has no ratio. */
   readonly together: Change | null;
 }
 
 /** Degrees of freedom behind an interval: a few windows of five batches each, not all independent. */
 const OWN_DEGREES = 8;
-/** With fewer figures than this there is no change of all together. */
+/** The least number of figures for a change of all together. */
 export const LEAST_TOGETHER = 3;
 /**
- * No machine gets faster or slower by more than this factor from one measurement to another by itself; the widest that was seen, on shared
- * virtual cores, is 1.6. Disagreement of figures beyond it is of the server: it changed more at some levels than at others.
+ * The largest factor by which a machine's speed changes between measurements by itself; the largest seen, on shared virtual cores, is 1.6. A larger
+ * disagreement of figures is due to the server: it changed more at some levels than at others.
  */
 export const MOST_DRIFT = 2;
-/** With fewer measurements than this beyond one on each side, the spread of the figures is used instead of theirs. */
+/** The least number of measurements, beyond one on each side, whose spread is used instead of the spread of the figures. */
 const LEAST_REPEATS = 2;
 
 /**
- * Returns the changes of like figures (throughput at several load levels), each with an interval that is exceeded on either side with
- * probability `tails` (0 to 0.5). Computed on logarithms, where a factor is a difference and errors add in quadrature.
+ * Returns the changes of like figures (throughput at several load levels), each with an interval that is exceeded on either side with probability
+ * `tails` (0 to 0.5). Computed on logarithms, where a factor is a difference and errors add in quadrature.
  *
- * A measurement cannot know what differs from one time to another: a machine has fast and slow minutes. Figures that were measured one
- * after the other then disagree on the change. So the error of each is the larger of its intervals' and of the disagreement of the *other*
- * figures; leaving out the figure itself lets a single change stand out (the externally studentised residual). The error of all together is
- * that of a mean of correlated batches: n of them count as n(1−ρ)/(1+ρ). What all figures of a side share shows only in repeated
- * measurements: then their spread, which contains everything, replaces the disagreement.
+ * A measurement does not show the differences between times: a machine has fast and slow minutes. Figures that were measured one after the other
+ * then disagree on the change. So the error of each is the larger of its intervals' and of the disagreement of the *other* figures; leaving out the
+ * figure itself lets a single change stand out (the externally studentised residual). The error of all together is that of a mean of correlated
+ * batches: n of them count as n(1−ρ)/(1+ρ). An error that all figures of a side share shows only in repeated measurements: then their spread, which
+ * contains everything, replaces the disagreement.
  *
- * `mostDrift`: the largest factor by which a figure can be off for reasons that its interval does not know, without a limit if not given. A
- * change beyond it is sure, however much the levels disagree: a new config may gain much more under one load than under another.
+ * `mostDrift`: the largest factor by which a figure can be off for reasons outside its interval; default no limit. A change beyond it is sure, even
+ * if the levels disagree: a new config may gain much more under one load than under another.
  *
- * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a ratio as far as its interval reaches.
+ * A reading of 0 has no logarithm. One before gives no ratio (0 to Infinity); one after gives a ratio within its interval.
  */
 export function changesOf(
   figures: readonly Readings[],
@@ -135,7 +135,7 @@ function changeOf(
   };
 }
 
-/** How sure it is that what was seen to be so far from 0 is on that side of it. */
+/** Returns the confidence that a value observed this far from 0 is on that side of it. */
 function surenessOf(size: number, { variance, degrees }: Spread): number {
   if (size <= 0) return 0.5;
   return variance > 0 ? studentTProbability(size / Math.sqrt(variance), degrees) : 1;

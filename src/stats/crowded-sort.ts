@@ -1,6 +1,6 @@
 import { type Costs, paretoFront } from './front.ts';
 
-/** A point with its constraint violation, 0 where all constraints are met. */
+/** A point with its constraint violation, 0 if all constraints are met. */
 export interface ConstrainedPoint {
   readonly costs: Costs;
   readonly violation: number;

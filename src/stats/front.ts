@@ -6,7 +6,7 @@ export function lowerIsBetter(values: readonly number[], directions: readonly ('
   return values.map((value, index) => (directions[index] === 'higher' ? -value : value));
 }
 
-/** Tells whether `a` is nowhere worse than `b` and somewhere better. Equal points do not dominate each other. */
+/** True if `a` is nowhere worse than `b` and somewhere better. Equal points do not dominate each other. */
 export function dominates(a: Costs, b: Costs): boolean {
   let better = false;
   for (let i = 0; i < a.length; i++) {

@@ -40,8 +40,8 @@ export function posteriorOf<Place>(
 export type ReadingToCome<Place> = Omit<Reading<Place>, 'value'>;
 
 /**
- * As `posteriorOf`, given also that there will be readings at more places, which are believed to be what is expected there (the "Kriging
- * believer" of Ginsbourger, Le Riche and Carraro, 2010). The mean stays as it is everywhere; the standard deviation shrinks around the places.
+ * As `posteriorOf`, given also that there will be readings at more places, which are assumed to be as expected there (the "Kriging believer" of
+ * Ginsbourger, Le Riche and Carraro, 2010). The mean stays the same everywhere; the standard deviation shrinks around the places.
  */
 export function believingPosterior<Place>(
   readings: readonly Reading<Place>[],
@@ -84,8 +84,8 @@ interface Prior<Place> extends Hypothesis<Place> {
 }
 
 /**
- * Drops a hypothesis whose covariance and prior equal those of the one before: the readings cannot tell them apart. A fit costs the cube of
- * the number of readings, this comparison the square.
+ * Drops a hypothesis whose covariance and prior equal those of the one before: the readings cannot distinguish them. A fit costs the cube of the
+ * number of readings, this comparison the square.
  */
 function distinct<Place>(
   readings: readonly Reading<Place>[],

@@ -22,10 +22,9 @@ const scale = newBuckets();
 export const BUCKETS = scale.countsArrayLength;
 
 /**
- * A histogram of latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles
- * have a relative error of at most 0.1 %; count, mean, minimum and maximum are exact. An unpacked histogram takes only the memory of its
- * non-empty buckets as long as it is only counted and merged: the memory of hundreds would keep the garbage collector busy during a
- * measurement.
+ * A histogram of latencies in nanoseconds, from 1 ns to one hour, in constant memory (about 130 KiB, from the first latency on). Quantiles have a
+ * relative error of at most 0.1 %; count, mean, minimum and maximum are exact. An unpacked histogram takes only the memory of its non-empty buckets
+ * while it is only counted and merged: the memory of hundreds would keep the garbage collector busy during a measurement.
  */
 export class LatencyHistogram {
   #buckets: Int32Histogram | null = null;
@@ -134,7 +133,7 @@ export class LatencyHistogram {
     return histogram;
   }
 
-  /** Returns all together, at a cost of the buckets that are not empty. */
+  /** Returns the sum of all, at a cost proportional to the non-empty buckets. */
   static merged(all: readonly PackedHistogram[]): LatencyHistogram {
     const [first, ...others] = all;
     if (first === undefined) return new LatencyHistogram();
@@ -151,7 +150,7 @@ export class LatencyHistogram {
     this.#maxNs = Math.max(this.#maxNs, other.#maxNs);
   }
 
-  /** Adds the other's requests, multiplied by a factor; counts are rounded so that none of their sums is off by more than a half. */
+  /** Adds the other's requests, multiplied by a factor; counts are rounded so that each of their sums is off by at most a half. */
   mergeTimes(other: LatencyHistogram, times: number): void {
     if (times === 1) {
       this.merge(other);

@@ -5,7 +5,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Returns the geometric means of values and bounds; 0 if one of them is. */
+/** Returns the geometric means of values and bounds; 0 if one of them is 0. */
 export function geometricMean(intervals: readonly Interval[]): Interval {
   const [only, ...others] = intervals;
   if (only && others.length === 0) return only;
@@ -25,7 +25,7 @@ export const timesInterval = ({ value, low, high }: Interval, factor: number): I
   high: high * factor,
 });
 
-/** Returns the sum of independent estimates: what each end is away from its value adds in quadrature. A single one is returned as it is. */
+/** Returns the sum of independent estimates: the distances of the ends from the values add in quadrature. A single estimate is returned as it is. */
 export function sumOfIntervals(intervals: readonly Interval[]): Interval {
   const [only, ...others] = intervals;
   if (only && others.length === 0) return only;
@@ -35,7 +35,7 @@ export function sumOfIntervals(intervals: readonly Interval[]): Interval {
   return { value, low: Math.max(0, value - below), high: value + above };
 }
 
-/** Returns the product of independent estimates above 0: what each end is away from its value, as a share of it, adds in quadrature. */
+/** Returns the product of independent estimates above 0: the distances of the ends from the values, as shares of these, add in quadrature. */
 export function productOfIntervals(one: Interval, other: Interval): Interval {
   const value = one.value * other.value;
   if (!(value > 0)) return { value: 0, low: 0, high: 0 };

@@ -9,9 +9,9 @@ export interface Summand {
 
 /** Residuals that depend on some of the parameters. */
 export interface ResidualBlock {
-  /** What they depend on: weighted sums of parameters. Slopes are measured once for each sum. */
+  /** The weighted sums of parameters that they depend on. Slopes are measured once per sum. */
   readonly sums: readonly (readonly Summand[])[];
-  /** Returns the residuals over their standard deviations by the values of the sums; always as many. */
+  /** Returns the residuals over their standard deviations by the values of the sums; always the same number. */
   residuals(sums: readonly number[]): readonly number[];
 }
 
@@ -19,22 +19,22 @@ export interface ResidualBlock {
 export interface LeastSquaresFit {
   readonly parameters: readonly number[];
   readonly covariance: readonly (readonly number[])[];
-  /** Mean square of the residuals: 1 where they are as large as was thought. */
+  /** Mean square of the residuals: 1 if they are as large as expected. */
   readonly misfit: number;
 }
 
 export interface LeastSquaresOptions {
-  /** What is believed before any residual; the search begins at `start`, or at the means. */
+  /** The beliefs before any residual; the search begins at `start`, or at the means. */
   readonly priors: readonly Normal[];
   readonly start?: readonly number[];
-  /** The change of a parameter by which slopes are measured. */
+  /** The change of a parameter for measuring slopes. */
   readonly step: number;
   /** The largest change of a parameter in one iteration. */
   readonly mostChange: number;
   readonly iterations: number;
 }
 
-/** Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model cannot explain shall not decide. */
+/** Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model cannot explain must not decide. */
 const HUBER = 2.5;
 const SMALLER = 0.4;
 const TRIES = 3;

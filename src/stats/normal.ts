@@ -9,7 +9,7 @@ export const chanceBelow = (deviations: number): number =>
 
 const density = (deviations: number): number => Math.exp((-deviations * deviations) / 2) / Math.sqrt(2 * Math.PI);
 
-/** From here on the upper tail probability is too inexact to divide by. */
+/** From here on the upper tail probability is too inexact as a divisor. */
 const FAR = 2;
 const TERMS = 60;
 

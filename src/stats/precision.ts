@@ -6,7 +6,7 @@ export function relativeHalfWidth(interval: Interval): number {
   return Math.max(interval.high - interval.value, interval.value - interval.low) / interval.value;
 }
 
-/** Tells whether the 95 % interval lies within ±`precision` (0.03 is 3 %) of its value. */
+/** True if the 95 % interval lies within ±`precision` (0.03 is 3 %) of its value. */
 export function isPrecise(interval: Interval, precision: number): boolean {
   return relativeHalfWidth(interval) <= precision;
 }

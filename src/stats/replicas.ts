@@ -2,7 +2,7 @@ import { probit } from 'simple-statistics';
 import type { Interval } from './interval.ts';
 import { chanceBelow, DEVIATIONS_AT_95_PERCENT } from './normal.ts';
 
-/** How sure, and how far below what it can do, a server is to be used. */
+/** The required certainty and reserve capacity of a server. */
 export interface ReplicaRule {
   /** The share of its capacity that is kept free, from 0 to less than 1. */
   readonly headroom: number;
@@ -10,13 +10,13 @@ export interface ReplicaRule {
   readonly chance: number;
 }
 
-/** Rounding may not cost a replica: 3.0000000001 are 3. */
+/** Rounding must not cost a replica: 3.0000000001 counts as 3. */
 const ROUNDING = 1e-9;
 
 /**
- * Returns the rate that a server is counted with: what it serves at least with the rule's chance, less the headroom. `capacity`: what it serves
- * within the budget, with its 95 % interval, which is taken for that of a normal distribution. All replicas are of one estimate, so that more
- * of them make nothing surer. 0 where the interval leaves no rate.
+ * Returns the rate that counts for a server: its least throughput at the rule's chance, less the headroom. `capacity`: its throughput within the
+ * budget, with its 95 % interval, which is assumed to be that of a normal distribution. All replicas share one estimate, so more of them add no
+ * certainty. 0 if the interval leaves no rate.
  */
 export function usableRate(capacity: Interval, { headroom, chance }: ReplicaRule): number {
   const least = capacity.value - probit(chance) * sdOf(capacity);
@@ -27,7 +27,7 @@ export function usableRate(capacity: Interval, { headroom, chance }: ReplicaRule
 export const replicasFor = (rate: number, usable: number): number =>
   Math.max(1, Math.ceil(rate / Math.max(usable, 0) - ROUNDING));
 
-/** Returns the chance, 0 to 1, that this many replicas serve the rate with the headroom left. */
+/** Returns the chance, 0 to 1, that this many replicas serve the rate with the headroom kept free. */
 export function chanceToHold(replicas: number, rate: number, capacity: Interval, headroom: number): number {
   const needed = rate / (replicas * (1 - headroom));
   const sd = sdOf(capacity);
@@ -38,33 +38,33 @@ export function chanceToHold(replicas: number, rate: number, capacity: Interval,
 const sdOf = ({ value, low, high }: Interval): number =>
   Math.max(value - low, Number.isFinite(high) ? high - value : 0) / DEVIATIONS_AT_95_PERCENT;
 
-/** The rate that is to be served by several replicas. */
+/** The rule for a rate that several replicas serve. */
 export interface ReplicasRule extends ReplicaRule {
   readonly perSecond: number;
-  /** How far replicas differ in capacity: the standard deviation of its logarithm. */
+  /** The differences in capacity between replicas: the standard deviation of its logarithm. */
   readonly spread: number;
 }
 
-/** A number of replicas, and the chance that each of them keeps the budget at its part of the rate. */
+/** A number of replicas, and the chance that each of them keeps the budget at its share of the rate. */
 export interface ReplicasRow {
   readonly replicas: number;
   readonly perReplica: number;
   readonly chance: number;
 }
 
-/** How many replicas a rate needs. */
+/** The number of replicas that a rate needs. */
 export interface ReplicasNeeded extends ReplicasRule {
-  /** null where no number up to the most has the chance: a spread that is too large. */
+  /** null if no number up to the most has the chance, because the spread is too large. */
   readonly replicas: number | null;
   /** The numbers around it. */
   readonly table: readonly ReplicasRow[];
 }
 
-/** What is known of a capacity, as a distribution. */
+/** The distribution of a capacity. */
 export interface CapacityChances {
-  /** The chance that it is this rate or more. */
+  /** The chance that it is at least this rate. */
   chance(perSecond: number): number;
-  /** The rate below which it is with this chance. */
+  /** The rate that it is below with this chance. */
   quantile(chance: number): number;
 }
 
@@ -75,9 +75,9 @@ const BEFORE = 3;
 const AFTER = 2;
 
 /**
- * Returns the fewest replicas that hold the rate with the asked chance. A Poisson stream that is split at random is a Poisson stream of a part
- * of the rate for each replica, so what was measured of one holds for each; a balancer that looks at queues does better. `capacity`:
- * that of one replica. All replicas share what is unknown of it; how they differ is independent.
+ * Returns the fewest replicas that hold the rate with the requested chance. A Poisson stream that is split at random is a Poisson stream of a share
+ * of the rate for each replica, so the measurements of one hold for each; a balancer that looks at queues does better. `capacity`: that of one
+ * replica. All replicas share its uncertainty; their differences are independent.
  */
 export function replicasNeeded(capacity: CapacityChances, rule: ReplicasRule): ReplicasNeeded {
   const rate = rule.perSecond / (1 - rule.headroom);
@@ -106,7 +106,7 @@ function chanceAllHold(
   return all.reduce((sum, each) => sum + each, 0) / points.length;
 }
 
-/** The smallest number of which the test holds, by doubling and then halving; null for none. */
+/** Returns the smallest number that passes the test, by doubling and then halving; null for none. */
 function fewest(isEnough: (count: number) => boolean): number | null {
   let high = 1;
   while (!isEnough(high)) {

@@ -66,7 +66,7 @@ export type FailureKind =
   | 'init-failed'
   | 'build-failed' // the command that builds the variant's files failed
   | 'upload-refused' // the server refused the variant's files
-  | 'inaccurate' // its outputs differ from the expected ones by more than is allowed
+  | 'inaccurate' // its outputs differ from the expected ones by more than allowed
   | 'load-timeout'
   | 'config-mismatch' // the config read back is not the one sent
   | 'requests-failed' // loaded, but did not serve
@@ -143,7 +143,7 @@ export interface PredictedPoint {
   readonly tokens?: { readonly perSecond: number; readonly perUser: number };
 }
 
-/** What limits the best trial so far, for models that are tuned together, according to the performance model. */
+/** The bottleneck of the best trial so far, for models that are tuned together, according to the performance model. */
 export interface Bottleneck {
   readonly trial: number;
   /** The model that gains most from one more instance. */

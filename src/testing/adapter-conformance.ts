@@ -7,19 +7,19 @@ import type { Applied, ServerAdapter } from '../tuner/adapter.ts';
 import { CandidateRefusedError } from '../tuner/refused.ts';
 import type { ConformanceCheck } from './check.ts';
 
-/** What a suite is told of an adapter. */
+/** What a suite needs to know about an adapter. */
 export interface AdapterSubject {
-  /** An adapter to a server that nothing was changed on yet; every check opens one, and closes it. */
+  /** Opens an adapter to an unchanged server. Every check opens one, and closes it. */
   open(): Promise<AdapterUnderTest>;
   /** Two legal assignments whose candidates differ from each other and from the original. */
   readonly assignments: readonly [Assignment, Assignment];
-  /** An assignment that has no candidate; absent where every assignment has one. */
+  /** An assignment without a candidate; absent if every assignment has one. */
   readonly illegal?: Assignment;
-  /** The assignment of a candidate that the server does not take; absent where it takes all. */
+  /** An assignment whose candidate the server refuses; absent if it accepts all. */
   readonly refused?: Assignment;
-  /** Each candidate is a start of a server, which ends when it is restored. */
+  /** Each candidate starts a server, which ends when the candidate is restored. */
   readonly startsServers?: true;
-  /** A load level that the server bears. */
+  /** A load level that the server can handle. */
   readonly level: LoadLevel;
 }
 
@@ -28,7 +28,7 @@ export interface AdapterUnderTest {
   close(): Promise<void>;
 }
 
-/** Returns what every adapter must do, as checks for whichever test framework: `for (const { name, run } of adapterConformance(…)) it(name, run)`. */
+/** Returns the checks that every adapter must pass, for any test framework: `for (const { name, run } of adapterConformance(…)) it(name, run)`. */
 export function adapterConformance(subject: AdapterSubject): readonly ConformanceCheck[] {
   const { illegal, refused } = subject;
   const checks: Readonly<Record<string, Check>> = {
@@ -190,5 +190,5 @@ function assertRecord(record: object): void {
 
 const signal = (): AbortSignal => new AbortController().signal;
 
-/** As a journal gives it back. */
+/** Returns the value as read back from a journal. */
 const read = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

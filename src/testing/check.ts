@@ -1,6 +1,6 @@
-/** One thing that every part of a kind must do. */
+/** One check that every implementation must pass. */
 export interface ConformanceCheck {
   readonly name: string;
-  /** Rejects with what is wrong; resolves when nothing is. */
+  /** Rejects with a description of the fault; resolves if there is none. */
   run(): Promise<void>;
 }

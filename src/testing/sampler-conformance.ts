@@ -13,7 +13,7 @@ import { type SpaceView, viewSpace } from '../study/search/samplers/space-view.t
 import type { Goal, LevelPlan, Remaining, Sampler, Trial } from '../study/types.ts';
 import type { ConformanceCheck } from './check.ts';
 
-/** What a sampler is played on: a space, what is measured first, and what a person rules out in turn. */
+/** What a sampler is run on: a space, the first measurements, and what a person rules out in turn. */
 interface Subject {
   readonly original: Candidate;
   readonly topology?: Topology;
@@ -21,7 +21,7 @@ interface Subject {
   view(narrowing: Narrowing): SpaceView;
 }
 
-/** A small space: 15 candidates, in which one setting applies to some only, and one combination is illegal. */
+/** A small space of 15 candidates. One setting applies only to some of them, and one combination is illegal. */
 const space = spaceFromJson({
   name: 'small',
   parameters: {
@@ -49,7 +49,7 @@ const one: Subject = {
   ],
 };
 
-/** Two models behind an ensemble: 15 candidates, and one combination of their settings is illegal. */
+/** Two models behind an ensemble: 15 candidates, and one illegal combination of their settings. */
 function several(): Subject {
   const member = { backend: 'python', max_batch_size: 4, instance_group: [{ kind: 'KIND_CPU', count: 1 }] } as const;
   const whole = {
@@ -84,13 +84,12 @@ const goal: Goal = {
 const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
 const unlimited: Remaining = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
 
-/** Proposals after which a sampler that has not stopped is held to go on for ever. */
+/** A sampler that has not stopped after this number of proposals counts as endless. */
 const MOST_TRIALS = 500;
 
 /**
- * What every sampler must do, as checks for whichever test framework: `for (const { name, run } of
- * samplerConformance(sampler)) it(name, run)`. The checks play the sampler on a small space whose measurements are made up: of one model, and of
- * two that are tuned together.
+ * Returns the checks that every sampler must pass, for any test framework: `for (const { name, run } of samplerConformance(sampler)) it(name, run)`.
+ * The checks run the sampler on small spaces with made-up measurements: of one model, and of two that are tuned together.
  */
 export function samplerConformance(definition: SamplerDefinition): readonly ConformanceCheck[] {
   return [
@@ -174,7 +173,7 @@ function stopsAtTheEnd({ view, sampler, original }: Played): void {
   assert.equal(answer.kind, 'stop', 'it goes on when nothing is left to try');
 }
 
-/** Asks until the sampler stops, each proposal measured at the level where it begins. */
+/** Asks until the sampler stops. Measures each proposal at the level where it begins. */
 function drained({ view, sampler, original }: Played): { readonly trials: readonly Trial[]; readonly reason: string } {
   const trials: Trial[] = [baseline(original)];
   for (let number = 1; number < MOST_TRIALS; number++) {
@@ -197,7 +196,7 @@ function trialOf(number: number, candidate: Candidate, level: number): Trial {
   return { number, role: 'search', candidate, measurements: [measurement], chosen: 0, feasible: true, failure: null };
 }
 
-/** A measurement of which every latency is `latencyMs`. */
+/** Returns a measurement in which every latency is `latencyMs`. */
 function measured(level: number, throughput: number, latencyMs: number): Measurement {
   const spread = (value: number) => ({ value, low: 0.98 * value, high: 1.02 * value });
   const ms = latencyMs;

@@ -1,6 +1,6 @@
 import type { ModelConfig } from './config/model-config.ts';
 
-/** The seams of the wire. Each has a gRPC and an HTTP implementation that pass one conformance suite. */
+/** The interfaces of the wire. Each has a gRPC and an HTTP implementation that pass one conformance suite. */
 
 export interface CallOptions {
   /** Deadline of this call; each implementation has its own default. */
@@ -18,7 +18,7 @@ export interface TensorMetadata {
   readonly name: string;
   /** KServe name: FP32, INT64, BYTES, … */
   readonly datatype: string;
-  /** With the batch dimension when the model has one; -1 is any size. */
+  /** Includes the batch dimension if the model has one; -1 is any size. */
   readonly shape: readonly number[];
 }
 
@@ -30,7 +30,7 @@ export interface ModelMetadata {
   readonly outputs: readonly TensorMetadata[];
 }
 
-/** `state` is '' for a model that was never loaded. A `reason` says nothing about a model whose state is READY. */
+/** `state` is '' for a model that was never loaded. Ignore `reason` if the state is READY. */
 export interface ModelIndexEntry {
   readonly name: string;
   readonly version: string;
@@ -50,7 +50,7 @@ export interface BatchStatistics {
   readonly computeOutput: StatisticDuration;
 }
 
-/** Cumulative since the model version was last fully loaded. The wire's uint64 counters, exact up to 2^53. */
+/** Cumulative since the last full load of the model version. The wire's uint64 counters, exact up to 2^53. */
 export interface ModelStatistics {
   readonly name: string;
   readonly version: string;
@@ -74,17 +74,17 @@ export interface ServerHealth {
   ready(call?: CallOptions): Promise<boolean>;
   modelReady(model: string, call?: CallOptions): Promise<boolean>;
   serverMetadata(call?: CallOptions): Promise<ServerMetadata>;
-  /** Errors: MODEL_UNKNOWN; MODEL_UNREADY when it is in the repository but not loaded. */
+  /** Errors: MODEL_UNKNOWN; MODEL_UNREADY if it is in the repository but not loaded. */
   modelMetadata(model: string, call?: CallOptions): Promise<ModelMetadata>;
 }
 
-/** The files of a model to upload, by their place in the model's directory, such as `1/model.onnx`. */
+/** The files of a model to upload, by path in the model's directory, such as `1/model.onnx`. */
 export type ModelFiles = ReadonlyMap<string, Uint8Array>;
 
 export interface LoadCall extends CallOptions {
   /**
-   * Go with a config. The server then serves these files and no others, whatever the model's directory holds, until a load without
-   * files, which serves the directory's again (verified on Triton 2.51).
+   * Uploaded with a config. The server then serves only these files, whatever the model's directory holds, until a load without files, which serves
+   * the directory's again (verified on Triton 2.51).
    */
   readonly files?: ModelFiles;
 }
@@ -92,17 +92,17 @@ export interface LoadCall extends CallOptions {
 export interface ModelControl {
   index(call?: CallOptions): Promise<readonly ModelIndexEntry[]>;
   /**
-   * The effective config, auto-completed fields included, in normal form. Errors: MODEL_UNKNOWN; MODEL_UNREADY when it is
-   * in the repository but not loaded; UNSUPPORTED when a newer server sent fields that would be lost (gRPC only).
+   * Returns the effective config, including auto-completed fields, in normal form. Errors: MODEL_UNKNOWN; MODEL_UNREADY if it is in the repository
+   * but not loaded; UNSUPPORTED if a newer server sent fields that would be lost (gRPC only).
    */
   modelConfig(model: string, call?: CallOptions): Promise<ModelConfig>;
   /**
-   * Loads the model: with `config` as a whole-config override, without it from the repository. Resolves when the
-   * server says that it is loaded. Errors: LOAD_REFUSED (a LoadRefusedError with the server's own words and a class),
-   * CONTROL_DISABLED, MODEL_UNKNOWN, SERVER_TIMEOUT (the load may still go on inside the server).
+   * Loads the model: with `config` as a whole-config override, otherwise from the repository. Resolves when the server reports it as loaded.
+   * Errors: LOAD_REFUSED (a LoadRefusedError with the server's own words and a class), CONTROL_DISABLED, MODEL_UNKNOWN, SERVER_TIMEOUT (the load
+   * may continue inside the server).
    */
   load(model: string, config?: ModelConfig, call?: LoadCall): Promise<void>;
-  /** Errors: CONTROL_DISABLED. The unload goes on after the reply; poll `index`. */
+  /** Errors: CONTROL_DISABLED. The unload continues after the reply; poll `index`. */
   unload(model: string, call?: CallOptions): Promise<void>;
 }
 
@@ -111,18 +111,18 @@ export interface ServerStats {
   statistics(model: string, call?: CallOptions): Promise<readonly ModelStatistics[]>;
 }
 
-/** Part of a POSIX shared-memory object of the server's machine, as the server knows it. */
+/** Part of a POSIX shared-memory object on the server's machine, as the server knows it. */
 export interface SharedMemoryRegion {
-  /** By which requests refer to it; one for each server. */
+  /** The name that requests use; unique on the server. */
   readonly name: string;
   /** Name of the object: `/NAME`, on Linux the file `/dev/shm/NAME`. */
   readonly key: string;
-  /** Where the region begins in the object: a multiple of the page size. */
+  /** Offset of the region in the object: a multiple of the page size. */
   readonly offset: number;
   readonly byteSize: number;
 }
 
-/** A block of a CUDA device's memory that a process of the server's machine has let it open, as the server knows it. */
+/** A block of a CUDA device's memory that another process on the server's machine shares with the server. */
 export interface CudaMemoryRegion {
   readonly name: string;
   /** The server's number of the device. */
@@ -130,17 +130,17 @@ export interface CudaMemoryRegion {
   readonly byteSize: number;
 }
 
-/** Names of regions of both kinds are of one list: no two are the same. */
+/** Regions of both kinds share one set of names: no two are the same. */
 export interface SharedMemory {
-  /** All regions that are registered, whoever registered them. */
+  /** Returns all registered regions, of any client. */
   sharedMemoryRegions(call?: CallOptions): Promise<readonly SharedMemoryRegion[]>;
-  /** Errors: SERVER_FAILED with the server's words when it cannot map the object, or has a region of that name. */
+  /** Errors: SERVER_FAILED with the server's words if it cannot map the object, or already has a region of that name. */
   registerSharedMemory(region: SharedMemoryRegion, call?: CallOptions): Promise<void>;
-  /** False when a request still uses the region, which then stays. A name that is not registered is no error. */
+  /** False if a request still uses the region, which then stays. A name that is not registered is no error. */
   unregisterSharedMemory(name: string, call?: CallOptions): Promise<boolean>;
   /** The same for memory of CUDA devices. */
   cudaMemoryRegions(call?: CallOptions): Promise<readonly CudaMemoryRegion[]>;
-  /** `handle`: the 64 bytes of a cudaIpcMemHandle_t. Errors: SERVER_FAILED with the server's words when it cannot open it. */
+  /** `handle`: the 64 bytes of a cudaIpcMemHandle_t. Errors: SERVER_FAILED with the server's words if it cannot open it. */
   registerCudaMemory(region: CudaMemoryRegion, handle: Uint8Array, call?: CallOptions): Promise<void>;
   unregisterCudaMemory(name: string, call?: CallOptions): Promise<boolean>;
 }
@@ -150,7 +150,7 @@ export type TraceSettings = Readonly<Record<string, readonly string[]>>;
 
 export interface TraceControl {
   traceSettings(call?: CallOptions): Promise<TraceSettings>;
-  /** Changes these settings for every model and every client; the other settings stay. Gives all of them as they are then. */
+  /** Changes these settings for every model and every client; the others stay. Returns all settings after the change. */
   changeTraceSettings(change: TraceSettings, call?: CallOptions): Promise<TraceSettings>;
 }
 

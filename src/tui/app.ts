@@ -11,7 +11,7 @@ interface AppProps {
   readonly hasColours: boolean;
 }
 
-/** The screen: draws the scene as large as the terminal is, and turns keys into commands. */
+/** Draws the scene at the size of the terminal, and turns keys into commands. */
 export function App({ store, hasColours }: AppProps): ReactElement {
   const scene = useSyncExternalStore(store.subscribe, store.scene);
   const size = useWindowSize();

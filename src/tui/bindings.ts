@@ -4,14 +4,14 @@ import type { Question } from './interaction.ts';
 import { isSearching, type ViewState } from './state.ts';
 
 export interface Binding {
-  /** The key as the hints and the help show it. */
+  /** The key as shown in hints and help. */
   readonly shown: string;
   readonly does: string;
   readonly matches: (input: string, key: Key) => boolean;
   readonly command: Command;
-  /** When it works; it is shown only then. */
+  /** True if the key works now; it is shown only then. */
   readonly works: (abilities: Abilities, view: ViewState) => boolean;
-  /** The words in the line of hints, which has little room; absent for a key that only the help names. */
+  /** The short text in the line of hints; absent for a key that only the help names. */
   readonly hint?: string;
 }
 
@@ -23,7 +23,7 @@ const live: Works = ({ phase }) => phase === 'live';
 const over: Works = ({ phase }) => phase === 'over';
 const notOver: Works = ({ phase }) => phase !== 'over';
 const searching: Works = (abilities, view) => live(abilities, view) && isSearching(view);
-/** Of many servers it would not be clear which trial is meant. */
+/** With many servers, it would not be clear which trial is meant. */
 const here: Works = (abilities, view) => searching(abilities, view) && abilities.elsewhere === undefined;
 const goesOn: Works = ({ elsewhere }) => elsewhere === 'goes-on';
 const ends: Works = (abilities, view) => !goesOn(abilities, view);
@@ -76,7 +76,7 @@ export const bindings: readonly Binding[] = [
   bind('Enter', 'show all of this trial, or go back', enter, { name: 'page', page: 'trial' }, always, 'trial'),
   bind('o', 'sort by number, throughput or latency', letter('o'), { name: 'sort' }, always, 'order'),
   bind('f', 'show only the Pareto front, or all trials', letter('f'), { name: 'front' }, always, 'front'),
-  // What is done with a run that is over has a hint only then.
+  // Keys for a finished run have a hint only after it has finished.
   comparing(notOver),
   comparing(over, 'compare'),
   bind('Esc', 'go back; in the overview, follow the best', esc, { name: 'back' }),
@@ -105,7 +105,7 @@ const values: readonly Binding[] = [
   bind('→', 'next value', (_, key) => key.rightArrow, step(0, 1)),
 ];
 
-/** The keys while a question is asked, or a panel of parameters is open. */
+/** The keys during a question, or in a panel of parameters. */
 export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
   quit: [
     bind('k', STOP, letter('k'), { name: 'stop-search' }, searching, 'keep the best'),

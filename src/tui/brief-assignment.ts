@@ -4,8 +4,9 @@ import { describeAssignment, describeValue } from '../study/summary/describe.ts'
 import { foreign } from './rows.ts';
 
 /**
- * Returns the assignment in this width, the parameters that tell trials apart first. Where it is too long, parameters go by the first word of
- * their names, if no other parameter begins with it; those of several models by the first letters, and without those that are alike in all trials.
+ * Returns the assignment in this width, starting with the parameters that distinguish trials. If it is too long, abbreviates a parameter to the
+ * first word of its name, unless another one begins with it. For several models, abbreviates names to their first letters and leaves out parameters
+ * that are the same in all trials.
  */
 export function briefly(assignment: Assignment, study: StudyState, width: number): string {
   const variety = varietyOf(study);
@@ -22,7 +23,7 @@ export function briefly(assignment: Assignment, study: StudyState, width: number
 
 const varieties = new WeakMap<StudyState, ReadonlyMap<string, number>>();
 
-/** How many values of each parameter the trials have. */
+/** Returns the number of values of each parameter among the trials. */
 function varietyOf(study: StudyState): ReadonlyMap<string, number> {
   const known = varieties.get(study);
   if (known) return known;
@@ -57,7 +58,7 @@ function ofModels(assignment: Assignment, variety: ReadonlyMap<string, number>):
 
 const LEAST_LETTERS = 3;
 
-/** The fewest letters with which no other name begins. */
+/** Returns the shortest unique beginning of the name. */
 function beginning(name: string, among: readonly string[]): string {
   const others = among.filter((other) => other !== name);
   for (let letters = LEAST_LETTERS; letters < name.length; letters++) {

@@ -8,15 +8,15 @@ import { jointSpaceOf } from '../study/analysis/settings.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { ofPart, parametersOf, type ShownParameter, spacesOf } from './parameters.ts';
 
-/** A parameter in a candidate by hand. */
+/** A parameter of a candidate that is built by hand. */
 export interface HandChoice extends ShownParameter {
-  /** Index among the values that it can have beside the other choices; -1 for the original config's own. */
+  /** The index among the values that the other choices allow; -1 for the original config's own. */
   readonly chosen: number;
-  /** False when the other choices leave it nothing to set. */
+  /** False if the other choices leave it no effect. */
   readonly applies: boolean;
 }
 
-/** What can be chosen beside what is chosen so far: the same parameters as `parametersOf`, in the same order. */
+/** Returns the possible choices, given those made so far, for the same parameters as `parametersOf`, in the same order. */
 export function handChoices(study: StudyState, assignment: Assignment): readonly HandChoice[] {
   const shown = new Map(parametersOf(study).map((each) => [each.parameter.name, each]));
   return spacesOf(study).flatMap((part) => {
@@ -41,7 +41,7 @@ function choiceOf(
     : { parameter, values: all, chosen: -1, applies: false };
 }
 
-/** The choices after the parameter of that row got its next or last value, between its ends. */
+/** Returns the choices after moving the parameter of that row to its next or previous value, within its ends. */
 export function withNextValue(study: StudyState, assignment: Assignment, row: number, by: number): Assignment {
   const choice = handChoices(study, assignment)[row];
   if (!choice?.applies) return assignment;
@@ -52,7 +52,7 @@ export function withNextValue(study: StudyState, assignment: Assignment, row: nu
   return next < 0 ? rest : { ...rest, [parameter.name]: values[next] as ParameterValue };
 }
 
-/** The choices that count: of parameters that apply, with a value that they can have, in the space's order. */
+/** Returns the choices that count: of parameters that apply, with a possible value, in the space's order. */
 export function assignmentOf(study: StudyState, chosen: Assignment): Assignment {
   const set = handChoices(study, chosen).filter((choice) => choice.applies && choice.chosen >= 0);
   return Object.fromEntries(
@@ -60,12 +60,12 @@ export function assignmentOf(study: StudyState, chosen: Assignment): Assignment 
   );
 }
 
-/** What the search space says of a candidate by hand. */
+/** The search space's verdict on a candidate by hand. */
 export type Verdict =
   | { readonly legal: true; readonly candidate: Candidate; readonly note: string | null }
   | { readonly legal: false; readonly reason: string };
 
-/** Legal or not, and why; a note on what a person may want to know of a legal one. */
+/** Returns whether the candidate is legal, and why not, or a note on a legal one. */
 export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
   const assignment = assignmentOf(study, chosen);
   const built = buildIn(study, assignment);

@@ -17,7 +17,7 @@ export class Canvas {
     this.#glyphs = new Array<string | undefined>(cells);
   }
 
-  /** Positions are shares of the area, from the lower left corner: 0 to 1. What lies outside is moved to the edge. */
+  /** Draws a dot. Positions are shares of the area from the lower left corner, 0 to 1. Moves positions outside to the edge. */
   dot(x: number, y: number, tone?: Tone): void {
     const [dotX, dotY] = this.#place(x, y);
     const cell = (dotY >> 2) * this.columns + (dotX >> 1);
@@ -33,7 +33,7 @@ export class Canvas {
     }
   }
 
-  /** A character in place of the dots of its cell. */
+  /** Draws a character instead of the dots of its cell. */
   glyph(x: number, y: number, glyph: string, tone?: Tone): void {
     const [dotX, dotY] = this.#place(x, y);
     const cell = (dotY >> 2) * this.columns + (dotX >> 1);

@@ -1,6 +1,6 @@
 import type { Tone } from './rows.ts';
 
-/** How a meaning looks: properties of Ink's Text. */
+/** The look of a meaning, as properties of Ink's Text. */
 export interface Look {
   readonly color?: string;
   readonly bold?: boolean;
@@ -8,7 +8,7 @@ export interface Look {
   readonly inverse?: boolean;
 }
 
-/** The sixteen colours that every terminal has and every theme keeps legible. */
+/** The sixteen colours that every terminal has and that every theme keeps legible. */
 const coloured: Readonly<Record<Tone, Look>> = {
   strong: { bold: true },
   muted: { dimColor: true },
@@ -29,7 +29,7 @@ const coloured: Readonly<Record<Tone, Look>> = {
 
 const plain: Look = {};
 
-/** Without colours only what is no colour is left: nothing may be told by colour alone. */
+/** Without colours, returns only the other properties: colour alone must never carry meaning. */
 export function lookOf(tone: Tone | undefined, hasColours: boolean): Look {
   if (tone === undefined) return plain;
   const { color, ...rest } = coloured[tone];

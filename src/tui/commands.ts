@@ -1,11 +1,11 @@
-/** What a key does. */
+/** The effect of a key. */
 export type Command =
   | { readonly name: 'move'; readonly by: number }
   /** Moves within a panel of parameters: to another parameter, or to another value. */
   | { readonly name: 'step'; readonly rows: number; readonly values: number }
   | { readonly name: 'page'; readonly page: 'trial' | 'help' }
   | { readonly name: 'type'; readonly text: string }
-  /** A key of the table that has no meaning at the moment. */
+  /** A key of the table that does not work at the moment. */
   | { readonly name: 'not-now'; readonly reason: string }
   | {
       readonly name:
@@ -33,15 +33,15 @@ export type Command =
         | 'interrupt';
     };
 
-/** How the screen stands to the run: `live` while it can be steered, `stopping` after it was told to end, else `over`. */
+/** The screen's relation to the run: `live` while it can be steered, `stopping` after it was told to end, else `over`. */
 export type Phase = 'live' | 'stopping' | 'over';
 
 export type Elsewhere = 'ends' | 'goes-on';
 
-/** What can be done besides looking. */
+/** What a person can do besides looking. */
 export interface Abilities {
   readonly phase: Phase;
   readonly canExport: boolean;
-  /** Where another process conducts the study: what becomes of that when this screen is left. */
+  /** If another process conducts the study, what happens to the study when this screen closes. */
   readonly elsewhere?: Elsewhere | undefined;
 }

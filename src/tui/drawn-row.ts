@@ -5,8 +5,8 @@ import { lookOf } from './colours.ts';
 import type { Row } from './rows.ts';
 
 /**
- * A row as Ink draws it. The panels have made foreign text fit for the screen; what one of them forgot cannot move the
- * terminal's cursor all the same.
+ * Returns a row as Ink draws it. The panels have already cleaned foreign text. Cleans it again, so that text that one of them missed cannot move the
+ * terminal's cursor.
  */
 export function drawnRow(line: Row, hasColours: boolean, key?: number): ReactElement {
   const spans = line.map(({ text, tone }, index) =>

@@ -7,17 +7,17 @@ import type { Trial } from '../study/types.ts';
 export const frontTrials = (study: StudyState): ReadonlySet<number> =>
   new Set(study.front.map(({ trial }) => trial.number));
 
-/** The measurement that stands for a trial. */
+/** Returns the measurement that represents a trial. */
 export const figuresOf = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.measurement ?? null;
 
-/** Stands beside figures that the final measured; figures without it are of the search. */
+/** Marks figures from the final; figures without it are from the search. */
 export const FINAL_MARK = '†';
 
-/** The mark, or a space in its place. */
+/** Returns the mark, or a space instead. */
 export const finalMark = (study: StudyState, stands: Measurement | null): string =>
   study.finals.some(({ measurement }) => measurement === stands) ? FINAL_MARK : ' ';
 
-/** Whether the goal is met by the measurement that stands for the trial. */
+/** True if the trial's representative measurement meets the goal. */
 export const meetsGoal = (study: StudyState, trial: Trial): boolean =>
   representative(study, trial)?.feasible ?? trial.feasible;

@@ -14,27 +14,27 @@ import { workloadRows } from './panels/workloads.ts';
 import { beside, block, fitted, type Row, row, type Size } from './rows.ts';
 import type { ViewState } from './state.ts';
 
-/** All that a frame is made from. */
+/** The inputs of a frame. */
 export interface Scene {
   readonly view: ViewState;
   readonly interaction: Interaction;
   readonly abilities: Abilities;
   /** The message on the screen, if any. */
   readonly notice: string | null;
-  /** Seconds that the study has been under way. */
+  /** Seconds since the study began. */
   readonly elapsedSeconds: number;
 }
 
 const SMALLEST: Size = { columns: 60, rows: 16 };
-/** From this width on, the selected trial is shown next to the table and the chart. */
+/** From this width on, the selected trial is next to the table and the chart. */
 const WIDE = 110;
-/** Below this height a list of keys or parameters needs the rows that say how the search stands. */
+/** Below this height, a list of keys or parameters replaces the rows about the state of the search. */
 const TALL = 32;
-/** Rows that the table and the chart keep whatever stands above them. */
+/** The minimum number of rows for the table and the chart. */
 const LEAST_BODY = 12;
 const GAP = 2;
 
-/** The whole screen, exactly as large as it is. */
+/** Returns the whole screen, exactly at its size. */
 export function frame(scene: Scene, size: Size): readonly Row[] {
   if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
   const { view, interaction, abilities, notice, elapsedSeconds } = scene;

@@ -9,7 +9,7 @@ const questions: Readonly<Record<Guide['step'], string>> = {
   plan: 'Start?',
 };
 
-/** The guided start as a screen. */
+/** Returns the screen of the guided start. */
 export function guideRows(guide: Guide, size: Size): readonly Row[] {
   const { waiting, cursor } = guide;
   const { choices, below, plan, foot, room } = partsOf(guide, size);
@@ -20,7 +20,7 @@ export function guideRows(guide: Guide, size: Size): readonly Row[] {
   return [...headRows(guide, size), ...asked, ...foot];
 }
 
-/** How many rows of the plan can be moved out of sight above. */
+/** Returns how many rows of the plan can scroll out of sight at the top. */
 export function mostMoved(guide: Guide, size: Size): number {
   const { plan, room } = partsOf(guide, size);
   return plan.length <= room ? 0 : plan.length - room + 1;
@@ -34,11 +34,11 @@ const headRows = ({ step }: Guide, { columns }: Size): readonly Row[] => [
 
 interface Parts {
   readonly choices: readonly Row[];
-  /** What stands under the choices: where something is typed. */
+  /** The rows under the choices, where the person types. */
   readonly below: readonly Row[];
   readonly plan: readonly Row[];
   readonly foot: readonly Row[];
-  /** Rows that are left for the choices, or for the plan. */
+  /** The number of rows left for the choices, or for the plan. */
   readonly room: number;
 }
 
@@ -67,19 +67,19 @@ function partsOf(guide: Guide, size: Size): Parts {
   return { choices, below, plan, foot, room };
 }
 
-/** Returns the choices that there is room for, around the one that is pointed at. */
+/** Returns the choices that fit, around the selected one. */
 function listed(choices: readonly Row[], at: number, room: number): readonly Row[] {
   if (choices.length <= room) return choices;
   return [...inSight(choices, at, room - 1), row(`  … ${at + 1} of ${choices.length}`, 'muted')];
 }
 
-/** The line in as many rows as it needs, each as far in as the first. */
+/** Wraps the line to as many rows as it needs, each indented like the first. */
 function indented(line: string, columns: number): readonly Row[] {
   const indent = ' '.repeat(2 + line.length - line.trimStart().length);
   return wrapped(foreign(line, 2000), columns - indent.length - 2).map((part) => row(`${indent}${part}`));
 }
 
-/** Returns a page of rows from the first one on; the last says how many are left out. */
+/** Returns a page of rows from the first one on. The last row says how many are left out. */
 function page(rows: readonly Row[], first: number, room: number): readonly Row[] {
   if (rows.length <= room) return rows;
   const at = Math.min(first, rows.length - room + 1);

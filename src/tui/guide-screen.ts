@@ -16,11 +16,11 @@ import { guideRows, mostMoved } from './guide-rows.ts';
 import { pressesOf } from './keys.ts';
 import { block } from './rows.ts';
 
-/** What the guided start asks of the world. Errors are shown, and the step before asked again. */
+/** The guided start's access to the outside. It shows errors and asks the previous step again. */
 export interface GuideReach {
   servers(): Promise<readonly ServerChoice[]>;
   models(url: string): Promise<readonly ModelChoice[]>;
-  /** What a run with these arguments would do, in lines. */
+  /** Returns the plan of a run with these arguments, in lines. */
   plan(argv: readonly string[]): Promise<readonly string[]>;
 }
 
@@ -32,7 +32,7 @@ export interface GuideOptions extends GuideReach {
 
 const PAGE = 10;
 
-/** Asks for server, model and budget, and shows the plan. Resolves to the arguments of the run, or null when the person left. */
+/** Asks for server, model and budget, and shows the plan. Resolves to the arguments of the run, or null if the person left. */
 export async function askForRun(options: GuideOptions): Promise<readonly string[] | null> {
   const { stdin, stdout } = options;
   let chosen: readonly string[] | null = null;
@@ -45,7 +45,7 @@ export async function askForRun(options: GuideOptions): Promise<readonly string[
   return chosen;
 }
 
-/** The guide over time: takes events, and fetches what it waits for. */
+/** Runs the guide: takes events, and fetches what it waits for. */
 class Talk {
   readonly #reach: GuideReach;
   #guide = initialGuide;
@@ -72,7 +72,7 @@ class Talk {
     this.#listener();
   }
 
-  /** What comes after the person went back is not asked for any more. */
+  /** Ignores what arrives after the person went back. */
   #fetch(): void {
     const { step, waiting } = this.#guide;
     const settle = (event: GuideEvent): void => {

@@ -1,6 +1,6 @@
 import { left } from './rows.ts';
 
-/** A server that answers, or is said to. */
+/** A server that answers, or that the person entered. */
 export interface ServerChoice {
   readonly url: string;
   /** Such as `triton 2.51.0`. */
@@ -10,25 +10,25 @@ export interface ServerChoice {
 export interface ModelChoice {
   readonly name: string;
   readonly state: string;
-  /** Empty for a model that is not loaded: its config is not known. */
+  /** Empty for a model that is not loaded, because its config is unknown. */
   readonly backend: string;
 }
 
-/** What the guided start knows and asks. */
+/** The state of the guided start. */
 export interface Guide {
   readonly step: 'server' | 'model' | 'budget' | 'plan';
   readonly servers: readonly ServerChoice[];
   readonly models: readonly ModelChoice[];
-  /** What the run would do, in lines. */
+  /** The plan of the run, in lines. */
   readonly plan: readonly string[];
-  /** The choice that is pointed at; of the plan, the first row that is shown. */
+  /** The index of the selected choice; in the plan, the first visible row. */
   readonly cursor: number;
-  /** What is typed: an address, or a budget. */
+  /** The typed text: an address, or a budget. */
   readonly text: string;
   readonly url: string | null;
   readonly model: string | null;
   readonly budgetMs: number | null;
-  /** What is waited for; null while the person is asked. */
+  /** What the guide waits for; null while it asks the person. */
   readonly waiting: string | null;
   readonly fault: string | null;
 }
@@ -52,14 +52,14 @@ export type GuideEvent =
   | { readonly type: 'models'; readonly models: readonly ModelChoice[] }
   | { readonly type: 'plan'; readonly lines: readonly string[] }
   | { readonly type: 'failed'; readonly reason: string }
-  /** `most`: as far as the plan can be moved on a screen that does not hold it. */
+  /** `most`: the maximum that the plan can scroll on a screen too small for it. */
   | { readonly type: 'move'; readonly by: number; readonly most?: number }
   | { readonly type: 'typed'; readonly text: string }
   | { readonly type: 'enter' }
   | { readonly type: 'back' }
   | { readonly type: 'erase' };
 
-/** Pure: the guide after an event. Where `waiting` is set anew, something is to be fetched: `step` says what. */
+/** Returns the guide after an event. Pure. If it sets `waiting`, something must be fetched; `step` says what. */
 export function advance(guide: Guide, event: GuideEvent): Guide {
   const asked: Guide = { ...guide, waiting: null, fault: null };
   switch (event.type) {
@@ -97,7 +97,7 @@ function answered(guide: Guide, event: Extract<GuideEvent, { type: 'move' | 'typ
 const lastOf = (guide: Guide, { most = 0 }: { readonly most?: number }): number =>
   guide.step === 'plan' ? most : choicesOf(guide).length - 1;
 
-/** Whether what is asked is typed. */
+/** True if the person types the answer. */
 export const takesText = ({ step }: Guide): boolean => step === 'server' || step === 'budget';
 
 function entered(guide: Guide): Guide {
@@ -120,19 +120,19 @@ function entered(guide: Guide): Guide {
 
 function back(guide: Guide): Guide {
   const before = { server: 'server', model: 'server', budget: 'model', plan: 'budget' } as const;
-  // What was typed there before is there again, to be changed.
+  // Restores the text typed there before, for editing.
   const typed = { server: '', model: typedUrl(guide), budget: '', plan: String(guide.budgetMs ?? '') };
   return { ...guide, step: before[guide.step], plan: [], cursor: 0, text: typed[guide.step] };
 }
 
-/** The address when it was typed, not chosen from the list. */
+/** Returns the address if it was typed, not chosen from the list. */
 const typedUrl = ({ url, servers }: Guide): string =>
   url === null || servers.some((server) => server.url === url) ? '' : url;
 
-/** The arguments of the command that does what was chosen so far, and what is pointed at or typed now. */
+/** Returns the arguments of the command for the choices so far, including the one selected or typed now. */
 export function argumentsOf(guide: Guide): readonly string[] {
   const { step, waiting } = guide;
-  // While something is fetched, what was just taken is not to be chosen from yet.
+  // While something is being fetched, the choice just made must not apply twice.
   const taken = waiting === null && step !== 'plan' ? entered({ ...guide, fault: null }) : guide;
   const next = taken.fault === null ? taken : guide;
   const { url, model, budgetMs } = next;
@@ -147,7 +147,7 @@ export function argumentsOf(guide: Guide): readonly string[] {
 
 const steps: readonly Guide['step'][] = ['server', 'model', 'budget', 'plan'];
 
-/** What there is to choose from, in words. */
+/** Returns the choices in words. */
 export function choicesOf({ step, servers, models }: Guide): readonly string[] {
   if (step === 'server') return servers.map(({ url, name }) => `${left(url, 28)} ${name}`);
   if (step !== 'model') return [];

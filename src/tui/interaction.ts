@@ -10,14 +10,14 @@ import type { ViewState } from './state.ts';
 export const sortOrders = ['number', 'throughput', 'latency'] as const;
 export type SortOrder = (typeof sortOrders)[number];
 
-/** What is asked of the person, or the panel of parameters that is open; keys then mean answers. */
+/** The question to the person, or the open panel of parameters. Keys are answers meanwhile. */
 export type Question =
   | { readonly kind: 'quit' }
   | { readonly kind: 'budget'; readonly text: string }
   | SpaceQuestion
   | HandQuestion;
 
-/** Which values are to be searched. `narrowing` is what was asked for last: the study has it a moment later. */
+/** Which values to search. `narrowing` is the last request; the study adopts it a moment later. */
 export interface SpaceQuestion {
   readonly kind: 'space';
   readonly row: number;
@@ -30,21 +30,21 @@ export interface HandQuestion {
   readonly kind: 'hand';
   readonly row: number;
   readonly assignment: Assignment;
-  /** The trial that the choices began with. */
+  /** The trial that the choices started from. */
   readonly from: number;
 }
 
-/** What the person has done to the screen: where they look, and what they are asked. */
+/** What the person has done with the screen: the selection, and the open question. */
 export interface Interaction {
-  /** Number of the trial that is looked at; null: the best so far, as it changes. */
+  /** Number of the selected trial; null follows the best so far. */
   readonly selected: number | null;
-  /** The trial that the selected one is compared with, instead of the original. */
+  /** The trial to compare the selected one with, instead of the original. */
   readonly marked: number | null;
   readonly sort: SortOrder;
   readonly onlyFront: boolean;
   readonly page: 'overview' | 'trial' | 'help';
   readonly question: Question | null;
-  /** Asked to pause: the run does so when its measurement is done. */
+  /** True if asked to pause; the run pauses after its current measurement. */
   readonly wantsPause: boolean;
 }
 
@@ -58,7 +58,7 @@ export const initialInteraction: Interaction = {
   wantsPause: false,
 };
 
-/** Pure: what a key's command does to the screen itself; what it asks of the run is the matter of `request.ts`. */
+/** Returns the screen's own state after a key's command. Pure. `request.ts` handles what the command asks of the run. */
 export function interact(now: Interaction, command: Command, view: ViewState): Interaction {
   switch (command.name) {
     case 'move':
@@ -105,7 +105,7 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
 
 const asked = (now: Interaction, question: Question | null): Interaction => ({ ...now, question });
 
-/** The panel of parameters after a key in it. */
+/** Returns the panel of parameters after a key in it. */
 function answered(question: Question, command: Command, { study }: ViewState): Question {
   if (!study) return question;
   const parameters = parametersOf(study);
@@ -129,19 +129,19 @@ function answered(question: Question, command: Command, { study }: ViewState): Q
 
 const within = (index: number, count: number): number => Math.max(0, Math.min(count - 1, index));
 
-/** A character more, or with a backspace one less. */
+/** Adds a character, or removes one for a backspace. */
 function typed(text: string, more: string): Question {
   const next = more === '\b' ? text.slice(0, -1) : text + more;
   return { kind: 'budget', text: /^\d{0,7}\.?\d{0,4}$/.test(next) ? next : text };
 }
 
-/** The trials in the order of the table. */
+/** Returns the trials in the order of the table. */
 export function listed({ sort, onlyFront }: Interaction, { study }: ViewState): readonly Trial[] {
   if (!study) return [];
   const front = onlyFront ? frontTrials(study) : null;
   const trials = front ? study.trials.filter(({ number }) => front.has(number)) : study.trials;
   if (sort === 'number') return trials;
-  // A trial without figures comes last, whatever the order.
+  // A trial without figures always comes last.
   const key = (trial: Trial): number => {
     const measurement = figuresOf(study, trial);
     if (!measurement) return Number.POSITIVE_INFINITY;
@@ -150,7 +150,7 @@ export function listed({ sort, onlyFront }: Interaction, { study }: ViewState): 
   return [...trials].sort((a, b) => key(a) - key(b) || a.number - b.number);
 }
 
-/** The trial that is looked at: the one chosen, else the best. */
+/** Returns the selected trial: the chosen one, else the best. */
 export function selectedTrial({ selected }: Interaction, { study }: ViewState): Trial | null {
   if (!study) return null;
   return study.trials.find(({ number }) => number === selected) ?? study.best ?? study.trials[0] ?? null;
@@ -164,6 +164,6 @@ function moved(now: Interaction, by: number, view: ViewState): number | null {
 
 const after = <T>(values: readonly T[], value: T): T => values[(values.indexOf(value) + 1) % values.length] as T;
 
-/** Tells whether the study pauses, or is asked to: also by somebody who watched it before. */
+/** True if the study is paused or was asked to pause, also by an earlier viewer. */
 export const wantsPause = ({ wantsPause: asked }: Interaction, { isPaused }: Pick<ViewState, 'isPaused'>): boolean =>
   asked || isPaused;

@@ -4,13 +4,13 @@ import type { Abilities, Command } from './commands.ts';
 import type { Interaction } from './interaction.ts';
 import { isSearching, type ViewState } from './state.ts';
 
-/** The bindings that work now, answers alone while a question is asked. */
+/** Returns the bindings that work now; only answers during a question. */
 export function workingKeys(interaction: Interaction, abilities: Abilities, view: ViewState): readonly Binding[] {
   const asked = interaction.question;
   return (asked ? answers[asked.kind] : bindings).filter(({ works }) => works(abilities, view));
 }
 
-/** Returns the bindings in the line at the foot: those with a hint, or all where none has one. */
+/** Returns the bindings in the line at the bottom: those with a hint, or all if none has one. */
 export function hintsOf(
   interaction: Interaction,
   abilities: Abilities,
@@ -30,7 +30,7 @@ export function pressesOf(input: string, key: Key): readonly { readonly input: s
   });
 }
 
-/** The command of a key press; `not-now` for one that works at other times, null for one that never does anything. */
+/** Returns the command of a key press; `not-now` for a key that works at other times, null for one that never does anything. */
 export function commandOf(
   input: string,
   key: Key,

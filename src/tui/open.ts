@@ -10,28 +10,28 @@ export interface TuiOptions extends Reach {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly hasColours: boolean;
-  /** Records of the study from before: of the runs that this one resumes, or of the one that is looked at. */
+  /** Earlier records of the study: of the runs that this one resumes, or of the one on view. */
   readonly earlier: readonly StudyRecord[];
-  /** Monotonic milliseconds; the machine's without it. */
+  /** Returns monotonic milliseconds; defaults to the machine's clock. */
   readonly nowMs?: () => number;
 }
 
-/** The screen while it is up. */
+/** The open screen. */
 export interface Tui {
   onEvent(event: TunerEvent): void;
-  /** A line for the person, in the screen. */
+  /** Shows a message on the screen. */
   tell(line: string): void;
-  /** Resolves when all that came so far is drawn. */
+  /** Resolves once everything so far is drawn. */
   settled(): Promise<void>;
-  /** The run is over; the screen stays until the person closes it. */
+  /** Ends the run; the screen stays until the person closes it. */
   end(notice: string): void;
-  /** Resolves when the person has closed the screen of a run that is over. */
+  /** Resolves when the person has closed the screen of a finished run. */
   readonly left: Promise<void>;
-  /** Gives the terminal back at once; safe to call more than once, and when the process ends. */
+  /** Releases the terminal at once. Safe to call more than once, and when the process ends. */
   close(): void;
 }
 
-/** Takes the terminal over: alternate screen, raw keys, console output kept out of the frame. */
+/** Takes over the terminal: alternate screen, raw keys, console output kept out of the frame. */
 export function openTui(options: TuiOptions): Tui {
   const { stdin, stdout, hasColours } = options;
   const store = new Store(new ViewFold(options.earlier), options, options.nowMs);

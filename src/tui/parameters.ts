@@ -11,19 +11,19 @@ import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { describeValue } from '../study/summary/describe.ts';
 
-/** A parameter of the study's search space as a person sees it. */
+/** A parameter of the study's search space, for display. */
 export interface ShownParameter {
   readonly parameter: Parameter;
-  /** What it can be set to on this model; a value that only some candidates can have is among them. */
+  /** Its possible values on this model, including those that only some candidates can have. */
   readonly values: readonly ParameterValue[];
 }
 
-/** More combinations than this are not counted while a person waits for the screen. */
+/** The maximum number of combinations counted while a person waits for the screen. */
 const MOST_COUNTED = 5_000;
 
 /** A search space over an original config: the study's, or that of one of its models. */
 export interface SpacePart {
-  /** What names of parameters begin with in assignments and narrowings: `MODEL/` of one of several. */
+  /** The prefix of parameter names in assignments and narrowings: `MODEL/` for one of several. */
   readonly prefix: string;
   readonly bound: BoundSpace;
   readonly original: Candidate;
@@ -31,7 +31,7 @@ export interface SpacePart {
 
 const known = new WeakMap<StudyStarted, readonly SpacePart[]>();
 
-/** Returns the search space that the journal names, model by model; empty when this version cannot read it. */
+/** Returns the search space of the journal, model by model; empty if this version cannot read it. */
 export function spacesOf({ started }: StudyState): readonly SpacePart[] {
   const parts = known.get(started) ?? readSpaces(started);
   known.set(started, parts);
@@ -52,7 +52,7 @@ function readSpaces(started: StudyStarted): readonly SpacePart[] {
   return space ? [{ prefix: '', bound: bindSpace(space, original), original }] : [];
 }
 
-/** Returns what a record by names in assignments says of one part, by the part's own names. */
+/** Returns the entries of one part from a record by assignment names, by the part's own names. */
 export const ofPart = <T>({ prefix }: SpacePart, record: { readonly [name: string]: T }): Record<string, T> =>
   Object.fromEntries(
     Object.entries(record).flatMap(([name, value]) =>
@@ -60,7 +60,7 @@ export const ofPart = <T>({ prefix }: SpacePart, record: { readonly [name: strin
     ),
   );
 
-/** The parameters that can be set on this model, or on these, in the space's order. */
+/** Returns the parameters that can be set on this model, or these, in the space's order. */
 export function parametersOf(study: StudyState): readonly ShownParameter[] {
   return spacesOf(study).flatMap(({ prefix, bound }) =>
     bound.settings.flatMap(({ parameter }) => {
@@ -71,7 +71,7 @@ export function parametersOf(study: StudyState): readonly ShownParameter[] {
   );
 }
 
-/** Returns the cases of a parameter that can hold on this model: conditions on the original config alone are decided. */
+/** Returns the cases of a parameter that are possible on this model. Conditions on the original config alone are already decided. */
 function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): readonly ParameterOption[] {
   const original = sceneOf(space, {});
   const options: ParameterOption[] = [];
@@ -86,7 +86,7 @@ function optionsOnThisModel(space: BoundSpace, setting: Setting | undefined): re
 
 const sizes = new WeakMap<Narrowing, number>();
 
-/** How many candidates are left; Infinity for more than are worth counting. */
+/** Returns the number of candidates left; Infinity if there are too many to count. */
 export function sizeOf(study: StudyState, narrowing: Narrowing): number {
   const parts = spacesOf(study);
   if (parts.length === 0) return 0;
@@ -104,7 +104,7 @@ function countedIn(parts: readonly SpacePart[], narrowing: Narrowing): number {
 
 export type Narrowed = { readonly narrowing: Narrowing; readonly told: string } | { readonly refused: string };
 
-/** The narrowing after a person pins, excludes or frees there; refused when no candidate would be left. */
+/** Returns the narrowing after a person pins, excludes or frees values; refuses it if no candidate would be left. */
 export function narrowBy(
   study: StudyState,
   now: Narrowing,
@@ -123,7 +123,7 @@ export function narrowBy(
   };
 }
 
-/** The parameter's excluded values in the order in which it has them. */
+/** Sorts the parameter's excluded values into its own order. */
 function inOrder(narrowing: Narrowing, { parameter: { name }, values }: ShownParameter): Narrowing {
   const restriction = narrowing[name];
   if (restriction === undefined || 'pinned' in restriction) return narrowing;

@@ -8,7 +8,7 @@ import { type Interaction, type Question, selectedTrial, wantsPause } from './in
 import { narrowBy } from './parameters.ts';
 import type { ViewState } from './state.ts';
 
-/** Asks of the run what the command says; returns what to tell the person, if anything. `interaction` is that before the command. */
+/** Passes a command to the run. Returns the message for the person, if any. `interaction`: the one before the command. */
 export function request(
   command: Command,
   view: ViewState,
@@ -99,7 +99,7 @@ function tryByHand(question: Question | null, { study }: ViewState, commands: Tu
   return `it is tried ${turnOf(study)}`;
 }
 
-/** When what is asked for now comes. */
+/** Returns when a request made now will take effect. */
 function turnOf(study: StudyState | null): string {
   const ahead = study?.requested.length ?? 0;
   return ahead === 0 ? 'next' : `after the ${ahead === 1 ? 'one that is waiting' : `${ahead} that are waiting`}`;

@@ -1,6 +1,6 @@
 import { plainLine } from '../base/format.ts';
 
-/** What a piece of text means; `colours.ts` says how that looks. */
+/** The meaning of a piece of text; `colours.ts` defines its look. */
 export type Tone =
   | 'strong'
   | 'muted'
@@ -23,7 +23,7 @@ export interface Span {
   readonly tone?: Tone;
 }
 
-/** One line of the screen. Every character is one cell wide: texts from elsewhere go through `foreign`. */
+/** One line of the screen. Every character is one cell wide; foreign text must go through `foreign`. */
 export type Row = readonly Span[];
 
 export interface Size {
@@ -34,15 +34,15 @@ export interface Size {
 export const span = (text: string, tone?: Tone): Span => (tone === undefined ? { text } : { text, tone });
 export const row = (text: string, tone?: Tone): Row => [span(text, tone)];
 
-/** Beyond these come characters two cells wide, or none; our own glyphs all lie before them. */
+/** Characters beyond these may be two cells wide, or none; all of our own glyphs are within. */
 const NARROW = /[^\u0020-\u2e7f]|\p{M}/gu;
 
-/** Text from a server or a file, fit for the screen: one line, and one cell for every character. */
+/** Returns text from a server or a file, fit for the screen: one line, and one cell for every character. */
 export const foreign = (text: string, maxLength = 300): string => plainLine(text, maxLength).replace(NARROW, '?');
 
 export const widthOf = (line: Row): number => line.reduce((sum, { text }) => sum + text.length, 0);
 
-/** The row at exactly this width: cut with an ellipsis, or filled up. */
+/** Returns the row at exactly this width: cut with an ellipsis, or padded. */
 export function fitted(line: Row, width: number): Row {
   const full = widthOf(line);
   if (full <= width) return full === width ? line : [...line, span(' '.repeat(width - full))];
@@ -56,23 +56,23 @@ export function fitted(line: Row, width: number): Row {
   return width <= 0 ? [] : [...kept, span('…', kept.at(-1)?.tone)];
 }
 
-/** Returns exactly this many rows of this width; what does not fit is left out. */
+/** Returns exactly this many rows of this width; drops what does not fit. */
 export function block(rows: readonly Row[], { columns, rows: height }: Size): readonly Row[] {
   return Array.from({ length: height }, (_, index) => fitted(rows[index] ?? [], columns));
 }
 
-/** Returns as many rows as there is room for, the one at `index` near their middle. */
+/** Returns as many rows as fit, with the one at `index` near their middle. */
 export function inSight<T>(rows: readonly T[], index: number, room: number): readonly T[] {
   const start = Math.max(0, Math.min(rows.length - room, index - Math.floor(room / 2)));
   return rows.slice(start, start + Math.max(0, room));
 }
 
-/** Two blocks side by side with a gap; both have the same number of rows. */
+/** Returns two blocks side by side with a gap; both have the same number of rows. */
 export function beside(left: readonly Row[], right: readonly Row[], gap = 2): readonly Row[] {
   return left.map((line, index) => [...line, span(' '.repeat(gap)), ...(right[index] ?? [])]);
 }
 
-/** `left` and, at the far end, `right`; the right one goes first when both do not fit. */
+/** Returns `left` and, at the far end, `right`. Drops `right` if both do not fit. */
 export function spread(left: Row, right: Row, width: number): Row {
   const room = width - widthOf(right) - 1;
   return room < widthOf(left) ? fitted(left, width) : [...fitted(left, room + 1), ...right];
@@ -85,7 +85,7 @@ export function heading(text: string, width: number, note = ''): Row {
   return fitted([span('─ ', 'muted'), span(text, 'accent'), span(` ${'─'.repeat(rule)}${end}`, 'muted')], width);
 }
 
-/** The text in a column of this width, to its right or left. */
+/** Right-aligns the text in a column of this width. */
 export const right = (text: string, width: number): string => text.slice(0, width).padStart(width);
 export const left = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);

@@ -8,7 +8,7 @@ import type { SearchLimits } from '../study/summary/search-progress.ts';
 import type { PredictedPoint } from '../study/types.ts';
 import type { TunerEvent } from '../tuner/seams.ts';
 
-/** What the run does at the moment. */
+/** The run's current activity. */
 export type Activity =
   | { readonly kind: 'starting' | 'choosing' | 'restoring' | 'finished' }
   | { readonly kind: 'loading'; readonly trial: number }
@@ -23,46 +23,46 @@ export type Activity =
       readonly trial: number;
       readonly level: LoadLevel;
       readonly window: number;
-      /** infer/s, and the budgeted percentile, of the windows so far. */
+      /** Throughput in infer/s, and the budgeted percentile, of the windows so far. */
       readonly throughput: number;
       readonly latencyMs: number;
-      /** Of each model, where several get requests of their own. */
+      /** The figures of each model, if several get their own requests. */
       readonly fronts?: WindowProgress['fronts'];
-      /** Under which, where a level is measured under several in turn. */
+      /** The current workload, if a level is measured under several in turn. */
       readonly workload?: string;
     };
 
-/** All that the screen shows of the study. */
+/** Everything that the screen shows about the study. */
 export interface ViewState {
   /** null before the study's first record. */
   readonly study: StudyState | null;
   readonly activity: Activity;
   readonly limits: SearchLimits;
   readonly isPaused: boolean;
-  /** The gain that the sampler expects of the trial that it proposed last, as a share of the best; null where it predicts none. */
+  /** The sampler's expected gain from its last proposal, as a share of the best; null if it predicts none. */
   readonly expectedGain: number | null;
-  /** The front that the sampler predicted then, of what was not measured yet; empty where it predicts none. */
+  /** The front that the sampler predicted then, of points not measured yet; empty if it predicts none. */
   readonly predictedFront: readonly PredictedPoint[];
-  /** What the queueing model expects of the best from the other trials alone; null where it cannot say. */
+  /** The queueing model's prediction for the best from the other trials alone; null if there is none. */
   readonly predicted: Prediction | null;
 }
 
-/** The search goes on: not before the study's first record, and no more when the final has begun. */
+/** True during the search: after the study's first record, and before the final. */
 export function isSearching({ study, activity }: Pick<ViewState, 'study' | 'activity'>): boolean {
   if (study === null || study.finished !== null || study.finals.length > 0) return false;
   return !isOfFinal(study, activity);
 }
 
-/** A finished trial that is loaded or measured again is one of the final. */
+/** A finished trial that is loaded or measured again belongs to the final. */
 export const isOfFinal = ({ trials }: StudyState, activity: Activity): boolean =>
   'trial' in activity && trials.some(({ number }) => number === activity.trial);
 
-/** The best is predicted again when it changes, and when the trials have grown by this factor. */
+/** Predicts the best again when it changes, and when the number of trials has grown by this factor. */
 const MORE_TRIALS = 1.25;
 
 /**
- * Takes the tuner's events one by one, each in a moment whatever came before, and gives the view after the last of them: the
- * study as it stands is worked out only when somebody looks. `earlier`: records of the runs before this one.
+ * Takes the tuner's events one by one, each in constant time, and returns the view after the last of them. Computes the study's state only when it
+ * is needed. `earlier`: records of the runs before this one.
  */
 export class ViewFold {
   readonly #study = new StudyFold();
@@ -85,7 +85,7 @@ export class ViewFold {
     }
   }
 
-  /** Seconds that the study has been under way, up to the last record. */
+  /** Seconds of the study, up to the last record. */
   get elapsedSeconds(): number {
     return this.#study.elapsedSeconds;
   }
@@ -96,7 +96,7 @@ export class ViewFold {
     if ('at' in event) this.#add(event);
   }
 
-  /** The same object until another event comes. */
+  /** Returns the same object until another event comes. */
   view(): ViewState {
     if (this.#view) return this.#view;
     if (this.#hasStudy) this.#state ??= this.#study.state();
@@ -110,7 +110,7 @@ export class ViewFold {
     this.#state = null;
   }
 
-  /** A fit and a simulation take longer the more was measured, and hardly change with one trial more. */
+  /** A fit and a simulation take longer the more was measured, but one more trial hardly changes them. */
   #predict(study: StudyState): Prediction | null {
     const { best, goal, trials } = study;
     const of = JSON.stringify([best?.number, best?.chosen, goal.budget]);
@@ -124,7 +124,7 @@ export class ViewFold {
 
 type Change = Partial<Omit<ViewState, 'study' | 'predicted'>>;
 
-/** What the event says of the moment. */
+/** Returns the event's effect on the current activity. */
 function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPaused'>): Change {
   switch (event.type) {
     case 'limits': {
@@ -146,10 +146,10 @@ function changeOf(event: TunerEvent, before: Pick<ViewState, 'activity' | 'isPau
     case 'restoring':
       return { activity: { kind: 'restoring' } };
     case 'speed-changed':
-      // The study's own state has it.
+      // The study's own state has it already.
       return {};
     case 'trial-started':
-      // What the sampler hoped for was of its own proposal.
+      // The sampler's expectation was for its own proposal.
       return event.requested ? { expectedGain: null } : {};
     default:
       return { activity: activityAfter(event, before.activity), isPaused: pausedAfter(event, before.isPaused) };

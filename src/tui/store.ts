@@ -8,23 +8,23 @@ import { type Interaction, initialInteraction, interact, selectedTrial } from '.
 import { request } from './request.ts';
 import type { ViewFold, ViewState } from './state.ts';
 
-/** What the screen can ask for outside itself. */
+/** The screen's access to the outside. */
 export interface Reach {
-  /** null where there is no run to steer. */
+  /** null if there is no run to steer. */
   readonly commands: TunerCommands | null;
-  /** Ends the run at once, in order; a second time ends the process. */
+  /** Ends the run in order; a second call ends the process. */
   readonly interrupt: () => void;
-  /** Writes the trial's config; resolves to the path. */
+  /** Writes the trial's config. Resolves to the path. */
   readonly exportConfig: (trial: Trial) => Promise<string>;
   readonly elsewhere?: Abilities['elsewhere'];
 }
 
-/** The most frames per second. */
+/** The maximum number of frames per second. */
 const MOST_FRAMES = 12;
 const NOTICE_MS = 8_000;
 const TICK_MS = 1_000;
 
-/** The screen's state over time: takes events and commands, and tells its one listener, not too often, that there is a new scene. */
+/** The screen's state over time. Takes events and commands, and notifies its one listener of new scenes, at a limited rate. */
 export class Store {
   readonly #reach: Reach;
   readonly #fold: ViewFold;
@@ -37,7 +37,7 @@ export class Store {
   #listener: () => void = () => undefined;
   #pending: NodeJS.Timeout | null = null;
   #notice: { readonly text: string; readonly endMs: number } | null = null;
-  /** When the last record came: from then on the study's time goes on by itself. */
+  /** The time of the last record, from which the study's time continues by itself. */
   #countedMs: number;
 
   constructor(fold: ViewFold, reach: Reach, nowMs: () => number = () => performance.now()) {
@@ -51,7 +51,7 @@ export class Store {
     this.#ticker.unref();
   }
 
-  /** Resolves when the person closes the screen of a run that is over. */
+  /** Resolves when the person closes the screen of a finished run. */
   get left(): Promise<void> {
     return this.#left.promise;
   }
@@ -63,7 +63,7 @@ export class Store {
     };
   };
 
-  /** The same object between two frames, however much happens meanwhile. */
+  /** Returns the same object between two frames, however much happens meanwhile. */
   readonly scene = (): Scene => {
     this.#scene ??= this.#newScene();
     return this.#scene;
@@ -80,7 +80,7 @@ export class Store {
     this.#renew();
   }
 
-  /** The run has ended: what is left is to look at it. */
+  /** Marks the run as ended; the screen only shows it from now on. */
   end(notice: string): void {
     clearInterval(this.#ticker);
     this.#notice = { text: notice, endMs: Number.POSITIVE_INFINITY };
@@ -111,7 +111,7 @@ export class Store {
     this.#listener();
   }
 
-  /** Does what the command asks for outside the screen; returns what to tell the person, if anything. */
+  /** Does what the command asks for outside the screen. Returns the message for the person, if any. */
   #answer(command: Command, view: ViewState): string | null {
     if (command.name === 'quit' || command.name === 'interrupt') this.#leave();
     if (command.name === 'export') this.#export(selectedTrial(this.#interaction, view));
@@ -135,7 +135,7 @@ export class Store {
     );
   }
 
-  /** Time alone changes the clock of a run and takes notices away; while neither is due, nothing is drawn. */
+  /** Time alone only changes a run's clock and removes notices. If neither is due, draws nothing. */
   #tick(): void {
     const nowMs = this.#nowMs();
     const isNoticeOver = this.#notice !== null && this.#notice.endMs < nowMs;
@@ -159,7 +159,7 @@ export class Store {
     };
   }
 
-  /** What is only looked at is not under way. */
+  /** A study that is only viewed is not under way. */
   #viewNow(): ViewState {
     const view = this.#fold.view();
     return this.#reach.commands ? view : { ...view, activity: { kind: 'finished' }, isPaused: false };
@@ -169,7 +169,7 @@ export class Store {
     return this.#fold.elapsedSeconds + (this.#stands(view) ? 0 : (nowMs - this.#countedMs) / 1e3);
   }
 
-  /** The study's time does not go on. */
+  /** True if the study's time stands still. */
   #stands({ study, isPaused }: ViewState): boolean {
     return study === null || study.finished !== null || isPaused || this.#reach.commands === null;
   }

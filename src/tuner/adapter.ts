@@ -66,7 +66,7 @@ export interface Control {
   apply(candidate: Candidate, signal: AbortSignal): Promise<Applied>;
   /** Describes how the server differs from what `apply` left: other settings, or nothing that serves. null: no difference. Errors: SERVER_*. */
   changed(signal: AbortSignal): Promise<string | null>;
-  /** Whether anything answers at the server's address. */
+  /** Returns whether anything answers at the server's address. */
   isReachable(signal: AbortSignal): Promise<boolean>;
   /** Safe to call at any time and more than once; never takes the run's signal, because it must finish. Errors: RESTORE_FAILED. */
   restore(): Promise<Restored>;

@@ -12,20 +12,20 @@ export type NextStep =
   | {
       readonly kind: 'trial';
       readonly trial: Assigned;
-      /** Why it never reaches a server; null for one that does. */
+      /** Why it never reaches a server; null if it does. */
       readonly refusal: TrialFailure | null;
     }
   | { readonly kind: 'stop'; readonly reason: string };
 
-/** What is known besides of a study over several servers. */
+/** Additional knowledge in a study over several servers. */
 interface Beside {
-  /** What other servers try meanwhile; a stop then says that nothing is worth a trial before one of these has finished. */
+  /** Trials in progress on other servers. A stop then means that nothing is worth a trial until one of these has finished. */
   readonly pending?: readonly PendingTrial[];
-  /** What the sampler is told has finished, where that is not what the study has recorded. */
+  /** The trials that the sampler sees as finished, if they differ from the study's record. */
   readonly told?: readonly Trial[];
 }
 
-/** Asks what to try next: first what a person wishes, then the sampler. Errors: those of the journal. */
+/** Returns what to try next: first the user's requests, then the sampler's proposals. Errors: those of the journal. */
 export async function nextTrial(run: Planning, { pending = [], told }: Beside = {}): Promise<NextStep> {
   const { plan, recorder, time } = run;
   await recorder.settled();
@@ -66,7 +66,7 @@ async function recordDoubted({ recorder, sampler }: Planning): Promise<void> {
 
 const keyOf = ({ trial, reading }: Doubted): string => `${trial} ${reading}`;
 
-/** Which limit allows no further trial; null where none does. */
+/** Returns the limit that allows no further trial; null if none does. */
 function limitOf(
   { plan, time }: Planning,
   { done, hasFinalists }: { readonly done: number; readonly hasFinalists: boolean },
@@ -76,14 +76,14 @@ function limitOf(
   return time.allowsTrial({ hasFinalists }) ? null : 'the time budget was used up';
 }
 
-/** What going on would bring, where the sampler has a notion. */
+/** Returns the benefit of continuing, if the sampler has an estimate. */
 const promiseOf = ({ expectedGain, unseen = [] }: Proposal): string =>
   joinReasons(
     expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`,
     unseen.length === 0 ? null : `never measured: ${unseen.join(', ')}`,
   );
 
-/** The trial of a proposal. What a person wishes is tried even if it is known to fail. */
+/** Returns the trial of a proposal. A trial that the user requests is tried even if it is known to fail. */
 function assigned(
   run: Planning,
   { assignment, levels, bottleneck }: Wish & Pick<Proposal, 'bottleneck'>,

@@ -4,10 +4,10 @@ import type { StudyState } from '../study/records/state.ts';
 import type { Goal, Sampler } from '../study/types.ts';
 import type { TuneParts } from './run.ts';
 
-/** What a sampler is made for: a person may change it while the run goes on. */
+/** The purpose of a sampler: the user may change it during the run. */
 type Aim = Pick<StudyState, 'goal' | 'narrowing'>;
 
-/** Gives the sampler for an aim; a new one is made only when the aim is another than before. `own`: the one that `sampler` is for. */
+/** Returns the sampler for an aim; creates a new one only when the aim changes. `own`: the aim of `sampler`. */
 export function currentSampler(
   { sampler, samplerFor }: Pick<TuneParts, 'sampler' | 'samplerFor'>,
   own: Goal,

@@ -6,8 +6,7 @@ import { applyCandidate, measureOnce } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
 /**
- * Measures the finalists and the baseline in turn and writes down what that decides. Returns why it was cut short, or null.
- * Errors: what ends the run.
+ * Measures the finalists and the baseline in turn and records the decision. Returns why it was cut short, or null. Errors: those that end the run.
  */
 export async function runFinal(run: Run): Promise<string | null> {
   for (;;) {
@@ -37,7 +36,10 @@ export async function runFinal(run: Run): Promise<string | null> {
   }
 }
 
-/** Returns the next step of the final; null where there is none. A visit takes one measurement where there is no time for more: the others of its round are to have their turns. */
+/**
+ * Returns the next step of the final; null if there is none. A visit takes one measurement if there is no time for more, so that the others of its
+ * round have their turns.
+ */
 export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | null {
   const step = nextFinal(recorder.state, plan.finalRounds);
   const goesOn = step?.kind === 'measure' && step.isVisiting;
@@ -46,18 +48,18 @@ export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | n
     : step;
 }
 
-/** Why a final was cut short for which there was no time. */
+/** The reason of a final that was cut short for lack of time. */
 export const OUT_OF_TIME = 'there was no time for all rounds of the final';
 
 type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
 
-/** Returns the record of a measurement that is this step. */
+/** Returns the record of this step's measurement. */
 export const finalMeasured = ({ trial, round, rest }: Visit, measurement: Measurement) => ({
   ...{ type: 'final-measured' as const, trial: trial.number, round, measurement },
   ...(rest.length > 0 && { rest }),
 });
 
-/** Decides on what was played so far. Returns the reason. */
+/** Decides on the rounds played so far. Returns the reason. */
 export async function cutShort(run: Planning, reason: string): Promise<string> {
   const decision = decideNow(run.recorder.state, run.plan.finalRounds);
   if (decision) await run.recorder.record({ type: 'gain-decided', ...decision });

@@ -5,16 +5,16 @@ import type { TrialFailure } from '../study/types.ts';
 import { CandidateRefusedError } from './refused.ts';
 import type { Run } from './run.ts';
 
-/** So long a server may be away; its supervisor starts it again within some seconds. */
+/** The longest outage of a server; its supervisor restarts it within some seconds. */
 const DEFAULT_OUTAGE_MS = 20_000;
 const LONGEST_LOOK_MS = 2_000;
 /**
- * How long after each loss the first look is: a server that is going down may answer for a moment. One piece of work is
- * begun again so often; a server that goes away each time is taken to do so because of it.
+ * The delay of the first check after each loss: a server that is going down may answer for a moment. The number of delays is the number of times
+ * that one piece of work is restarted; if the server goes away each time, the work is assumed to be the cause.
  */
 const FIRST_LOOKS_MS = [250, 2_000];
 
-/** Returns the failure of this trial that an error stands for, or null when it is no verdict on the candidate and ends the run. */
+/** Returns the trial's failure for an error; null if the error is no verdict on the candidate and ends the run. */
 export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailure | null {
   if (error instanceof CandidateRefusedError) return { kind: error.kind, reason: error.serverMessage.trim() };
   if (!isTrituneError(error)) return null;
@@ -24,7 +24,7 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
     case 'SERVER_TIMEOUT':
     case 'MODEL_UNREADY':
       return { kind: step === 'apply' ? 'load-timeout' : 'requests-failed', reason: error.message };
-    // The model was there when the run began: its directory is gone, or just being replaced.
+    // The model existed when the run began: its directory is gone, or is just being replaced.
     case 'MODEL_UNKNOWN':
     case 'SERVER_FAILED':
       return { kind: 'requests-failed', reason: error.message };
@@ -38,8 +38,8 @@ export function failureOf(error: unknown, step: 'apply' | 'measure'): TrialFailu
 }
 
 /**
- * The work's outcome. When the server goes away in the middle of it, or an agent that sends, waits until it is back and restarts, with `again`.
- * Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
+ * Returns the work's outcome. If the server, or a sending agent, goes away during the work, waits until it is back and restarts the work, with
+ * `again`. Errors: SERVER_UNREACHABLE for a server that stays away; SERVER_FAILED for one that goes away every time; the work's own.
  */
 export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () => Promise<T> = work): Promise<T> {
   for (let returns = 0; ; returns++) {
@@ -48,7 +48,7 @@ export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () 
       return await (returns === 0 ? work() : again());
     } catch (error) {
       if (run.signal.aborted) throw interrupted(run.signal);
-      // The agent's own return is waited for when it is needed again.
+      // An agent's return is awaited when the agent is needed again.
       const isAgent = isTrituneError(error, 'AGENT_FAILED');
       if (!isTrituneError(error, 'SERVER_UNREACHABLE', 'AGENT_FAILED')) throw error;
       const firstLookMs = FIRST_LOOKS_MS[returns];
@@ -58,7 +58,7 @@ export async function outlasting<T>(run: Run, work: () => Promise<T>, again: () 
   }
 }
 
-/** Waits for the server as long as it may be away. Errors: INTERRUPTED. */
+/** Waits for the server up to the longest allowed outage. Errors: INTERRUPTED. */
 async function isBack({ parts: { clock, adapter }, plan, signal }: Run, firstLookMs: number): Promise<boolean> {
   const { maxOutageMs = DEFAULT_OUTAGE_MS } = plan;
   const startNs = clock.nowNs();

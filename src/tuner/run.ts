@@ -10,27 +10,27 @@ import type { Steering } from './steering.ts';
 import type { StudyRecorder } from './study-recorder.ts';
 import type { TimeKeeper, UsualTime } from './time-keeper.ts';
 
-/** What is to be tuned, and within which limits. */
+/** The study to tune, and its limits. */
 export interface TunePlan {
-  /** What is written down before anything is changed; a resumed study keeps what its journal says. */
+  /** The record that is written before any change; a resumed study keeps its journal's. */
   readonly study: Omit<StudyStarted, 'type' | 'at'>;
-  /** Trials of the search, the baseline not among them; Infinity for no limit. */
+  /** Trials of the search, without the baseline; Infinity for no limit. */
   readonly maxTrials: number;
   /** Milliseconds for all runs of the study together; Infinity for no limit. */
   readonly timeBudgetMs: number;
-  /** For a sampler that decides by itself when it is enough: the run aims at what such runs take. Else it is as long as it turns out to be. */
+  /** For a sampler that decides itself when to stop: the run aims at the usual duration of such runs. Without it the run has no aim. */
   readonly usual?: UsualTime;
-  /** How often the best and the baseline are measured in turn at the end; 0 for no final. */
+  /** How many times the best and the baseline are measured in turn at the end; 0 for no final. */
   readonly finalRounds: number;
-  /** So long the server may be away before the run ends; 20 s when not given. */
+  /** The longest outage of the server before the run ends; default 20 s. */
   readonly maxOutageMs?: number;
-  /** Go on although others send requests to the model; without it that ends the run. */
+  /** Continue although others send requests to the model; otherwise foreign requests end the run. */
   readonly allowForeignTraffic: boolean;
   /** The records of the study that is resumed; empty for a new one. */
   readonly earlier: readonly StudyRecord[];
 }
 
-/** What the tuner works with. */
+/** The parts that the tuner works with. */
 export interface TuneParts {
   readonly adapter: TunedAdapter;
   readonly sampler: Sampler;
@@ -38,11 +38,11 @@ export interface TuneParts {
   readonly samplerFor?: (goal: Goal, narrowing: Narrowing) => Sampler;
   readonly journal: Pick<Journal, 'append'>;
   readonly clock: Clock;
-  /** How the speed of the machine is found, to compare what was measured at different times; by `speedsOf` when not given. */
+  /** Estimates the speed of the machine, to compare measurements made at different times; default `speedsOf`. */
   readonly estimateSpeeds?: EstimateSpeeds;
-  /** With it the best is measured once more at the end, traced. */
+  /** If present, the best is measured once more at the end, traced. */
   readonly tracing?: Tracing;
-  /** Through which a person steers the run, if one does. */
+  /** The user's controls of the run, if any. */
   readonly steering?: Steering;
 }
 
@@ -53,12 +53,12 @@ export interface Run {
   readonly recorder: StudyRecorder;
   readonly time: TimeKeeper;
   readonly steering: Steering;
-  /** For the goal and the search space of the moment. */
+  /** For the current goal and search space. */
   readonly sampler: () => Sampler;
   readonly signal: AbortSignal;
 }
 
-/** What decides on the next step of a run: of servers it only says which candidates there are. */
+/** The state that decides the next step of a run. It knows only which candidates a server could have. */
 export type Planning = Pick<Run, 'plan' | 'recorder' | 'time' | 'steering' | 'sampler'> & {
   readonly parts: { readonly adapter: Pick<TunedAdapter, 'build'> };
 };

@@ -37,7 +37,7 @@ export type TunerEvent =
       readonly bottleneck?: Bottleneck;
     }
   | { readonly type: 'applying'; readonly trial: number }
-  /** After the first measurement of a study, if that had a few requests in flight. */
+  /** After the first measurement of a study, if it had a few requests in flight. */
   | ({ readonly type: 'noise-floor' } & NoiseFloor)
   | { readonly type: 'measuring'; readonly trial: number; readonly level: LoadLevel }
   | {

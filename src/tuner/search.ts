@@ -6,12 +6,12 @@ import type { Planning, Run } from './run.ts';
 import { refuseTrial, runTrial } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
-/** So many trials in a row that the server fails without a verdict on the candidate end the run. */
+/** The number of trials in a row that end the run if the server fails in each without a verdict on the candidate. */
 const MAX_SERVER_FAILURES = 3;
-/** Loads that are faster than was thought shorten the run: by so much whoever watches is told. */
+/** The least change of the expected duration, because loads are faster than expected, that observers are told. */
 const WORTH_TELLING_SECONDS = 1;
 
-/** Reports how long the run may take, and usually takes. */
+/** Reports the run's time limit and its usual duration. */
 export function tellLimits({ plan, recorder, time: { usualSeconds } }: Planning): void {
   const orNull = (limit: number): number | null => (Number.isFinite(limit) ? limit : null);
   const [maxTrials, timeBudgetSeconds] = [orNull(plan.maxTrials), orNull(plan.timeBudgetMs / MS_PER_S)];
@@ -42,7 +42,7 @@ export async function runSearch(run: Run): Promise<string> {
   }
 }
 
-/** Why a search ended that a person stopped. */
+/** The reason of a search that the user stopped. */
 export const STOPPED = 'stopped by the user';
 
 /** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */

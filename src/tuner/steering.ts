@@ -1,42 +1,42 @@
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Wish } from '../study/types.ts';
 
-/** What a person may ask of a run under way. Nothing is done in the middle of a load. */
+/** Commands of the user to a running study. None takes effect during a load. */
 export interface TunerCommands {
-  /** From the next step on nothing is loaded or measured; the time does not count. */
+  /** Loads and measures nothing from the next step on; the time does not count. */
   pause(): void;
   resume(): void;
-  /** Leaves the trial under way, unless it is the baseline; what it has measured counts. */
+  /** Leaves the running trial, unless it is the baseline; its measurements count. */
   skipTrial(): void;
-  /** Ends the search with its trial under way; the final between the best and the baseline follows. */
+  /** Ends the search after the running trial; the final between the best and the baseline follows. */
   stopSearch(): void;
-  /** From now on the best within this budget is looked for, and what was measured is ranked anew. */
+  /** Searches for the best within this budget from now on, and ranks earlier measurements again. */
   changeBudget(latencyMs: number): void;
-  /** From the next proposal on only this part of the search space is searched; it takes the place of an earlier narrowing. */
+  /** Searches only this part of the search space from the next proposal on; replaces an earlier narrowing. */
   narrow(narrowing: Narrowing): void;
-  /** A trial to run next, before the sampler is asked again; it runs even where a limit of trials is reached. */
+  /** Adds a trial to run next, before the sampler is asked again; it runs even if a limit of trials is reached. */
   enqueue(wish: Wish): void;
-  /** Takes such a wish back, the one asked for last where there are several; nothing where it has begun meanwhile. */
+  /** Withdraws such a request, the last one if there are several; does nothing if it has begun meanwhile. */
   withdraw(wish: Wish): void;
 }
 
-/** What becomes a record of the study as soon as it is asked for. */
+/** Commands that become records of the study at once. */
 export type StudyChange =
   | { readonly kind: 'budget'; readonly latencyMs: number }
   | { readonly kind: 'narrowing'; readonly narrowing: Narrowing }
   | { readonly kind: 'wish' | 'withdrawal'; readonly wish: Wish };
 
-/** What a person asks of a study that another process conducts. */
+/** Commands to a study that another process conducts. */
 export type SteeringCommand = StudyChange | { readonly kind: 'pause' | 'resume' | 'stop-search' };
 
-/** Between the person and the loop: takes commands at any time; the loop polls it between its steps. */
+/** Connects the user and the loop: takes commands at any time; the loop polls it between its steps. */
 export class Steering implements TunerCommands {
   #isPaused = false;
   #resumed: (() => void) | null = null;
   #stopsSearch = false;
   #trial: AbortController | null = null;
   #onChange: ((change: StudyChange) => void) | null = null;
-  /** Asked for before anyone listened: a study that is resumed is on the screen before its server is reached. */
+  /** Changes requested before anyone listened: a resumed study is on the screen before its server is reached. */
   #unheard: StudyChange[] = [];
 
   #passOn: ((command: SteeringCommand) => void) | null = null;
@@ -87,7 +87,7 @@ export class Steering implements TunerCommands {
     return this.#stopsSearch;
   }
 
-  /** Resolves when the person goes on; rejects with the signal's reason. */
+  /** Resolves when the user continues; rejects with the signal's reason. */
   untilResumed(signal: AbortSignal): Promise<void> {
     if (!this.#isPaused) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -101,7 +101,7 @@ export class Steering implements TunerCommands {
     });
   }
 
-  /** Aborts when the person leaves the trial that begins now. */
+  /** Returns a signal that aborts when the user leaves the trial that begins now. */
   beginTrial(): AbortSignal {
     this.#trial = new AbortController();
     return this.#trial.signal;
@@ -117,7 +117,7 @@ export class Steering implements TunerCommands {
     if (onChange) for (const change of this.#unheard.splice(0)) onChange(change);
   }
 
-  /** From here on all is passed on to where the study is conducted, which another process does. */
+  /** Passes everything on from here to the process that conducts the study. */
   passOn(to: (command: SteeringCommand) => void): void {
     this.#passOn = to;
     this.listen(to);

@@ -56,7 +56,7 @@ export class StudyRecorder {
     return written;
   }
 
-  /** Resolves when the state has everything that was recorded so far: a person's commands are recorded concurrently with the loop. */
+  /** Resolves when the state includes everything recorded so far: the user's commands are recorded concurrently with the loop. */
   async settled(): Promise<void> {
     for (let seen: Promise<unknown> | null = null; seen !== this.#last; ) {
       seen = this.#last;
@@ -69,10 +69,7 @@ export class StudyRecorder {
     this.#take(record);
   }
 
-  /**
-   * As `record`, for the end of a run, of which observers are told even where it cannot be written. Returns the fault of the journal, if
-   * any.
-   */
+  /** As `record`, for the end of a run: observers are told even if the record cannot be written. Returns the fault of the journal, if any. */
   async conclude(unstamped: Unstamped<StudyRecord>): Promise<TrituneError | null> {
     const record = this.#stamped(unstamped);
     const fault = await this.#journal.append(record).then(() => null, asTrituneError);

@@ -2,40 +2,40 @@ import type { Clock } from '../base/clock.ts';
 import { MS_PER_S, nsToMs } from '../base/units.ts';
 import type { Pace } from '../study/types.ts';
 
-/** Steps get longer as the search comes to higher levels: each counts for so much less than the one after it. */
+/** The factor by which each step counts less than the next one: steps get longer as the search reaches higher levels. */
 const REMEMBERED = 0.7;
-/** A run keeps within these parts of what such runs take where little is lost by it, so that it is known beforehand. */
+/** The shares of the usual duration that a run keeps within if that loses little, so that its duration is predictable. */
 const LEAST_OF_USUAL = 0.85;
 const MOST_OF_USUAL = 1.1;
-/** So many candidates put on the server tell what that takes; the first is there already. */
+/** The number of applied candidates that shows how long applying takes; the first is already on the server. */
 const APPLIES_TO_KNOW = 4;
-/** What is kept for the final never takes more of the budget than this part. */
+/** The largest share of the budget that is reserved for the final. */
 const MAX_RESERVE = 1 / 3;
 
-/** What a run does when its search is over, besides putting the model back. */
+/** The work after the search, besides restoring the model. */
 interface AfterSearch {
   readonly finalRounds: number;
   /** The best is measured once more, traced. */
   readonly traced: boolean;
 }
 
-/** What runs of a kind take as a rule, their final included. */
+/** The usual duration of runs of a kind, including their final. */
 export interface UsualTime {
   readonly seconds: number;
-  /** It is for the run to take much longer only where that is worth a lot. */
+  /** True if the run should take much longer only for a large benefit. */
   readonly isAim: boolean;
-  /** Loads in it, and what each was thought to take; where they turn out to be faster, so is the run. */
+  /** The number of loads in it, and the expected duration of each; if they are faster, so is the run. */
   readonly loads: number;
   readonly loadSeconds: number;
 }
 
-/** How long a run may take, Infinity for no limit, and does as a rule. */
+/** The time limit of a run (Infinity for none), and its usual duration. */
 interface Allowed {
   readonly timeBudgetMs: number;
   readonly usual?: UsualTime;
 }
 
-/** Holds a run to its time budget: knows what one step takes from those it has timed, and keeps time for the final. */
+/** Keeps a run within its time budget: estimates the duration of a step from earlier ones, and reserves time for the final. */
 export class TimeKeeper {
   readonly #clock: Clock;
   readonly #budgetMs: number;
@@ -47,7 +47,7 @@ export class TimeKeeper {
   readonly #applies = new Mean();
   readonly #measurements = new Mean();
 
-  /** `spentMs`: what earlier runs of the study took. */
+  /** `spentMs`: the duration of earlier runs of the study. */
   constructor(clock: Clock, { timeBudgetMs, usual }: Allowed, afterSearch: AfterSearch, spentMs: number) {
     this.#clock = clock;
     this.#budgetMs = timeBudgetMs;
@@ -57,7 +57,7 @@ export class TimeKeeper {
     this.#spentMs = spentMs;
   }
 
-  /** Milliseconds of all runs of the study, this one included, without pauses. */
+  /** Milliseconds of all runs of the study, including this one, without pauses. */
   get elapsedMs(): number {
     return this.#spentMs + nsToMs(this.#clock.nowNs() - this.#startNs) - this.#pausedMs;
   }
@@ -67,12 +67,12 @@ export class TimeKeeper {
     return Math.max(0, this.#left - this.#reserve) / MS_PER_S;
   }
 
-  /** What such runs take as a rule, by how long loads take here; null where nothing says so. */
+  /** The usual duration of such runs, given how long loads take here; null if unknown. */
   get usualSeconds(): number | null {
     return this.#usual ? this.#usualMsOf(this.#usual) / MS_PER_S : null;
   }
 
-  /** Beside what is usual: the whole run, were the search to end now, or after another trial. */
+  /** Returns how the whole run would compare with the usual one if the search ended now, or after another trial. */
   paceOf(finalRounds: number): Pace | null {
     if (!this.#usual) return null;
     const usualMs = this.#usualMsOf(this.#usual);
@@ -81,7 +81,7 @@ export class TimeKeeper {
     return this.#usual.isAim && wholeMs + this.#turn > MOST_OF_USUAL * usualMs ? 'late' : null;
   }
 
-  /** Nothing is kept for a final before there is anything to compare in it. */
+  /** No time is reserved for a final before there is anything to compare. */
   allowsTrial({ hasFinalists }: { readonly hasFinalists: boolean }): boolean {
     return this.#turn <= this.#left - (hasFinalists ? this.#reserve : this.#trace);
   }
@@ -90,7 +90,7 @@ export class TimeKeeper {
     return this.#measurements.value <= this.#left - this.#reserve;
   }
 
-  /** Tells whether the time allows a round of the final with this many candidates. The trace after the final keeps its time. */
+  /** True if there is time for a round of the final with this many candidates. The time of the trace after the final stays reserved. */
   allowsFinalRound(candidates: number): boolean {
     return candidates * this.#turn + this.#trace <= this.#left;
   }
@@ -99,7 +99,7 @@ export class TimeKeeper {
     return this.#trace <= this.#left;
   }
 
-  /** Time that does not count. */
+  /** Runs a pause, whose time does not count. */
   async pass(pause: () => Promise<void>): Promise<void> {
     const startNs = this.#clock.nowNs();
     try {
@@ -109,7 +109,7 @@ export class TimeKeeper {
     }
   }
 
-  /** `onceMs`: what of the work will not have to be done again, of its outcome. */
+  /** `onceMs`: the part of the work, by its outcome, that will not be repeated. */
   timeApply<T>(work: () => Promise<T>, onceMs: (outcome: T) => number = () => 0): Promise<T> {
     return this.#time(this.#applies, work, onceMs);
   }
@@ -124,7 +124,7 @@ export class TimeKeeper {
     for (const ms of measureMs) this.#measurements.add(ms);
   }
 
-  /** What such runs take, less what loads are faster here. */
+  /** The usual duration, less the time saved by faster loads here. */
   #usualMsOf({ seconds, loads, loadSeconds }: UsualTime): number {
     const fasterMs = Math.max(0, loadSeconds * MS_PER_S - this.#applies.value);
     return seconds * MS_PER_S - (this.#applies.count < APPLIES_TO_KNOW ? 0 : loads * fasterMs);
@@ -134,7 +134,7 @@ export class TimeKeeper {
     return this.#budgetMs - this.elapsedMs;
   }
 
-  /** One candidate, applied and measured. */
+  /** The duration of one candidate, applied and measured. */
   get #turn(): number {
     return this.#applies.value + this.#measurements.value;
   }
@@ -149,7 +149,7 @@ export class TimeKeeper {
     return Math.min(this.#afterRounds(finalRounds === 0 ? 0 : finalRounds + 1), this.#budgetMs * MAX_RESERVE);
   }
 
-  /** What comes after the search, with a final of this many rounds. */
+  /** The duration of everything after the search, with a final of this many rounds. */
   #afterRounds(rounds: number): number {
     return rounds * 2 * this.#turn + this.#trace + this.#applies.value;
   }
@@ -162,7 +162,7 @@ export class TimeKeeper {
   }
 }
 
-/** A mean in which the latest count most. */
+/** A mean in which the latest values count most. */
 class Mean {
   #sum = 0;
   #weight = 0;
@@ -178,7 +178,7 @@ class Mean {
     return this.#count;
   }
 
-  /** 0 until something was added. */
+  /** 0 until a value is added. */
   get value(): number {
     return this.#weight === 0 ? 0 : this.#sum / this.#weight;
   }

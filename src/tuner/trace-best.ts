@@ -10,9 +10,9 @@ const TRACES_PER_SECOND = 500;
 const PUT_BACK_WAITS_MS = [500, 2_000, 5_000];
 
 /**
- * Measures the best once more at its level with the server tracing, where tracing is asked for; that measurement is no
- * part of the study's figures. Traced are the windows after the first: nothing cold is among them. Leaves the server
- * tracing: `endTracing` puts its settings back. Returns why there are no traces, or null. Errors: what ends the run.
+ * Measures the best once more at its level with the server tracing, if tracing is requested. That measurement is not part of the study's figures.
+ * Traces the windows after the first, so that nothing cold is among them. Leaves the server tracing: `endTracing` restores its settings. Returns why
+ * there are no traces, or null. Errors: those that end the run.
  */
 export async function traceBest(run: Run): Promise<string | null> {
   const { parts, recorder } = run;
@@ -26,7 +26,7 @@ export async function traceBest(run: Run): Promise<string | null> {
   const started: Promise<string | null>[] = [];
   try {
     const applied = await applyCandidate(run, number, candidate);
-    // A run that was killed while it traced has left its own settings: those before it are in the journal.
+    // A run that was killed while it traced has left its own settings; the journal has the earlier ones.
     const { earlier, file } = before ? before.started : await tracing.look();
     await recorder.record({ type: 'tracing-started', trial: number, earlier, file });
     const rate = Math.max(1, Math.ceil(throughput.value / TRACES_PER_SECOND));
@@ -41,12 +41,12 @@ export async function traceBest(run: Run): Promise<string | null> {
     if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
     return `trial ${number} could not be traced: ${failure.reason}`;
   } finally {
-    // A change that is still on its way must not come after the one that takes it back.
+    // A change still in progress must not arrive after the one that reverts it.
     await started[0];
   }
 }
 
-/** Puts the server's trace settings back if this study has changed them, and writes down how that went. Never throws. */
+/** Restores the server's trace settings if this study has changed them, and records the outcome. Never throws. */
 export async function endTracing({ parts, recorder }: Run): Promise<TrituneError | null> {
   const { tracing: state } = recorder.state;
   if (!state || state.ended?.verified || !parts.tracing) return null;

@@ -20,19 +20,19 @@ export interface Assigned {
   readonly role: TrialRole;
   readonly candidate: Candidate;
   readonly levels: LevelPlan;
-  /** A person asked for it. */
+  /** True if the user requested it. */
   readonly requested?: boolean;
-  /** What held the best back before it. */
+  /** The bottleneck of the best before it. */
   readonly bottleneck?: Bottleneck | undefined;
   /** Measurements of a finished trial that is visited again. */
   readonly earlier?: readonly Measurement[];
-  /** Its figures are reported: it is measured in full. */
+  /** True if its figures are reported, so that it is measured in full. */
   readonly isFinal?: boolean;
 }
 
 /**
- * Applies the candidate and measures it at the levels of its plan; what goes wrong with it is its outcome. Errors: what
- * ends the run: SERVER_UNREACHABLE, INTERRUPTED, those of the journal, and any that is no verdict on a candidate.
+ * Applies the candidate and measures it at the levels of its plan; a failure of the candidate is the trial's outcome. Errors: those that end the
+ * run: SERVER_UNREACHABLE, INTERRUPTED, those of the journal, and any that is no verdict on a candidate.
  */
 export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   const { number, role, candidate } = trial;
@@ -56,7 +56,7 @@ export async function runTrial(run: Run, trial: Assigned): Promise<void> {
   } finally {
     run.steering.endTrial();
   }
-  // What was measured before stands, whatever the visit came to.
+  // Earlier measurements stand, whatever the outcome of the visit.
   if (trial.earlier) failure = faultOf(measurements);
   if (failure && role === 'baseline' && failure.kind === 'requests-failed') throw baselineFails(failure);
   await finishTrial(run, trial, measurements, failure);
@@ -78,7 +78,7 @@ function recordStart(
   return run.recorder.record(requested ? { ...start, requested } : start);
 }
 
-/** Puts the candidate on the server and writes down how that went. Errors: those of `Control.apply`. */
+/** Applies the candidate to the server and records the outcome. Errors: those of `Control.apply`. */
 export function applyCandidate(run: Run, trial: number, candidate: Candidate): Promise<Applied> {
   return outlasting(run, () => applyNow(run, trial, candidate));
 }
@@ -99,14 +99,14 @@ interface LookOptions extends Pick<MeasureOptions, 'purpose'> {
   readonly watch?: (progress: ProfileProgress) => void;
 }
 
-/** What keeps a machine busy for a moment has as long to be over. */
+/** The time to wait for a brief load on the machine to end. */
 const STARVED_WAIT_MS = 1_000;
 
 /**
- * One measurement, of the candidate from its beginning to its end: a server that went away and came back has forgotten the
- * candidate, and somebody may have changed the model meanwhile; it is applied again then, and measured again. So it is, once, when
- * others had the CPU that the load generator lacked. Errors:
- * CONFIG_MISMATCH when that happens again; FOREIGN_TRAFFIC unless the plan allows it; those of `Profile.measure`.
+ * Makes one measurement of a candidate that is served throughout. A server that went away and came back has forgotten the candidate, and someone may
+ * have changed the model meanwhile; then the candidate is applied and measured again. A measurement is also repeated once if others had the CPU that
+ * the load generator lacked. Errors: CONFIG_MISMATCH when the model is changed again; FOREIGN_TRAFFIC unless the plan allows it; those of
+ * `Profile.measure`.
  */
 export async function measureOnce(
   run: Run,
@@ -160,7 +160,7 @@ function changedByOthers(change: string): TrituneError {
   );
 }
 
-/** Figures that others have had a part in say nothing, and those others meet every candidate. */
+/** Figures that include others' requests say nothing, and the others would disturb every candidate. */
 function checkAlone({ foreignRequests, foreignByModel, requests }: Measurement): void {
   if (foreignRequests === undefined) return;
   const models = Object.keys(foreignByModel ?? {});
@@ -189,7 +189,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
   }
 }
 
-/** The baseline begins at rest, so that a run says at its start what of a latency is the machine's; null for other trials. */
+/** Returns the level at rest for the baseline, so that a run shows at its start how much latency is due to the machine; null for other trials. */
 const restLevelOf = ({ recorder }: Run, { role }: Assigned): LevelPoint | null =>
   role === 'baseline' ? restLevel(recorder.state.started.levels) : null;
 
@@ -198,7 +198,7 @@ function tellNoise({ recorder }: Run): void {
   if (floor) recorder.notify({ type: 'noise-floor', ...floor });
 }
 
-/** The list's; else the sampler's, where it has a say in levels; else that of the level search. */
+/** Returns the next level: of the list if there is one, else of the sampler if it chooses levels, else of the level search. */
 function levelAfter(run: Run, trial: Assigned, measured: readonly Measurement[]): NextLoad {
   const { levels: plan, candidate } = trial;
   if (plan.kind === 'fixed') return fixedLevel(plan, measured.slice(trial.earlier?.length ?? 0));
@@ -241,20 +241,20 @@ async function finishTrial(
   measurements: readonly Measurement[],
   failure: TrialFailure | null,
 ): Promise<void> {
-  // As measured: what is found out about the speed later may change how it compares.
+  // As measured: later knowledge about the speed may change how it compares.
   const standing = standingOf(measurements, candidate, run.recorder.state.goal);
   const feasible = standing.feasible && failure === null;
   await run.recorder.record({ type: 'trial-finished', trial: number, chosen: standing.chosen, feasible, failure });
 }
 
-/** A metric that not even the first measured trial has is the server's lack, and no trial can do better. */
+/** If not even the first measured trial has a metric, the server lacks it, and no trial can do better. */
 function endsStudy(run: Run, trial: Assigned, failure: TrialFailure): boolean {
   if (failure.kind === 'server-lost') return trial.role === 'baseline';
   const measured = run.recorder.state.trials.some((earlier) => earlier.chosen !== null);
   return failure.kind === 'metric-missing' && !measured;
 }
 
-/** The run as a trial sees it that a person may leave. */
+/** Returns the run for a trial that the user may leave. */
 const leavable = (run: Run, left: AbortSignal): Run => ({ ...run, signal: AbortSignal.any([run.signal, left]) });
 
 const skipped: TrialFailure = { kind: 'skipped', reason: 'left before anything was measured' };

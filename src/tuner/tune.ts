@@ -18,16 +18,16 @@ import { openFinal, visitOriginal } from './visit-original.ts';
 
 interface Ending {
   readonly stopReason: string;
-  /** null for a run that came to its end or was interrupted. */
+  /** null if the run came to its end or was interrupted. */
   readonly error: TrituneError | null;
   readonly interrupted: boolean;
 }
 
 /**
- * Tunes: baseline, search, final; then, whatever happened, puts the model back. A resumed study goes on after its last
- * finished trial. An interrupted run resolves, with what was found so far. Errors: RESTORE_FAILED when the model could
- * not be restored; else what ended the run: SERVER_UNREACHABLE, SERVER_FAILED, FOREIGN_TRAFFIC, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, …
- * The journal holds the partial results in every case.
+ * Tunes: baseline, search, final; then always restores the model. A resumed study continues after its last finished trial. An interrupted run
+ * resolves with its results so far. Errors: RESTORE_FAILED when the model could not be restored; else the error that ended the run:
+ * SERVER_UNREACHABLE, SERVER_FAILED, FOREIGN_TRAFFIC, UNSUPPORTED, OUTPUT_UNWRITABLE, INTERNAL, … The journal holds the partial results in every
+ * case.
  */
 export async function tune(
   plan: TunePlan,
@@ -63,7 +63,7 @@ function begin(plan: TunePlan, parts: TuneParts, emit: (event: TunerEvent) => vo
   return { plan, parts, recorder, time, steering, sampler: () => sampler(recorder.state), signal };
 }
 
-/** Before anything is changed: from here on `tritune restore` can put the model back. */
+/** Written before any change: from here on `tritune restore` can restore the model. */
 async function writeOpening(run: Run): Promise<void> {
   const { plan, recorder } = run;
   if (plan.earlier.length === 0) await recorder.record({ type: 'study-started', ...plan.study });
@@ -86,8 +86,8 @@ async function search(run: Run): Promise<Ending> {
 }
 
 /**
- * Goes on after a search, or ends it: where the original config, measured again, shows that the machine had another speed
- * than thought, the search goes on with what is now known.
+ * Continues after a search, or ends it. If the original config, measured again, shows another speed of the machine than estimated, the search
+ * continues with the new estimate.
  */
 async function searchAgain(run: Run, stopReason: string): Promise<string> {
   if (await visitOriginal(run)) return runSearch(run);
@@ -95,14 +95,14 @@ async function searchAgain(run: Run, stopReason: string): Promise<string> {
   return stopReason;
 }
 
-/** Puts back what the run has changed. Never throws: the run's own outcome must come out too. */
+/** Reverts the changes of the run. Never throws, so that the run's own outcome is reported too. */
 async function restore(run: Run): Promise<TrituneError | null> {
   run.recorder.notify({ type: 'restoring' });
   const tracingError = await endTracing(run);
   return (await restoreModel(run)) ?? tracingError;
 }
 
-/** Writes down how. */
+/** Restores the model and records the outcome. */
 async function restoreModel(run: Run): Promise<TrituneError | null> {
   try {
     const restored = await run.parts.adapter.restore();
@@ -133,7 +133,7 @@ function notVerified(detail: string): TrituneError {
   );
 }
 
-/** The failed restore is what matters most now; why the run ended before it must not be lost. */
+/** The failed restore matters most now; the reason why the run ended before it must not be lost. */
 function joined(restoreError: TrituneError, ending: Ending): TrituneError {
   const before = ending.error ? ` (the run had ended with ${ending.error.code}: ${ending.error.message})` : '';
   if (restoreError.code === 'RESTORE_FAILED' && before === '') return restoreError;

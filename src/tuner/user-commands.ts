@@ -2,7 +2,7 @@ import type { LatencyBudget } from '../study/types.ts';
 import type { Planning, Run } from './run.ts';
 import type { StudyChange } from './steering.ts';
 
-/** Waits while a person has paused the run. Called between two steps. Errors: the signal's reason, those of the journal. */
+/** Waits while the user has paused the run. Called between two steps. Errors: the signal's reason, those of the journal. */
 export async function waitWhilePaused(run: Run): Promise<void> {
   if (!run.steering.isPaused) return;
   await run.recorder.record({ type: 'study-paused' });
@@ -10,7 +10,7 @@ export async function waitWhilePaused(run: Run): Promise<void> {
   await run.recorder.record({ type: 'study-continued' });
 }
 
-/** Records what a person asks for, at once and in order. From its record on it is in effect. */
+/** Records the user's commands, at once and in order. A command takes effect with its record. */
 export function recordUserCommands(run: Planning): void {
   run.steering.listen((change) => {
     // A journal that cannot be written ends the run at its next record.
@@ -18,7 +18,7 @@ export function recordUserCommands(run: Planning): void {
   });
 }
 
-/** Records one change that a person asks for. Errors: those of the journal. */
+/** Records one change that the user requests. Errors: those of the journal. */
 export function recordCommand(run: Planning, change: StudyChange): Promise<void> {
   const { recorder } = run;
   switch (change.kind) {

@@ -6,13 +6,13 @@ import { finalMeasured } from './final.ts';
 import type { Planning, Run } from './run.ts';
 import { type Assigned, runTrial } from './trial.ts';
 
-/** By so much a speed must be seen otherwise than before for the search to go on: what it had compared was not alike. */
+/** The change of an estimated speed from which on the search continues, because its comparisons were not at like speeds. */
 const DRIFTED = Math.log(1.1);
 
 /**
- * Measures the original config once more when the search is over: at the level of its own that the gain is to be counted from, if the
- * sampler still looks for it, else at the level that the final begins with. Two readings of one config show how the speed has changed.
- * Returns whether that changes what the search has compared.
+ * Measures the original config once more after the search: at its own level from which the gain is counted, if the sampler still looks for it, else
+ * at the level that the final begins with. Two readings of one config show how the speed has changed. Returns whether that changes the search's
+ * comparisons.
  */
 export async function visitOriginal(run: Run): Promise<boolean> {
   const { speeds: before } = run.recorder.state;
@@ -22,7 +22,7 @@ export async function visitOriginal(run: Run): Promise<boolean> {
   return hasDrifted(run.recorder.state, before);
 }
 
-/** Returns the visit of the original config that comes after the search; null where there is none to make. */
+/** Returns the visit of the original config after the search; null if none is needed. */
 export function plannedVisit(run: Planning): Assigned | null {
   const { baseline, finals, compared } = run.recorder.state;
   if (!baseline || baseline.failure || finals.length > 0) return null;
@@ -37,7 +37,7 @@ export function plannedVisit(run: Planning): Assigned | null {
   return { number, role, candidate, levels, earlier };
 }
 
-/** Tells whether a speed is seen so much otherwise than before that what was compared was not alike. */
+/** True if the estimate of a speed has changed so much that the comparisons were not at like speeds. */
 export function hasDrifted({ trials, speeds }: StudyState, before: StudyState['speeds']): boolean {
   const factor = (by: StudyState['speeds'], measurement: Trial['measurements'][number]): number =>
     Math.log(by.of(measurement).value / by.usual);
@@ -45,7 +45,10 @@ export function hasDrifted({ trials, speeds }: StudyState, before: StudyState['s
   return searched.some((each) => Math.abs(factor(speeds, each) - factor(before, each)) > DRIFTED);
 }
 
-/** The final would measure the original config at once: where its last reading is at the level that the final begins with, that is its first. */
+/**
+ * The final would measure the original config at once. If its last reading is at the level that the final begins with, that reading is the final's
+ * first.
+ */
 export async function openFinal({ recorder, plan, time }: Planning): Promise<void> {
   const { baseline, finals } = recorder.state;
   const last = baseline?.measurements.at(-1);

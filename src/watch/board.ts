@@ -6,25 +6,25 @@ import type { StudyView } from './view/study-view.ts';
 import type { StudyHead } from './view/watched.ts';
 import { WatchedStudy } from './view/watched-study.ts';
 
-/** What the page shows beside the studies. */
+/** The page's content apart from the studies' details. */
 export interface BoardView {
-  /** All studies, the newest first, also those that nothing is read of. */
+  /** All studies, the newest first, including those whose records are not read. */
   readonly studies: readonly StudyHead[];
-  /** Why what is shown may be old; null where all is well. */
+  /** Why the page may be out of date; null if all is well. */
   readonly trouble: string | null;
-  /** True where the page may offer to steer studies. */
+  /** True if the page may offer to steer studies. */
   readonly canSteer: boolean;
 }
 
-/** What viewers are told: the list of studies, or one of them. */
+/** A message to viewers: the list of studies, or one of them. */
 export type BoardMessage =
   | { readonly event: 'board'; readonly data: BoardView }
   | { readonly event: 'study'; readonly data: StudyView };
 
-/** What the list of studies is called among what has changed; no study has this name. */
+/** The name of the list of studies among the changed parts; no study has this name. */
 export const THE_BOARD = '';
 
-/** Holds what all viewers see: the studies that a source tells of, folded. Tells its listeners which part has changed. */
+/** Holds what all viewers see: the studies of a source, folded. Tells its listeners which part has changed. */
 export class Board {
   readonly #nowMs: () => number;
   readonly #canSteer: boolean;
@@ -40,18 +40,18 @@ export class Board {
     this.#canSteer = canSteer;
   }
 
-  /** Parts that there is something to show of. */
+  /** The parts with something to show. */
   get parts(): readonly string[] {
     return [THE_BOARD, ...this.#studies.keys()];
   }
 
-  /** Returns the function that ends it. */
+  /** Returns the function that stops listening. */
   listen(listener: (part: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The studies that there are now; what was read of others is forgotten. */
+  /** Sets the current studies. Forgets the records of others. */
   list(heads: readonly StudyHead[]): void {
     for (const name of this.#studies.keys()) if (!heads.some(({ study }) => study === name)) this.#studies.delete(name);
     for (const head of heads) {
@@ -66,14 +66,14 @@ export class Board {
     if (isNews) this.#changed(THE_BOARD);
   }
 
-  /** Says why what is shown may be old, or that all is well again. */
+  /** Reports why the page may be out of date, or that all is well again. */
   trouble(reason: string | null): void {
     if (reason === this.#trouble) return;
     this.#trouble = reason;
     this.#changed(THE_BOARD);
   }
 
-  /** How many records of the study are known: a source goes on from there. */
+  /** Returns the number of known records of a study, from which a source continues. */
   known(study: string): number {
     return this.#studies.get(study)?.records ?? 0;
   }
@@ -84,13 +84,13 @@ export class Board {
     this.#changed(study);
   }
 
-  /** Forgets what was read of a study: its journal is another one now. */
+  /** Forgets the records of a study, because its journal has been replaced. */
   forget(study: string): void {
     this.#drop(study);
     this.#changed(study);
   }
 
-  /** What servers do now; null where nobody answers. */
+  /** Sets what servers do now; null if no one answers. */
   progress(study: string, progress: FleetProgress | null): void {
     if (this.#of(study)?.setProgress(progress)) this.#changed(study);
   }
@@ -99,7 +99,7 @@ export class Board {
     if (this.#of(study)?.beat(details)) this.#changed(study);
   }
 
-  /** Says why what is shown of a study may be old, or that all is well with it again. */
+  /** Reports why a study may be out of date, or that all is well with it again. */
   doubt(study: string, reason: string | null): void {
     const own = this.#of(study);
     if (!own || own.trouble === reason) return;
@@ -107,7 +107,7 @@ export class Board {
     this.#changed(study);
   }
 
-  /** What viewers are told of a part; null where there is nothing to tell. */
+  /** Returns the message to viewers about a part; null if there is none. */
   message(part: string): BoardMessage | null {
     if (part === THE_BOARD)
       return {
@@ -118,7 +118,7 @@ export class Board {
     return data ? { event: 'study', data } : null;
   }
 
-  /** The front of a study; null where nothing was measured. */
+  /** Returns the front of a study; null if nothing was measured. */
   chart(name: string, paper: PaperName): DrawnChart | null {
     const study = this.#studies.get(name);
     return study ? this.#charts.of(name, study, paper) : null;

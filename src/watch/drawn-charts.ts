@@ -1,21 +1,21 @@
 import { narrowPaper, widePaper } from '../report/charts/svg.ts';
 import type { WatchedStudy } from './view/watched-study.ts';
 
-/** The paper that a page has room for. */
+/** The paper that fits a page. */
 export type PaperName = 'wide' | 'narrow';
 
-/** A front as it was drawn. */
+/** A drawn front. */
 export interface DrawnChart {
   /** The text of an SVG. */
   readonly svg: string;
-  /** How many records of the study are in it. */
+  /** The number of records in it. */
   readonly records: number;
 }
 
-/** A chart is drawn again after this many times what it took, at the earliest: one of thousands of trials takes a second. */
+/** The minimum time between drawings of a chart, as a multiple of its drawing time: one of thousands of trials takes a second. */
 const PAUSES = 10;
 
-/** Draws the fronts of studies: once for all viewers, and the less often the longer it takes. */
+/** Draws the fronts of studies: once for all viewers, and less often if drawing takes long. */
 export class DrawnCharts {
   readonly #nowMs: () => number;
   readonly #drawn = new Map<string, DrawnChart & { readonly untilMs: number }>();
@@ -24,7 +24,7 @@ export class DrawnCharts {
     this.#nowMs = nowMs;
   }
 
-  /** Returns the chart, which may be of some records ago; null where nothing was measured. */
+  /** Returns the chart, which may lag some records behind; null if nothing was measured. */
   of(name: string, study: WatchedStudy, paper: PaperName): DrawnChart | null {
     const key = `${paper} ${name}`;
     const known = this.#drawn.get(key);

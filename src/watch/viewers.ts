@@ -1,23 +1,23 @@
 import type { Board, BoardMessage } from './board.ts';
 
-/** Where the stream of one viewer goes. */
+/** The output stream of one viewer. */
 export interface Sink {
-  /** Takes the text; false when it takes no more until it is `drained`. */
+  /** Writes the text; false if it takes no more until it is `drained`. */
   write(text: string): boolean;
 }
 
-/** One who watches. */
+/** One viewer. */
 export interface Viewer {
-  /** It takes more again. */
+  /** Reports that it takes more again. */
   drained(): void;
   leave(): void;
 }
 
-/** A viewer that has heard nothing for this long is told so much. */
+/** A viewer without news for this long gets a sign of life. */
 const BEAT_MS = 10_000;
-/** What took so long to work out is worked out again after this many times that, at the earliest. */
+/** The minimum time between computations of a text, as a multiple of the computation's duration. */
 const PAUSES = 10;
-/** How soon a browser connects again by itself. */
+/** The delay before a browser reconnects by itself. */
 const RETRY_MS = 2_000;
 
 interface Own extends Viewer {
@@ -28,14 +28,14 @@ interface Own extends Viewer {
 }
 
 /**
- * Tells all viewers of a board what has changed, as server-sent events. Each is told the newest of every part, never what lies between: whoever
- * is slow, or connects again, misses nothing that stands. The clock is the caller's.
+ * Sends all viewers of a board the changes, as server-sent events. Each viewer gets the latest state of every part, and no states in between, so a
+ * slow or reconnected viewer misses nothing current. The caller supplies the clock.
  */
 export class Viewers {
   readonly #board: Board;
   readonly #nowMs: () => number;
   readonly #all = new Set<Own>();
-  /** Texts that hold until their part changes. */
+  /** Texts, valid until their part changes. */
   readonly #texts = new Map<string, string | null>();
   readonly #notBeforeMs = new Map<string, number>();
 
@@ -52,7 +52,7 @@ export class Viewers {
     return this.#all.size;
   }
 
-  /** Takes a viewer, and tells it all that stands. */
+  /** Adds a viewer, and sends it the current state. */
   add(sink: Sink): Viewer {
     const viewer: Own = {
       ...{ sink, behind: new Set(this.#board.parts), isFull: false, toldMs: this.#nowMs() },
@@ -69,7 +69,7 @@ export class Viewers {
     return viewer;
   }
 
-  /** Tells every viewer what it does not know yet, and that the stream lives where there is nothing else to tell. */
+  /** Sends every viewer what it does not know yet, or else a sign of life. */
   tick(): void {
     for (const viewer of this.#all) {
       this.#tell(viewer);
@@ -92,7 +92,7 @@ export class Viewers {
     viewer.toldMs = this.#nowMs();
   }
 
-  /** undefined for what is too dear to be worked out so soon again; null for a part that is no more. */
+  /** Returns undefined if it is too early for another expensive computation; null for a removed part. */
   #text(part: string): string | null | undefined {
     const known = this.#texts.get(part);
     if (known !== undefined) return known;
@@ -107,5 +107,5 @@ export class Viewers {
   }
 }
 
-/** JSON has no line feeds of its own, so that it is one line of data whatever is in it. */
+/** JSON contains no line feeds of its own, so it is always one line of data. */
 const eventText = ({ event, data }: BoardMessage): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

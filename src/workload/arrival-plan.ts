@@ -1,4 +1,4 @@
-/** When the requests of a workload are due, and of which class each is. Made once for each rate; played over and over. */
+/** The due time and class of each request of a workload. Made once per rate and repeated. */
 export interface ArrivalPlan {
   /** Nanoseconds from the start, in rising order. */
   readonly arrivalsNs: Float64Array;
@@ -6,6 +6,6 @@ export interface ArrivalPlan {
   readonly classOf: Uint16Array;
   /** The names of the request classes; at least one. */
   readonly classes: readonly string[];
-  /** The length of one pass; the next pass begins then. */
+  /** The length of one pass, after which the next one begins. */
   readonly durationNs: number;
 }

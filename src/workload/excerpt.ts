@@ -1,11 +1,11 @@
 import type { ArrivalPlan } from './arrival-plan.ts';
 
-/** Pieces of a long plan, evenly over it, so that quiet and busy phases have their shares. */
+/** Pieces of a long plan, evenly spread, so that quiet and busy phases have their shares. */
 const PIECES = 8;
 
 /**
- * Returns the plan itself where it has at most about `most` requests; else pieces of it of equal length, evenly over it, one after the other, that have
- * about as many requests together. What a simulation says of them stands for all of the plan.
+ * Returns the plan itself if it has at most about `most` requests; otherwise equally long, evenly spread pieces of it, one after another, with
+ * about that many requests in total. A simulation of them stands for the whole plan.
  */
 export function excerptOf(plan: ArrivalPlan, most: number): ArrivalPlan {
   const { arrivalsNs, classOf, classes, durationNs } = plan;
@@ -31,7 +31,7 @@ export function excerptOf(plan: ArrivalPlan, most: number): ArrivalPlan {
   };
 }
 
-/** The index of the first arrival at `fromNs` or later, by halving. */
+/** Returns the index of the first arrival at or after `fromNs`, by bisection. */
 function firstFrom(arrivalsNs: Float64Array, fromNs: number): number {
   let [low, high] = [0, arrivalsNs.length];
   while (low < high) {

@@ -1,12 +1,12 @@
 import { NS_PER_S } from '../base/units.ts';
 import type { ArrivalPlan } from './arrival-plan.ts';
 
-/** What a plan is like, for people. Rates are requests per second. */
+/** A summary of a plan for people. Rates are in requests per second. */
 export interface PlanFigures {
   readonly requests: number;
   readonly durationS: number;
   readonly meanPerSecond: number;
-  /** The most requests in any second, and in any ten seconds, each per second; null for a plan that is no longer. */
+  /** The maximum rate over any second, and over any ten seconds, in requests per second; null for a plan that is no longer. */
   readonly peakOver1s: number | null;
   readonly peakOver10s: number | null;
   /** Coefficient of variation of the gaps: 0 evenly spaced, 1 as in a Poisson process. null for fewer than three requests. */
@@ -28,10 +28,10 @@ export interface ClassFigures {
   readonly peakOver10s: number | null;
 }
 
-/** Windows of a second say most; a plan that has fewer of them is cut into this many shorter ones. */
+/** Windows of a second are the most informative; a plan with fewer of them is cut into this many shorter ones. */
 const LEAST_WINDOWS = 20;
 
-/** Summarises a plan. Takes a time that grows with its requests, and memory for one class at a time. */
+/** Summarises a plan. Takes time proportional to its requests, and memory for one class at a time. */
 export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalPlan): PlanFigures {
   const requests = arrivalsNs.length;
   const durationS = durationNs / NS_PER_S;
@@ -73,7 +73,7 @@ export function ratesOf(
 
 function peakOver(windowS: number, arrivalsNs: Float64Array, durationS: number): number | null {
   if (durationS <= windowS) return null;
-  // A nanosecond less, so that rounding does not bring one more of even arrivals into the window.
+  // A nanosecond less, so that rounding does not add another evenly spaced arrival to the window.
   const windowNs = windowS * NS_PER_S - 1;
   let [most, first] = [0, 0];
   for (let last = 0; last < arrivalsNs.length; last++) {
@@ -95,7 +95,7 @@ function gapCv(arrivalsNs: Float64Array): number | null {
 }
 
 function dispersion(arrivalsNs: Float64Array, windowS: number, durationS: number): number | null {
-  // A last window that is not whole does not count; a whole one is not lost to rounding.
+  // A partial last window does not count; rounding must not lose a whole one.
   const windows = Math.floor(durationS / windowS + 1e-9);
   const counts = new Float64Array(windows);
   for (const ns of arrivalsNs) {

@@ -4,7 +4,7 @@ import type { ReadOnly } from '../base/read-only.ts';
 
 const positiveWhole = z.int().positive();
 
-/** The prompts that a language model gets: made up, or of a file. */
+/** The prompts of a language model: generated, or from a file. */
 export const promptSpec = z.strictObject({
   promptFile: z
     .string()

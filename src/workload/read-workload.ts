@@ -11,12 +11,12 @@ import { naturalCount } from './plan/rate-curve.ts';
 import { type ReadTrace, readTrace } from './trace/read-trace.ts';
 import type { Phase, RequestClass, TraceArrivals, Workload } from './workload.ts';
 
-/** A hundred thousand phases, or a trace of a million times in the file itself, are below it. */
+/** More than a hundred thousand phases, or a trace of a million times in the file itself, need. */
 const MOST_BYTES = 32 * 2 ** 20;
 
 /**
- * Reads a workload file, YAML or JSON, and the traces that it names. Paths in it are relative to it, and come back absolute. Errors:
- * INPUT_INVALID with the file, the line and the path of the fault.
+ * Reads a workload file, YAML or JSON, and its traces. Paths in it are relative to it, and are returned as absolute. Errors: INPUT_INVALID with the
+ * file, the line and the path of the fault.
  */
 export async function readWorkload(path: string): Promise<Workload> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -29,7 +29,7 @@ export async function readWorkload(path: string): Promise<Workload> {
   return parseWorkload(text, path);
 }
 
-/** The same of a text that is, or would be, at this path. */
+/** The same for a text that is, or would be, at this path. */
 export async function parseWorkload(text: string, path: string): Promise<Workload> {
   const yaml = yamlOf(text, path);
   const place: WorkloadPlace = { label: path, position: (at) => yaml.positionOf(at) };
@@ -101,8 +101,8 @@ function inlineTrace(
 }
 
 /**
- * The part of a trace that counts, from 0 on, and how long it lasts: as its slice or its phase says, else its span and one mean gap more,
- * so that the gap from its last request to the first of the next pass is like the others.
+ * Returns the part of a trace that counts, from 0 on, and its length: that of its slice or phase, otherwise its span plus one mean gap, so that the
+ * gap between its last request and the first of the next pass is like the others.
  */
 function cut(
   { timesNs, classOf }: ReadTrace,
@@ -127,7 +127,7 @@ function cut(
   };
 }
 
-/** The index of the first time at or after this. */
+/** Returns the index of the first time at or after this one. */
 function firstAt(timesNs: Float64Array, wantedNs: number): number {
   let [low, high] = [0, timesNs.length];
   while (low < high) {

@@ -8,7 +8,7 @@ const wholeRange = z
   .strictObject({ low: z.int(), high: z.int() })
   .refine(({ low, high }) => low <= high, 'a range must not end before it begins');
 
-/** What is sent. */
+/** The request to send. */
 export const requestSpec = z.strictObject({
   batch: positiveWhole.default(1).describe('Samples in one request'),
   inputData: z.array(text.min(1)).optional().describe('zero, random, or paths of data files; random if not given'),

@@ -1,8 +1,6 @@
 import { TrituneError } from '../base/errors.ts';
 
-/**
- * How figures under several workloads become one: the worst of them; their weighted mean; or the figure that a share of the weight has or betters.
- */
+/** How to combine figures under several workloads: the worst; the weighted mean; or the figure that a share of the weight reaches or betters. */
 export type RobustRule =
   | { readonly kind: 'worst' }
   | { readonly kind: 'mean' }
@@ -32,8 +30,8 @@ export function robustRuleOf(text: string): RobustRule {
 }
 
 /**
- * Returns one figure for all workloads. `worst`: the highest where lower is better, else the lowest. `mean`: the weighted arithmetic mean.
- * `quantile`: the best figure that workloads with the share of all weight have or better. Needs one figure at least.
+ * Returns one figure for all workloads. `worst`: the highest if lower is better, else the lowest. `mean`: the weighted arithmetic mean. `quantile`:
+ * the best figure that workloads with this share of the weight reach or better. Needs at least one figure.
  */
 export function robustFigure(rule: RobustRule, better: 'higher' | 'lower', figures: readonly WeightedFigure[]): number {
   if (rule.kind === 'mean') {
@@ -46,7 +44,7 @@ export function robustFigure(rule: RobustRule, better: 'higher' | 'lower', figur
 /** Rounding of sums of weights. */
 const ABOUT = 1e-9;
 
-/** Returns the place of the figure that an ordering rule takes. Needs one figure at least; for the mean it is the worst one's. */
+/** Returns the index of the figure that an ordering rule takes; for the mean, that of the worst. Needs at least one figure. */
 export function decidingIndex(
   rule: RobustRule,
   better: 'higher' | 'lower',

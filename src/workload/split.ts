@@ -6,7 +6,7 @@ import type { Phase, TraceArrivals, Workload } from './workload.ts';
 export interface SplitRule {
   /** Share of the trace's time that is held out, 0 to 1. */
   readonly holdoutShare: number;
-  /** Seconds that stay together; a twentieth of the trace if not given. */
+  /** Seconds that stay together; a twentieth of the trace if absent. */
   readonly blockS?: number | undefined;
   readonly seed: number;
 }
@@ -20,10 +20,10 @@ const USUAL_BLOCKS = 20;
 const MOST_BLOCKS = 1_000_000;
 
 /**
- * Splits each trace of a workload into two by blocks of time, so that a config can be chosen on one and judged on the other. Hold-out blocks
- * lie all over the trace, one at a random place in every 1/share of them, so that both parts see its nights and its days; requests of a
- * block stay together, so that no burst is in both. Each part is its blocks one after the other. Phases that arrive at a rate are in both:
- * another seed makes other requests of them. Errors: INPUT_INVALID for a workload without a trace, or one too short for two blocks.
+ * Splits each trace of a workload into two by blocks of time, to choose a config on one part and judge it on the other. Hold-out blocks are spread
+ * over the trace, one at a random place in every 1/share of them, so that both parts see its nights and days. Requests of a block stay together, so
+ * that no burst is in both parts. Each part is the sequence of its blocks. Phases that arrive at a rate are in both: another seed gives them other
+ * requests. Errors: INPUT_INVALID for a workload without a trace, or one too short for two blocks.
  */
 export function splitWorkload(workload: Workload, rule: SplitRule): SplitWorkload {
   if (workload.phases.every(({ arrivals }) => arrivals.process !== 'trace')) {
@@ -69,7 +69,7 @@ function splitPhase(
   return { train: part(false), holdout: part(true) };
 }
 
-/** One block of each 1/share, at a random place in it. */
+/** One block of every 1/share, at a random place among them. */
 function heldBlocks(blocks: number, share: number, what: string): ReadonlySet<number> {
   const random = randomFor(what);
   const held = Math.round(blocks * share);
@@ -77,7 +77,7 @@ function heldBlocks(blocks: number, share: number, what: string): ReadonlySet<nu
   return new Set(Array.from({ length: held }, (_, each) => random.int(startOf(each), startOf(each + 1) - 1)));
 }
 
-/** The arrivals in these blocks, as if one followed the other. */
+/** Returns the arrivals in these blocks, as if each followed the previous one. */
 function blocksOf(
   { timesNs, classOf, ...rest }: TraceArrivals,
   kept: readonly number[],

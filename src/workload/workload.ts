@@ -1,7 +1,7 @@
 import type { Distribution } from '../base/distribution.ts';
 import type { WorkloadFile } from './file/schema.ts';
 
-/** What a good request of a class keeps, in nanoseconds. `e2eNs` is from when it is due to the end of the reply. */
+/** Limits of a good request of a class, in nanoseconds. `e2eNs` is from its due time to the end of the reply. */
 export interface ClassLimits {
   readonly ttftNs?: number;
   readonly itlNs?: number;
@@ -14,12 +14,12 @@ type ClassFile = NonNullable<WorkloadFile['classes']>[string];
 /** A kind of request. */
 export interface RequestClass extends Pick<ClassFile, 'model' | 'endpoint' | 'requests' | 'prompts'> {
   readonly name: string;
-  /** In relation to the other weights; 0 or more. */
+  /** Relative to the other weights; 0 or more. */
   readonly weight: number;
   readonly limits: ClassLimits;
 }
 
-/** Arrivals at a rate. `cv` is the coefficient of variation of the gaps, once a changing rate is evened out. */
+/** Arrivals at a rate. `cv` is the coefficient of variation of the gaps, after removing changes of the rate. */
 export type RateArrivals = { readonly cv: number } & (
   | { readonly process: 'constant' | 'poisson' | 'gamma'; readonly perSecond: number }
   | { readonly process: 'ramp'; readonly fromPerSecond: number; readonly toPerSecond: number }
@@ -38,13 +38,13 @@ export interface TraceArrivals {
   readonly process: 'trace';
   /** From the start of the phase, in rising order, each below its duration. */
   readonly timesNs: Float64Array;
-  /** The class of each, as an index of the workload's classes; null where they are drawn by weights. */
+  /** The class of each arrival, as an index of the workload's classes; null if weights determine it. */
   readonly classOf: Uint16Array | null;
-  /** The step of the clock that recorded them: arrivals are spread over one. 0 for none. */
+  /** The resolution of the recording clock: arrivals are spread over one step. 0 for none. */
   readonly resolutionNs: number;
 }
 
-/** Weights of the classes, in their order, at the start and at the end of a phase; between them they change evenly. */
+/** Weights of the classes, in order, at the start and at the end of a phase; they change linearly in between. */
 export interface Mix {
   readonly from: readonly number[];
   readonly to: readonly number[];
@@ -63,16 +63,16 @@ export interface Sessions {
   readonly thinkTimeMs: Distribution;
 }
 
-/** Which requests arrive when: a workload file, read and checked, with its traces. */
+/** Which requests arrive when: a checked workload file with its traces. */
 export interface Workload {
   readonly name: string;
   /** At least one. */
   readonly classes: readonly RequestClass[];
-  /** One after the other; at least one. */
+  /** Phases in sequence; at least one. */
   readonly phases: readonly Phase[];
   readonly sessions: Sessions | null;
 }
 
-/** Seconds of one pass. */
+/** Returns the seconds of one pass. */
 export const durationOf = ({ phases }: Pick<Workload, 'phases'>): number =>
   phases.reduce((sum, { durationS }) => sum + durationS, 0);

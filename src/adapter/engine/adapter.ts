@@ -14,20 +14,20 @@ import { controlEngine, type EngineControl } from './control.ts';
 import { engineDocuments } from './documents.ts';
 import { readLaunchCommand } from './launch-command.ts';
 
-/** The name that this adapter has in journals. */
+/** The name of this adapter in journals. */
 export const ENGINE = 'engine';
 
 export interface EngineOptions {
-  /** As `--launch-command` has it. */
+  /** In the form of `--launch-command`. */
   readonly command: string;
   /** A space with an engine. */
   readonly space: SearchSpace;
   readonly cpus?: string | undefined;
-  /** How long one start may take; 10 minutes if not given. */
+  /** Time limit of one start; 10 minutes if absent. */
   readonly readyTimeoutMs?: number | undefined;
 }
 
-/** What measures the server that runs now. */
+/** Measures the running server. */
 export interface EngineProfile extends Pick<Profile, 'measure'> {
   close(): Promise<void>;
 }
@@ -35,8 +35,8 @@ export interface EngineProfile extends Pick<Profile, 'measure'> {
 const READY_TIMEOUT_MS = 600_000;
 
 /**
- * An adapter for a server of a language model that takes its settings at its start: each candidate is a start. `profileOf` opens what measures,
- * by the server that its argument names at that moment. Errors: USAGE for a launch command that cannot be.
+ * Returns an adapter for a language-model server that takes its settings at its start: each candidate is a start. `profileOf` opens the profile
+ * that measures the server currently returned by its argument. Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
   options: EngineOptions,
@@ -97,7 +97,7 @@ async function openEngine(
   };
 }
 
-/** Each start has a port of its own, and so none stands here. */
+/** Each start has its own port, so none appears here. */
 const identityOf = (name: string): ServerAdapter['identity'] => {
   const url = '127.0.0.1';
   return { name, version: '', url, protocol: 'http', controlUrl: url, controlProtocol: ENGINE, emulated: null };

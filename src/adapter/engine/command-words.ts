@@ -4,8 +4,8 @@ import { TrituneError } from '../../base/errors.ts';
 const PART = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(\s+)/gsy;
 
 /**
- * Splits a command line into words as a shell does that expands nothing: by blanks, with '…', "…" and \ to keep them together. Errors: USAGE for
- * a quote that does not end.
+ * Splits a command line into words like a shell without expansion: at blanks, with '…', "…" and \ to keep them together. Errors: USAGE for an
+ * unclosed quote.
  */
 export function commandWords(text: string): readonly string[] {
   const words: string[] = [];

@@ -14,22 +14,22 @@ import { type LaunchCommand, startOf } from './launch-command.ts';
 export interface EngineControlOptions {
   readonly command: LaunchCommand;
   readonly traits: EngineTraits;
-  /** Gets a log of each start. */
+  /** The directory for a log of each start. */
   readonly logDirectory: string;
   readonly cpus: string | undefined;
-  /** How long one start may take. */
+  /** Time limit of one start. */
   readonly readyTimeoutMs: number;
 }
 
-/** A server of which each candidate takes a start. */
+/** A server that is started anew for each candidate. */
 export interface EngineControl extends Control {
-  /** The one that runs. Errors: SERVER_UNREACHABLE where it has ended. */
+  /** Returns the running server. Errors: SERVER_UNREACHABLE if it has ended. */
   serving(): EngineServer;
-  /** Ends it. */
+  /** Ends the server. */
   stop(): Promise<void>;
 }
 
-/** Controls a server by ending it and starting it anew: on a free port each time, with a log of its own. */
+/** Controls a server by ending and restarting it: each time on a free port, with its own log. */
 export function controlEngine(options: EngineControlOptions): EngineControl {
   const { command, traits, logDirectory, cpus, readyTimeoutMs } = options;
   let server: EngineServer | null = null;
@@ -74,7 +74,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
       return { candidate, change: 'full', loadMs: nsToMs(realClock.nowNs() - startNs) };
     },
     changed: async () => (server && !server.hasEnded() ? null : 'the server has exited'),
-    // It is started where it is needed.
+    // It is started when needed.
     isReachable: async () => true,
     restore: async (): Promise<Restored> => {
       await stop();
@@ -84,7 +84,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
   };
 }
 
-/** A server that does not come up with a candidate's settings is a verdict on them. */
+/** If a server does not come up with a candidate's settings, that is a verdict on them. */
 function asVerdict(error: unknown): never {
   if (!(error instanceof EngineNotUp)) throw error;
   if (error.kind === 'too-slow')

@@ -6,22 +6,22 @@ import type { EngineSettings } from '../../space/engine/engine.ts';
 import type { EngineTraits } from '../../space/types.ts';
 import { commandWords } from './command-words.ts';
 
-/** A command that starts a server, with places for what changes from one start to the next. */
+/** A command that starts a server, with placeholders for what changes between starts. */
 export interface LaunchCommand {
   readonly words: readonly string[];
-  /** The settings that its own flags and its own file of options say. */
+  /** The settings in its own flags and its own options file. */
   readonly own: EngineSettings;
 }
 
-/** `{config}`, or `{config:FILE}` for a file whose options are to be kept. */
+/** `{config}`, or `{config:FILE}` to keep the options of a file. */
 const CONFIG = /\{config(?::([^}]*))?\}/;
 const FLAG = /^--(?<name>[A-Za-z][\w.-]*)(?:=(?<value>.*))?$/s;
 
 const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'";
 
 /**
- * Reads a launch command: `{port}` stands for the port, `{flags}` for the settings that are tuned (at the end where it is missing), `{config}` for
- * the path of a file of options. Errors: USAGE without `{port}`, or for a file of options that cannot be read.
+ * Reads a launch command: `{port}` stands for the port, `{flags}` for the tuned settings (at the end if it is missing), `{config}` for the path of
+ * an options file. Errors: USAGE without `{port}`, or for an unreadable options file.
  */
 export function readLaunchCommand(text: string): LaunchCommand {
   const given = commandWords(text);
@@ -35,7 +35,7 @@ export function readLaunchCommand(text: string): LaunchCommand {
   };
 }
 
-/** The settings of flags, by their names with `_`. Of a flag that stands there twice the last one counts. */
+/** Returns the settings of flags, by their names with `_`. The last of repeated flags counts. */
 function ownFlags(words: readonly string[]): JsonObject {
   const own: { [name: string]: Json } = {};
   for (const [index, word] of words.entries()) {
@@ -55,7 +55,7 @@ function flagIn(word: string): { readonly name: string; readonly value: string |
   return name === undefined ? null : { name: name.replaceAll('-', '_'), value };
 }
 
-/** Numbers as such, so that rules can compare them. */
+/** Converts numbers, so that rules can compare them. */
 const settingValue = (text: string): Json => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
 function readOptions(file: string): JsonObject {
@@ -73,17 +73,17 @@ function readOptions(file: string): JsonObject {
   }
 }
 
-/** One start: its words, and the file of options that they name. */
+/** One start: its words, and the options file that they name. */
 export interface Start {
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The text of the file of options; null where the command names none. */
+  /** The text of the options file; null if the command names none. */
   readonly config: string | null;
 }
 
 /**
- * Returns how the server is started with these settings: flags of the command's own whose settings differ are replaced, the others stay as
- * they are. Errors: USAGE for settings of a file that the command does not name.
+ * Returns how to start the server with these settings: replaces the command's own flags whose settings differ, and keeps the others. Errors: USAGE
+ * for settings of a file that the command does not name.
  */
 export function startOf(
   { words, own }: LaunchCommand,
@@ -114,7 +114,7 @@ export function startOf(
   };
 }
 
-/** Tells whether the word is a flag of a setting that is said anew, or the value of one. */
+/** True if the word is a flag of a replaced setting, or the value of one. */
 function isReplaced(words: readonly string[], index: number, changed: ReadonlyMap<string, unknown>): boolean {
   const settingOf = (word: string | undefined): string | null => {
     const name = word === undefined ? undefined : flagIn(word)?.name;

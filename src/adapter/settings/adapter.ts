@@ -110,7 +110,7 @@ function readSettings(server: SettingsServer, signal?: AbortSignal): Promise<Ass
   );
 }
 
-/** A candidate whose value is all settings of the server. */
+/** Returns a candidate whose value is all settings of the server. */
 const candidateOf = (assignment: Assignment, settings: Assignment): Candidate =>
   plainCandidate({ settings }, assignment);
 
@@ -122,7 +122,7 @@ const identityOf = ({ name, version = '', url }: SettingsServer): ServerAdapter[
   ...{ name, version, url, protocol: name, controlUrl: url, controlProtocol: name, emulated: null },
 });
 
-/** What `apply` rejects with is the server's verdict on the candidate, unless it says something else itself. */
+/** A rejection by `apply` is the server's verdict on the candidate, unless the error says otherwise. */
 function asRefusal(error: unknown): never {
   if (isTrituneError(error)) throw error;
   throw new CandidateRefusedError('init-failed', messageOf(error), { cause: error });

@@ -13,8 +13,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const REQUEST: InferRequest = { model: '', version: '', inputs: [], batch: 1 };
 
 /**
- * Measures a server by calling `send` for each request, from this thread. The windows, their intervals and their
- * verdicts are those of every other measurement; the server's own statistics are missing.
+ * Measures a server by calling `send` for each request, from this thread. Windows, intervals and verdicts are those of any other measurement; the
+ * server's own statistics are missing.
  */
 export function profileBySending(send: () => Promise<void>, rule: MeasuringRule): Profile & { close(): Promise<void> } {
   const alarm = openAlarm();

@@ -15,13 +15,15 @@ export interface TritonAdapterParts {
   readonly space: Pick<SpaceView, 'build'>;
   readonly control: Control;
   readonly profile: Profile;
-  /** Looks at outputs before they are measured; absent where nothing says what to expect. */
+  /** Checks outputs before a measurement; absent without expected outputs. */
   readonly guard?: AccuracyGuard;
-  /** A model's name as one safe segment of a path. */
+  /** Returns a model's name as one safe path segment. */
   readonly segmentOf: (model: string) => string;
 }
 
-/** Returns the adapter to one model of a Triton: its candidates are sets of model configs, loaded by the server's explicit model control. */
+/**
+ * Returns the adapter for one model of a Triton server: its candidates are sets of model configs, loaded by the server's explicit model control.
+ */
 export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
   const { model, identity, original, space, control, profile, guard, segmentOf } = parts;
   return {

@@ -19,7 +19,7 @@ import { checkUpload } from './variants/upload.ts';
 export interface ControlOptions extends LoadOptions {
   /** How long a failed restore is retried; default 20 s. */
   readonly maxOutageMs?: number;
-  /** The files of variants; absent where none is applied. */
+  /** The files of variants; absent if none is used. */
   readonly artifacts?: Artifacts;
 }
 
@@ -29,8 +29,8 @@ const DEFAULT_OUTAGE_MS = 20_000;
 const REACH_TIMEOUT_MS = 2_000;
 
 /**
- * Control over a set of models of one server. A candidate changes those that it has configs of, and leaves the others as they are; ensembles are
- * loaded last, after the models in them. At the end every one is as `originals` says: inner ensembles stand before those over them.
+ * Controls a set of models of one server. A candidate changes the models that it has configs of, and leaves the others as they are; ensembles are
+ * loaded last, after their models. At the end every model is as in `originals`, which lists inner ensembles before outer ones.
  */
 export function createControl(
   client: ControlClient,
@@ -46,7 +46,7 @@ class SetControl implements Control {
   readonly #models: readonly ControlledModel[];
   readonly #ensembles: readonly ControlledModel[];
   readonly #loads: SetLoads;
-  /** Those that the last candidate has configs of, and the ensembles; all of them before the first. */
+  /** The models that the last candidate has configs of, and the ensembles; all models before the first. */
   #applied: readonly ControlledModel[];
 
   constructor(client: ControlClient, originals: readonly OriginalState[], options: ControlOptions) {
@@ -77,7 +77,7 @@ class SetControl implements Control {
     return { candidate, ...inAll(changes), ...(buildMs > 0 && { buildMs }) };
   }
 
-  /** A config without a name of the set is that of its only model. */
+  /** A config without a name of the set belongs to its only model. */
   #modelOf(name: string): ControlledModel {
     const [first, ...others] = this.#models;
     const model = this.#models.find((each) => each.name === name) ?? (others.length === 0 ? first : undefined);
@@ -85,7 +85,7 @@ class SetControl implements Control {
     throw new RangeError(`'${name}' is not among the models that are controlled`);
   }
 
-  /** What is uploaded with the config of the candidate's only model; null for files that the server has. */
+  /** Returns the upload with the config of the candidate's only model; null for files that the server has. */
   async #filesOf(candidate: Candidate, signal: AbortSignal): Promise<PreparedFiles | null> {
     const artifact = artifactOf(candidate);
     if (!artifact) return null;
@@ -122,13 +122,16 @@ class SetControl implements Control {
     for (let waitMs = FIRST_RESTORE_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RESTORE_WAIT_MS)) {
       const failures = await this.#putBack(back);
       if (failures.size === 0) return together(restored());
-      // A load that took all its time is not sent once more: it waits in the server behind the one that hangs there.
+      // A load that took all its time is not sent again: it would wait in the server behind the hanging one.
       if (nsToMs(clock.nowNs() - startNs) + waitMs > maxOutageMs) throw restoreFailed(failures, restored());
       await clock.sleep(waitMs);
     }
   }
 
-  /** Where there is no memory for the original beside what is served, the study's own ensembles over it go first: they come back after it. */
+  /**
+   * If there is no memory for the original besides the served models, unloads the study's own ensembles that use it first; they come back
+   * afterwards.
+   */
   async #putBackOne(model: ControlledModel, back: Map<ControlledModel, Restored>): Promise<Restored> {
     try {
       return await model.putBack();
@@ -143,13 +146,13 @@ class SetControl implements Control {
     }
   }
 
-  /** Tries each model that is not back. Returns why some still are not. */
+  /** Tries each model that is not restored yet. Returns why some still are not. */
   async #putBack(back: Map<ControlledModel, Restored>): Promise<ReadonlyMap<string, unknown>> {
     const failures = new Map<string, unknown>();
     const members = this.#models.filter((model) => !this.#ensembles.includes(model));
     const inOrder = [...members, ...this.#ensembles];
     const isKept = ({ original: { wasLoaded } }: ControlledModel): boolean => wasLoaded;
-    // What is unloaded makes room for what is loaded. An ensemble goes before its models, and comes after them.
+    // Unloads make room for loads. An ensemble goes before its models and comes back after them.
     const goFirst = inOrder.filter((model) => !isKept(model)).toReversed();
     for (const model of [...goFirst, ...inOrder.filter(isKept)]) {
       if (back.has(model)) continue;
@@ -165,13 +168,13 @@ class SetControl implements Control {
 
 const GREATEST_FIRST = ['full', 'in-place', 'none'] as const;
 
-/** The greatest of the changes, and how long all loads took. */
+/** The greatest of the changes, and the total time of all loads. */
 const inAll = (changes: readonly Change[]): Change => ({
   change: GREATEST_FIRST.find((kind) => changes.some(({ change }) => change === kind)) ?? 'none',
   loadMs: changes.reduce((sum, { loadMs }) => sum + loadMs, 0),
 });
 
-/** What was done to the first that was not left alone, and what each is like. */
+/** The change of the first model that was not left alone, and the state of each. */
 const together = (restored: readonly Restored[]): Restored => ({
   how: restored.find(({ how }) => how !== 'nothing-changed')?.how ?? 'nothing-changed',
   verified: restored.every(({ verified }) => verified),

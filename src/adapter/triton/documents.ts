@@ -11,8 +11,9 @@ import { cacheDirectory } from './variants/cache.ts';
 const CONFIG_FILE = 'config.pbtxt';
 
 /**
- * Returns a candidate as a model repository wants it: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name of one whose config
- * has none. `segmentOf`: a model's name as one safe segment of a path. With the files of a variant, in their places; the model's own where the server has them.
+ * Returns a candidate in the form of a model repository: `MODEL/config.pbtxt` for each of its models, as it is loaded. `model`: the name for a
+ * config without one. `segmentOf`: returns a model's name as one safe path segment. Includes the files of a variant in their places; those of the
+ * model itself if the server has them.
  */
 export function configDocuments(
   candidate: Candidate,
@@ -35,11 +36,11 @@ export function configDocuments(
   ];
 }
 
-/** Returns where a study's directory has the best config of its model; `segment` is the model's name as one safe segment of a path. */
+/** Returns the path of the best config of a model in a study's directory; `segment` is the model's name as one safe path segment. */
 export const bestConfigPath = (directory: string, segment: string): string =>
   join(directory, 'best', segment, CONFIG_FILE);
 
-/** Returns the text of the config with the model's name, and without the instance names that the server makes up. */
+/** Returns the text of the config with the model's name, and without the instance names that the server generates. */
 export function emittedConfig(config: ModelConfig, model: string): string {
   const groups = config.instance_group?.map(({ name: _, ...group }) => group);
   return printConfigText({ ...withoutMark(config), name: model, ...(groups && { instance_group: groups }) });

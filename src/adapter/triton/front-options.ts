@@ -3,10 +3,10 @@ import type { LevelOptions } from '../../profiler/level-options.ts';
 import { stagesOf, type Topology, type TopologyFront } from '../../space/topology.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 
-/** What sends requests to one model. */
+/** Traffic to one model. */
 export interface FrontTraffic
   extends Pick<LevelOptions, 'transport' | 'openFlow' | 'sequences' | 'alarm' | 'clientCeiling' | 'scheduleAt'> {
-  /** `batch`: samples in one request, where the study varies them. */
+  /** `batch`: samples per request, if the study varies them. */
   readonly requestsFor: (candidate: Candidate, batch?: number) => RequestSet;
 }
 
@@ -14,15 +14,15 @@ type FrontOnes = Required<
   Pick<LevelOptions, 'requests' | 'instances' | 'requestsPerExecution' | 'composing' | 'timesPerRequest'>
 >;
 
-/** What is measured at a front: the front of a topology, or one model alone. */
+/** The measured part of a front: the front of a topology, or one model alone. */
 export interface MeasuredFront {
   readonly front: TopologyFront;
   readonly topology: Topology;
 }
 
 /**
- * Returns what a candidate is sent, and what a warm-up has to know of its instances: of several stages, those of the one that takes the most
- * requests to be busy. Beside the front's own statistics those of the stages behind it are read.
+ * Returns the options to measure a candidate, including what a warm-up must know about its instances: with several stages, those of the stage that
+ * takes the most requests to be busy. The statistics of the stages behind the front are read too.
  */
 export function optionsFor(candidate: Candidate, requests: RequestSet, measured: MeasuredFront | null): FrontOnes {
   const reached = new Map(measured ? stagesOf(measured.front, measured.topology) : []);

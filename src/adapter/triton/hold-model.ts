@@ -8,9 +8,8 @@ import { isLockedByOther, takeLock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 
 /**
- * Holds models for this process: no other tritune on this machine changes one before the function that this gives lets go
- * of them. A server has no such lock, so two machines do not know of each other; there a measurement finds out, by requests
- * that are not its own or by a config that it did not send. Errors: MODEL_LOCKED.
+ * Holds models for this process: no other tritune on this machine changes one until the returned function releases them. A server has no such lock,
+ * so two machines do not know of each other; there a measurement notices foreign requests, or a config that it did not send. Errors: MODEL_LOCKED.
  */
 export async function holdModels(
   models: readonly string[],
@@ -22,7 +21,7 @@ export async function holdModels(
     for (const unlock of held) unlock();
   };
   try {
-    // In one order for all, so that no two hold one of them each.
+    // Everyone uses the same order, so that no two processes hold one each and wait.
     for (const model of [...new Set(models)].sort())
       for (const place of places) held.push(takeIfPossible(lockFile(model, place), model, place));
     return letGo;
@@ -32,7 +31,7 @@ export async function holdModels(
   }
 }
 
-/** Returns those of the models that other runs of tritune on this machine hold. */
+/** Returns the models that other runs of tritune on this machine hold. */
 export async function heldByOthers(
   models: readonly string[],
   { url, controlUrl }: Pick<ServerIdentity, 'url' | 'controlUrl'>,
@@ -41,7 +40,7 @@ export async function heldByOthers(
   return new Set(models.filter((model) => places.some((place) => isLockedByOther(lockFile(model, place)))));
 }
 
-/** Does the work while the models are held. Errors: MODEL_LOCKED; the work's own. */
+/** Does the work while holding the models. Errors: MODEL_LOCKED; those of the work. */
 export async function whileHeld<T>(
   models: readonly string[],
   server: Pick<ServerIdentity, 'url' | 'controlUrl'>,
@@ -55,7 +54,7 @@ export async function whileHeld<T>(
   }
 }
 
-/** The lock is a service: a machine without a place to write to tunes without it. */
+/** The lock is a convenience: a machine without a writable place tunes without it. */
 function takeIfPossible(path: string, model: string, place: string): () => void {
   try {
     return takeLock(path, (file, holder) => heldBy(model, place, file, holder));
@@ -79,7 +78,7 @@ function lockFile(model: string, place: string): string {
 
 const LOOKUP_LIMIT_MS = 2_000;
 
-/** One name for all the names that a server has; that of this machine's own addresses is localhost. */
+/** Returns one name for all names of a server; localhost for this machine's own addresses. */
 async function placeOf(address: string): Promise<string> {
   const at = address.lastIndexOf(':');
   const host = address.slice(0, at).replace(/^\[|\]$/g, '');

@@ -9,13 +9,19 @@ import type { Applied, MeasureOptions, MeasurePurpose, Profile } from '../../tun
 import { type FrontTraffic, optionsFor } from './front-options.ts';
 import { type ProfiledWorkload, type ProfiledWorkloads, partOfLevel } from './workload-traffic.ts';
 
-/** A trial is measured at several levels, its neighbours tell of it too, and the final measures the best again: four windows a level are enough. */
+/**
+ * A trial is measured at several levels, its neighbours provide evidence too, and the final measures the best again, so four windows per level are
+ * enough.
+ */
 export const studyWindows = { maxWindows: 4, maxVoidWindows: 2 } satisfies Partial<WindowRule>;
-/** The search asks which candidate is better by much; what is reported is the final's. What a machine does in a bad second, a longer look hardly evens out. */
+/**
+ * The search asks which candidate is much better; only the final's figures are reported. A longer look hardly evens out a bad second of the
+ * machine.
+ */
 export const searchWindows = { minWindowMs: 150, maxWindows: 3, maxVoidWindows: 1 } satisfies Partial<WindowRule>;
 /**
- * With a few requests in flight, for the spread of the percentile from one window to the next: three of up to 350 ms, which take a second at
- * most. Of a slow model they hold few requests, and the spread is the wider.
+ * With a few requests in flight, to see how the percentile varies between windows: three windows of up to 350 ms, which take at most a second. For
+ * a slow model they hold few requests, and the spread is wider.
  */
 export const restWindows = {
   minWindowMs: 150,
@@ -23,21 +29,21 @@ export const restWindows = {
   maxWindows: 3,
   maxVoidWindows: 1,
 } satisfies Partial<WindowRule>;
-/** What is shorter than what is reported. */
+/** Window rules that are shorter than those of reported figures. */
 export const shorterWindows: Readonly<Record<MeasurePurpose, Partial<WindowRule>>> = {
   search: searchWindows,
   rest: restWindows,
 };
 
-/** What stays the same from one measurement to the next, and the requests to send to a candidate. */
+/** The options that all measurements share, and the requests to send to a candidate. */
 export interface ProfileOptions
   extends FrontTraffic,
     Omit<LevelOptions, keyof FrontTraffic | keyof ReturnType<typeof optionsFor> | PerMeasurement> {
-  /** The models that are tuned together; absent for one alone. */
+  /** The models that are tuned together; absent for a single model. */
   readonly topology?: Topology | undefined;
-  /** What sends to each of its fronts but the first, in their order. */
+  /** Traffic of each front except the first, in order. */
   readonly otherFronts?: readonly FrontTraffic[];
-  /** What is played in place of even rates; absent: these. */
+  /** Workloads that replace even rates; absent: even rates. */
   readonly workloads?: ProfiledWorkloads | undefined;
   /** Window rules for measurements of these purposes, merged over `windows`. Default: none is shorter. */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
@@ -46,8 +52,9 @@ export interface ProfileOptions
 type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress';
 
 /**
- * Profiles what is served over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level; under each
- * workload in turn where there are workloads. After a change all instances are woken first, and counting begins when the server has settled (`warmUp`).
+ * Profiles the served models over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level;
+ * under each workload in turn if there are workloads. After a change, wakes all instances first, and starts counting once the server has settled
+ * (`warmUp`).
  */
 export function createProfile({
   requestsFor,

@@ -6,7 +6,7 @@ import type { Tracing } from '../../tuner/seams.ts';
 const withoutLimit = { trace_level: ['TIMESTAMPS'], trace_count: ['-1'], log_frequency: ['0'] } as const;
 const changed = [...Object.keys(withoutLimit), 'trace_rate'];
 
-/** Tracing through the settings of the whole server: its protocol has them, and where the file is nobody can change. */
+/** Controls tracing through the settings of the whole server: its protocol offers them, but nobody can change the file's path. */
 export function createTracing(server: TraceControl): Tracing {
   return {
     look: async () => {

@@ -5,25 +5,25 @@ import type { Candidate } from '../../space/types.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { RobustRule } from '../../workload/robust-rule.ts';
 
-/** What one of a study's fronts is sent under a workload. */
+/** The traffic of one of a study's fronts under a workload. */
 export interface WorkloadFrontTraffic {
   readonly requestsFor: (candidate: Candidate, batch?: number) => RequestSet;
-  /** Its part of what arrives at a mean rate of the whole workload. */
+  /** Its part of the arrivals at a mean rate of the whole workload. */
   readonly partAt: (perSecond: number) => ArrivalPlan;
-  /** What requests keep to be good ones where they have no classes. */
+  /** Limits of good requests without classes. */
   readonly limits?: RequestLimits | undefined;
 }
 
-/** A workload as it is played; its fronts are in the order of the study's. */
+/** A workload to play; its fronts are in the study's order. */
 export interface ProfiledWorkload {
   readonly name: string;
   readonly weight: number;
-  /** Its mean requests per second over the level of the study. */
+  /** Its mean requests per second relative to the level of the study. */
   readonly perLevel: number;
   readonly fronts: readonly WorkloadFrontTraffic[];
 }
 
-/** What a level of a study is measured under, in turn. */
+/** The workloads under which a level is measured in turn. */
 export interface ProfiledWorkloads {
   readonly rule: RobustRule;
   readonly search: readonly ProfiledWorkload[];
@@ -31,7 +31,7 @@ export interface ProfiledWorkloads {
   readonly final: readonly ProfiledWorkload[];
 }
 
-/** Returns what a front plays of a level: its requests' share of the rate, at the times of the plan. */
+/** Returns the part of a level that a front plays: its requests' share of the rate, at the times of the plan. */
 export function partOfLevel(
   { fronts }: ProfiledWorkload,
   front: WorkloadFrontTraffic,

@@ -6,13 +6,13 @@ import { addressOf } from '../../loadgen/transports/address.ts';
 import { type ListenSpec, listeningTls } from '../server/listening-tls.ts';
 import { agentToken } from '../server/own-token.ts';
 
-/** How an agent is started. */
+/** The options of an agent. */
 export interface AgentSpec extends ListenSpec {
   readonly tokenFile?: string;
   readonly tokenEnv?: string;
-  /** HOST or HOST:PORT of servers that it may send to; `*` for any. */
+  /** HOST or HOST:PORT of servers that the agent may send to; `*` for any. */
   readonly allowTarget?: readonly string[];
-  /** As many as there are cores if not given. */
+  /** Defaults to the number of cores. */
   readonly maxThreads?: number;
   readonly maxRate: number;
   /** In MiB. */

@@ -2,9 +2,9 @@ import type { BurstShape } from '../../capacity/loads.ts';
 import type { PromptSpec } from '../../workload/prompt-spec.ts';
 import type { EndpointSpec, ProfileSpec } from '../profile/profile-spec.ts';
 
-/** What is asked of a server. */
+/** The questions about a server. */
 export interface CapacityAsked {
-  /** Milliseconds; absent where limits of each request stand in its place. */
+  /** Milliseconds; absent if each request has its own limits instead. */
   readonly latencyBudget?: number;
   /** The percentile of requests that must keep the budget or the limits. */
   readonly percentile: number;
@@ -14,13 +14,13 @@ export interface CapacityAsked {
   /** Seconds that the search may take. */
   readonly maxDuration: number;
   readonly burst?: BurstShape;
-  /** Seconds after a burst in which the budget must be kept again. */
+  /** Seconds after a burst within which the server must keep the budget again. */
   readonly recoverWithin?: number;
-  /** Requests per second to be served by replicas. */
+  /** Requests per second that the replicas must serve together. */
   readonly forRate?: number;
-  /** The chance that all replicas keep the limit. */
+  /** The required probability that all replicas keep the limit. */
   readonly chance: number;
-  /** The share of each replica's capacity that is kept free. */
+  /** The share of each replica's capacity to keep free. */
   readonly headroom: number;
   /** The standard deviation of the replicas' capacities, as a share. */
   readonly replicaSpread: number;
@@ -31,10 +31,10 @@ type OfProfile = Pick<
   Exclude<keyof ProfileSpec, keyof CapacityAsked | 'requestRateRange' | 'latencyThreshold' | 'traceSpeed' | 'burst'>
 >;
 
-/** A server, what it is sent, and what is asked of it. */
+/** A server, the requests to it, and the questions about it. */
 export type CapacitySpec = CapacityAsked & OfProfile & EndpointSpec & PromptSpec;
 
-/** What is asked where nobody says otherwise. */
+/** The defaults. */
 export const capacityDefaults = {
   percentile: 99,
   precision: 3,

@@ -5,13 +5,13 @@ import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { capacityCsv } from '../../report/capacity/csv.ts';
 import { capacityHtml } from '../../report/capacity/page.ts';
 
-/** Where a run's documents go. */
+/** The paths of a run's documents. */
 export interface CapacityOutputs {
   readonly json?: string;
   readonly output?: string;
 }
 
-/** Writes what was asked for; gives the paths. Errors: OUTPUT_UNWRITABLE. */
+/** Writes the requested documents. Returns their paths. Errors: OUTPUT_UNWRITABLE. */
 export async function writeCapacity(
   document: CapacityDocument,
   { json, output }: CapacityOutputs,
@@ -31,7 +31,7 @@ export async function writeCapacity(
   return files.map(([path]) => path);
 }
 
-/** Before anything is measured: makes the directory, and tells where nothing can be written. Errors: OUTPUT_UNWRITABLE. */
+/** Creates the directory before anything is measured, and checks that the documents can be written. Errors: OUTPUT_UNWRITABLE. */
 export async function prepareCapacity({ output }: CapacityOutputs): Promise<void> {
   if (output !== undefined) await writing(output, mkdir(output, { recursive: true }));
 }

@@ -10,25 +10,25 @@ import type { LevelTarget, MeasuringChange } from '../profile/measuring.ts';
 
 /** How loads are played on a target. */
 export interface PlayingRule {
-  /** null for limits on each request. */
+  /** null if each request has its own limits. */
   readonly budgetMs: number | null;
   readonly seed: number;
   readonly requestTimeoutSeconds: number;
-  /** The windows of its kind of server. */
+  /** The window rule for this kind of server. */
   readonly windows: WindowRule;
-  /** Request rates: arrivals of a seed that no two measurements share, so that they do not share their luck. */
+  /** Returns arrivals at a rate. Each measurement has a seed of its own, so that no two share their luck. */
   readonly scheduleAt: (perSecond: number, seed: number) => Schedule;
-  /** The mean rate of the workload that is played pass by pass; null for plain rates. */
+  /** The mean rate of the workload, which is played pass by pass; null for plain rates. */
   readonly workloadPerSecond: number | null;
   readonly distribution: 'constant' | 'poisson';
   readonly onProgress?: (progress: ProfileProgress) => void;
 }
 
-/** A closed loop only scouts. */
+/** A closed loop serves only for a first estimate. */
 const SCOUTING = { precision: 0.1, windows: { minWindows: 2, maxWindows: 3, minLatencies: 10 } } as const;
 /**
- * A window lasts so many budgets for each latency that the rule of windows wants in one, which are 5 for tensors. An overload of a twentieth for
- * four windows then makes a backlog of a budget, so that no rate passes only because it was measured too briefly.
+ * A window lasts this many budgets for each latency that the window rule requires, which makes 5 budgets for tensors. An overload of 5 % for four
+ * windows then builds up a backlog of one budget, so that no rate passes just because it was measured too briefly.
  */
 const BUDGETS_PER_LATENCY = 0.25;
 const LEAST_WINDOW_MS = 750;
@@ -36,16 +36,16 @@ const MOST_WINDOW_MS = 5000;
 const VERDICT_WINDOWS = { minWindows: 4, maxWindows: 4 } as const;
 const COUNTED_WINDOWS = { minWindows: 8, maxWindows: 8 } as const;
 const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
-/** Requests in flight while a verdict is looked for, in budgets of the rate: what waits behind more is far over the budget. */
+/** The maximum of requests in flight during the search for a verdict, in budgets of the rate. Requests queued behind more are far over the budget. */
 const IN_FLIGHT_BUDGETS = 4;
 const LEAST_IN_FLIGHT = 256;
-/** The number of windows of a load that is played to its end, and their least length in milliseconds. */
+/** The number of windows of a load that runs to its end, and their minimum length in milliseconds. */
 const COURSE_WINDOWS = 20;
 const LEAST_COURSE_MS = 250;
 /** Requests that warm up before a burst. */
 const BURST_WARM_UP = 50;
 
-/** Returns what can be asked of the target. */
+/** Returns the loads that can be played on the target. */
 export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
   let seed = rule.seed;
   const measure = async (
@@ -63,7 +63,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     };
     const report = await target.measure(level, listener, {
       scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own),
-      // What one load leaves in the server must not meet the next.
+      // Requests left over from one load must not affect the next.
       drainMs: rule.requestTimeoutSeconds * MS_PER_S,
       ...(target.hostWorkUs && { hostWorkUs: target.hostWorkUs }),
       ...(rule.budgetMs !== null && { limits: { e2eNs: msToNs(rule.budgetMs) } }),
@@ -103,7 +103,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
       measure(atRate(perSecond), {
         windows: { ...verdictWindows(rule), ...(length === 'verdict' ? VERDICT_WINDOWS : COUNTED_WINDOWS) },
         openLoop: { maxInFlight: mostInFlight(perSecond, rule.budgetMs) },
-        // A budget ends a measurement as soon as it is missed by far.
+        // A measurement ends early if it misses the budget by far.
         ...(length === 'verdict' && rule.budgetMs !== null && { budgetMs: rule.budgetMs }),
       }),
     atLength: (perSecond) => measure(atRate(perSecond), { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }),
@@ -135,7 +135,7 @@ function mostInFlight(perSecond: number, budgetMs: number | null): number {
   return Math.min(most, Math.max(LEAST_IN_FLIGHT, wanted));
 }
 
-/** Windows of equal length with this total duration; none is measured again. */
+/** Returns windows of equal length with this total duration; none is measured again. */
 function courseOf(seconds: number): Partial<WindowRule> {
   const windowMs = Math.max(LEAST_COURSE_MS, (seconds * MS_PER_S) / COURSE_WINDOWS);
   const windows = Math.ceil((seconds * MS_PER_S) / windowMs);
@@ -148,7 +148,7 @@ function courseOf(seconds: number): Partial<WindowRule> {
   };
 }
 
-/** The arrivals of a burst and of the base rate after it, which goes on for as long again in case that the last window ends late. */
+/** Returns the arrivals of a burst and of the base rate after it. The base rate runs twice as long as needed, in case the last window ends late. */
 function burstSchedule(
   perSecond: number,
   { factor, seconds }: BurstShape,

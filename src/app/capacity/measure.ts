@@ -15,15 +15,17 @@ import { loadsOn } from './loads.ts';
 import { questionOf } from './question.ts';
 import type { CapacityTarget } from './targets.ts';
 
-/** Who watches a search for a capacity. */
+/** Callbacks of a search for a capacity. */
 export interface CapacityWatch {
   readonly onEvent: (event: CapacityEvent) => void;
   readonly onProgress: (progress: ProfileProgress) => void;
-  /** A line for people: what was assumed about the requests. */
+  /** Called with messages for people, such as assumptions about the requests. */
   readonly tell: (line: string) => void;
 }
 
-/** Returns the limit that the options ask for; those of a workload's classes are not known yet. Errors: USAGE for what is wrong whatever the server is. */
+/**
+ * Returns the limit in the options; the limits of a workload's classes are not known yet. Errors: USAGE for options that are wrong for every server.
+ */
 export function limitAsked(spec: CapacitySpec): CapacityLimit {
   // A workload may have limits.
   const hasLimits = spec.workload !== undefined && spec.latencyBudget === undefined;
@@ -31,8 +33,8 @@ export function limitAsked(spec: CapacitySpec): CapacityLimit {
 }
 
 /**
- * Finds the capacity of an open target. Returns what was found, also of a run that was interrupted after the first rate. Errors: USAGE, INTERRUPTED,
- * those of the target.
+ * Finds the capacity of an open target. Returns the results, also if the run was interrupted after the first rate. Errors: USAGE, INTERRUPTED, those
+ * of the target.
  */
 export async function measureCapacity(
   spec: CapacitySpec,

@@ -16,23 +16,23 @@ import { findEndpoint } from '../server/find-endpoint.ts';
 import { openServer } from '../server/open-server.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
 
-/** A server that loads are played on, and what is said of it. */
+/** A server that loads are played on, and its description. */
 export interface CapacityTarget {
   readonly target: LevelTarget;
   readonly plan: ProfilePlan;
   readonly head: Pick<CapacityHead, 'model' | 'server' | 'protocol'>;
   readonly windows: WindowRule;
-  /** The server computes on this host's CPU. */
+  /** True if the server computes on this host's CPU. */
   readonly followsHost: boolean;
   readonly requestTimeoutSeconds: number;
   close(): Promise<void>;
 }
 
-/** Replies of a language model take their time. */
+/** Language models take long to reply. */
 const LANGUAGE_TIMEOUT_S = 600;
 const USUAL_TIMEOUT_S = 30;
 
-/** The options as those of a profile at request rates. */
+/** Returns the options as those of a profile at request rates. */
 export const profileOf = <S extends CapacitySpec>(isLanguage: boolean, { burst: _, ...options }: S) => ({
   ...options,
   requestTimeout:
@@ -42,7 +42,7 @@ export const profileOf = <S extends CapacitySpec>(isLanguage: boolean, { burst: 
   ...(options.workload === undefined && { requestRateRange: { start: 1, end: 1, step: 1 } }),
 });
 
-/** Opens a model of tensors on a Triton, or one that is launched. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED. */
+/** Opens a tensor model on a Triton, running or launched. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, LAUNCH_FAILED. */
 export async function openTriton(given: CapacitySpec, signal: AbortSignal): Promise<CapacityTarget> {
   const options = profileOf(false, given);
   const plan = await planProfile(options, false);
@@ -73,7 +73,7 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
   }
 }
 
-/** A model without a word of its device is on a GPU where there is one, and its speed then is not the host's. */
+/** A model that names no device runs on a GPU if there is one, and then its speed does not depend on the host. */
 const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
   groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
 

@@ -13,10 +13,13 @@ import { namesIn, type OpenServer } from '../server/open-server.ts';
 import { examineRest } from './examine-rest.ts';
 import { bad, type Finding, note, ok } from './finding.ts';
 
-/** So long the model is watched for the requests of others. */
+/** Milliseconds for which the model is watched for other clients' requests. */
 const WATCHED_MS = 1000;
 
-/** The model's state, what would be searched, for a second whether others use it, and for another its latency at rest if they do not. Errors: those of the server. */
+/**
+ * Reports the model's state and search space, watches for a second whether others use it, and if not, measures its latency at rest for another
+ * second. Errors: those of the server.
+ */
 export async function* examineModel(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
   index: readonly ModelIndexEntry[],

@@ -16,12 +16,12 @@ const USUAL = { batch: 1, seed: 1, percentile: 99 } as const;
 const TIMEOUT_MS = 10_000;
 /** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
-/** A bad window deserves attention from this multiple of the median on. */
+/** A bad window deserves attention if it is at least this multiple of the median. */
 const RESTLESS = 1.5;
 
 /**
- * Sends a loaded model one request at a time for about a second, and reports what that means for budgets. Sequences are skipped: what began
- * would have to end. Never throws: what cannot be sent without more options is no fault of the server's.
+ * Sends a loaded model one request at a time for about a second, and reports what that means for budgets. Skips sequences, because each one begun
+ * would have to end. Never throws: a model that needs more options to be sent requests is no fault of the server.
  */
 export async function* examineRest(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,

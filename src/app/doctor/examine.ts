@@ -13,7 +13,7 @@ import { type Finding, failed, note, ok } from './finding.ts';
 
 export type ExamineOptions = AddressSpec & AgentsSpec & { readonly model?: string };
 
-/** What a run uses where the server has it, and what it does without. */
+/** Server extensions: how a run uses them, and what it does without them. */
 const EXTENSIONS: readonly (readonly [name: string, use: string, without: string])[] = [
   [
     'statistics',
@@ -26,9 +26,9 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
 ];
 
 /**
- * What is reachable, which features are there, and what would go wrong with a run, one finding after another. Nothing is loaded or
- * changed: whether models can be controlled is asked by unloading one that there is not. A named model that is loaded is sent requests, one at a
- * time, for about a second. Never throws.
+ * Reports what is reachable, which features there are, and what would go wrong with a run, one finding after another. Loads and changes nothing: it
+ * tests model control by unloading a model that does not exist. Sends a named model that is loaded one request at a time, for about a second. Never
+ * throws.
  */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   yield await machine();

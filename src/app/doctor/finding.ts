@@ -13,7 +13,7 @@ export const ok = (about: string, text: string): Finding => ({ state: 'ok', abou
 
 export const note = (about: string, text: string): Finding => ({ state: 'note', about, text, code: null });
 
-/** A finding that a run would end with this code for. */
+/** Returns the finding for a fault that would end a run with this code. */
 export const bad = (about: string, text: string, code: ErrorCode): Finding => ({ state: 'bad', about, text, code });
 
 /** Returns the finding for an error. */

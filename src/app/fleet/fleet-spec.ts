@@ -3,7 +3,7 @@ import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/s
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { type AgentsSpec, agentsSpec, type TrafficSpec } from '../../spec/traffic-spec.ts';
 
-/** What a worker has of its own, whatever it is tuned for: its server, and the agents that send to it, if any do. */
+/** A worker's own settings, the same for all studies: its server, and the agents that send to it, if any. */
 export interface OwnSpec {
   readonly server: StudySpec['server'];
   readonly agents: AgentsSpec;
@@ -12,7 +12,7 @@ export interface OwnSpec {
 /** Whether an option is given, its name, and what to do instead. */
 type Refused = readonly [isGiven: boolean, what: string, hint: string];
 
-/** Errors: USAGE for a study that a fleet cannot run: each server must be a Triton with its own worker. */
+/** Checks that a fleet can run the study: each server must be a Triton with its own worker. Errors: USAGE. */
 export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): void {
   const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
   const wrong: readonly Refused[] = [
@@ -38,8 +38,8 @@ export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): 
 }
 
 /**
- * Returns the study's spec on a worker's own server, with the load from the worker's own agents. What the worker protects stays protected, and what the
- * study protects is, too.
+ * Returns the study's spec on a worker's own server, with the load from the worker's own agents. Models that the worker or the study protects stay
+ * protected.
  */
 export function onServer(spec: StudySpec, { server, agents }: OwnSpec): StudySpec {
   const { restore, endpoint, engineSettings } = spec.server;
@@ -56,7 +56,7 @@ export function onServer(spec: StudySpec, { server, agents }: OwnSpec): StudySpe
   };
 }
 
-/** What says where a server is and how it is spoken to: each worker has its own. */
+/** The options that say where a server is and how to talk to it. Each worker has its own. */
 const ownOfServers = [
   ...(['url', 'controlUrl', 'metricsUrl'] as const),
   ...(Object.keys(tlsSpec.shape) as (keyof TlsSpec)[]),
@@ -65,7 +65,7 @@ const ownOfServers = [
 
 const flagOf = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** The part of a spec that says which agents send. */
+/** The part of a spec about agents. */
 export const agentsIn = (traffic: TrafficSpec): AgentsSpec =>
   Object.fromEntries(agentKeys.flatMap((key) => (traffic[key] === undefined ? [] : [[key, traffic[key]]])));
 

@@ -12,11 +12,11 @@ import type { StudyRecord } from '../../study/records/records.ts';
 import { writeDocuments } from '../output/documents.ts';
 import type { StudyOutcome, StudyWatch } from '../study/watch.ts';
 
-/** Where a study that runs elsewhere is written down on this machine too. */
+/** A copy, on this machine, of a study that runs elsewhere. */
 export interface Mirror {
   readonly directory: string;
   readonly journal: Journal;
-  /** What is there already. */
+  /** The records that it already has. */
   readonly earlier: readonly StudyRecord[];
   readonly metrics?: Metrics;
 }
@@ -26,8 +26,8 @@ export const beginOnFleet = (client: FleetClient, order: StudyOrder, options?: P
   startStudy(client, order, options);
 
 /**
- * Follows a study to its end, and writes its journal and documents here too. When the signal aborts, `onLeave` says whether the study is to end
- * with that: it is then followed until its servers are put back. Returns how it ended. Errors: those of `followStudy`, OUTPUT_UNWRITABLE.
+ * Follows a study to its end, and writes its journal and documents here too. When the signal aborts, `onLeave` says whether to end the study as
+ * well; if so, follows it until its servers are restored. Returns how it ended. Errors: those of `followStudy`, OUTPUT_UNWRITABLE.
  */
 export async function followOnFleet(
   client: FleetClient,
@@ -66,7 +66,7 @@ export async function followOnFleet(
   return written.summary.feasible ? 'done' : 'infeasible';
 }
 
-/** What is told of a server that comes, or goes; null for records of other things. */
+/** Returns the message about a server that joins or leaves; null for other records. */
 function serverLine(record: StudyRecord): string | null {
   if (record.type === 'server-joined') return `${record.server} takes the study`;
   return record.type === 'server-left' ? `${record.server} takes no trials: ${record.reason}` : null;
@@ -83,7 +83,7 @@ function passOn(client: FleetClient, study: string, { steering, tell }: StudyWat
 
 const finishedIn = (record: StudyRecord): readonly number[] => (record.type === 'trial-finished' ? [record.trial] : []);
 
-/** Tells each heartbeat once; not those that come after the end of their trial, nor those about the original on another server. */
+/** Reports each heartbeat once. Skips those that come after the end of their trial, and those about the original on another server. */
 function heartbeatTo(watch: StudyWatch, finished: ReadonlySet<number>): (details: HeartbeatDetails) => void {
   const told = new Map<string, string>();
   return ({ work, trial, event }) => {
@@ -91,7 +91,7 @@ function heartbeatTo(watch: StudyWatch, finished: ReadonlySet<number>): (details
     const text = JSON.stringify(event);
     if (told.get(work) === text || (finished.has(trial) && !isOfFinal(work))) return;
     told.set(work, text);
-    // A server's trials have numbers of their own.
+    // Each server numbers its own trials.
     if (event.type === 'applying' || event.type === 'measuring' || event.type === 'progress')
       watch.onEvent({ ...event, trial });
   };

@@ -24,8 +24,8 @@ import { type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 
 /**
- * Takes one server for studies. What it had before stands in a journal on this machine before anything is changed, one for each study: with it
- * the server is put back after any death, and `tritune restore` can do so by hand.
+ * Takes one server for studies. A journal on this machine, one for each study, holds the server's original state before anything changes. The server
+ * can be restored from it after any crash, also by hand with `tritune restore`.
  */
 export function serverHost(
   name: string,
@@ -64,7 +64,7 @@ export function serverHost(
       const folder = folderOf(study);
       if (!(await hasJournal(folder))) return null;
       const { protect: _, url: __, ...reached } = own.server;
-      // What was changed has to be put back, also where it is protected since.
+      // Changes must be undone even if the model has been protected since.
       await restoreRun(folder, { ...reached, how: null, force: false });
       const { restored } = foldStudy(await readJournal(studyFiles(folder).journal));
       if (!restored)
@@ -75,7 +75,7 @@ export function serverHost(
   };
 }
 
-/** The config that the server has now is a candidate of that study. */
+/** The error for a server whose current config is a candidate of that study. */
 export const inUse = (server: string, study: string): TrituneError =>
   new TrituneError('MODEL_LOCKED', `${server} is in use by study '${study}'`, 'wait until it has put the server back');
 
@@ -157,7 +157,7 @@ async function prepare(
   };
 }
 
-/** Errors: UNSUPPORTED for a server whose model is another one, or has another config, than where the study began. */
+/** Errors: UNSUPPORTED if the server's model or its config differs from the one that the study began with. */
 function asOnThisServer(started: StudyStarted, models: StudyModels): StudyStarted {
   const { own, others } = models;
   const configs = configsOf(models);

@@ -15,8 +15,8 @@ import { hasJournal } from './own-journal.ts';
 import { inUse } from './server-host.ts';
 
 /**
- * Keeps the journals of studies in a directory, each in a folder of its own. `server`: the worker's, whose model shows what is tuned; a new study
- * waits while another has changed it (`unrestored`).
+ * Keeps the journals of studies in a directory, each in its own folder. `server`: the worker's server, whose model shows what is tuned. A new study
+ * waits while another has changed that server (`unrestored`).
  */
 export function studyHost(
   directory: string,
@@ -24,7 +24,7 @@ export function studyHost(
   { name: serverName, unrestored }: Pick<ServerHost, 'name' | 'unrestored'>,
   signal: AbortSignal,
 ): StudyHost {
-  // Who keeps the journal sends nothing.
+  // The host that keeps the journal sends no requests.
   const own = { server, agents: {} };
   const folderOf = (study: string): string => join(directory, 'studies', safeName(study));
   return {

@@ -3,7 +3,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { HOW_TO_MAKE_ONE } from '../../fleet/temporal/codec.ts';
 import type { TemporalAddress } from '../../fleet/temporal/connection.ts';
 
-/** How to reach Temporal, as a command line says it: files and variables are named, never their contents. */
+/** The command line options for Temporal. They name files and variables, never contents. */
 export interface TemporalFlags {
   readonly temporalNamespace: string;
   readonly temporalTls?: boolean;

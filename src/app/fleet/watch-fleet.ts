@@ -8,12 +8,12 @@ import type { Order } from '../../watch/serve/controls.ts';
 import type { StudyHead } from '../../watch/view/watched.ts';
 
 const LOOK_MS = 2_000;
-/** A study that could not be followed is tried again after this time, twice that, and so on. */
+/** The first and the longest delay before a failed study is followed again; the delay doubles each time. */
 const AGAIN_MS = { first: 2_000, most: 60_000 } as const;
-/** Studies that are over and shown whole: those that began last. */
+/** The number of finished studies shown in full: the latest ones. */
 const MOST_OVER = 3;
 
-/** What fills the board, by Temporal or by a test in its place. */
+/** The source of the board: Temporal, or a test double. */
 export interface FleetSource {
   list(): Promise<readonly StudyStatus[]>;
   follow: (...args: Tail<Parameters<typeof followStudy>>) => Promise<void>;
@@ -29,13 +29,13 @@ export const fleetSource = (client: FleetClient, group: string | undefined): Fle
 
 const LIST_LIMIT_MS = 30_000;
 
-/** Asks of a study what a person asked for on the page. Errors: INPUT_INVALID where there is none of that name. */
+/** Passes a person's request on the page to the study. Errors: INPUT_INVALID if there is no study of that name. */
 export const orderOnFleet =
   (client: FleetClient) =>
   (study: string, order: Order): Promise<void> =>
     order.kind === 'stop-now' ? stopStudy(client, study) : steerStudy(client, study, order);
 
-/** Fills the board with a fleet's studies until the signal: whatever cannot be had is tried again, and told of on the page meanwhile. */
+/** Fills the board with a fleet's studies until the signal aborts. Retries what fails, and says so on the page. */
 export async function watchFleet(
   source: FleetSource,
   board: Board,
@@ -72,7 +72,7 @@ export async function watchFleet(
   await Promise.allSettled([...followed.values()].map(({ ended }) => ended));
 }
 
-/** Follows a study to its last record, however often that is interrupted. */
+/** Follows a study to its last record, despite any number of interruptions. */
 async function followWhole(
   source: FleetSource,
   study: string,
@@ -107,7 +107,7 @@ const headOf = ({ study, group, status, startedAt }: StudyStatus): StudyHead => 
   status: words[status] ?? 'over',
 });
 
-/** Temporal's words for how a workflow stands. */
+/** Temporal's words for the status of a workflow. */
 const words: Readonly<Record<string, StudyHead['status']>> = {
   RUNNING: 'under way',
   COMPLETED: 'over',

@@ -7,7 +7,7 @@ export const RUNS_DIRECTORY = 'tritune-runs';
 /** The files of a study's directory. */
 export const studyFiles = (directory: string) => ({ directory, journal: join(directory, 'journal.jsonl') });
 
-/** The directory of a new study: the one asked for, else `tritune-runs/MODEL-TIMESTAMP`; made, and checked to be writable. Errors: OUTPUT_UNWRITABLE. */
+/** Creates the directory of a new study, and checks that it is writable. Its default is `tritune-runs/MODEL-TIMESTAMP`. Errors: OUTPUT_UNWRITABLE. */
 export async function prepareOutput(asked: string | undefined, model: string, wallMs: number): Promise<string> {
   const directory = asked ?? join(RUNS_DIRECTORY, `${safeName(model)}-${timestamp(wallMs)}`);
   try {
@@ -26,7 +26,7 @@ export async function prepareOutput(asked: string | undefined, model: string, wa
   return directory;
 }
 
-/** A model's name comes from a server, so it may hold anything: it becomes one harmless path segment, on Windows too. */
+/** Returns a model's name as one harmless path segment, on Windows too. The name comes from a server, so it may contain anything. */
 export function safeName(model: string): string {
   const name = model
     .slice(0, 100)
@@ -36,13 +36,13 @@ export function safeName(model: string): string {
   return deviceName.test(name) ? `_${name.slice(0, 99)}` : name || '_';
 }
 
-/** What Windows opens in place of a file of that name, whatever its ending. */
+/** Windows opens a device instead of a file with one of these names, whatever its extension. */
 const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 const timestamp = (wallMs: number): string =>
   new Date(wallMs).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
 
-/** After a run that ended before it wrote anything down: takes its empty journal away, and the directory if nothing else is in it. */
+/** Removes the empty journal of a run that ended before it wrote anything, and the directory if nothing else is in it. */
 export async function discardEmpty(directory: string): Promise<void> {
   const { journal } = studyFiles(directory);
   const size = await stat(journal).then(

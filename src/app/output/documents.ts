@@ -23,13 +23,13 @@ import { safeName, studyFiles } from './directory.ts';
 /** The files to emit for a candidate. */
 export type DocumentsOf = (candidate: Candidate) => readonly (EmittedDocument | EmittedCopy)[];
 
-/** What a journal does not say. */
+/** What a journal does not hold. */
 interface Beside {
-  /** How the run left the model, where the disk was full. */
+  /** How the run left the model, if the disk was full. */
   readonly restored?: ModelRestored | null;
-  /** What the names of the goal mean; the built-in metrics if not given. */
+  /** The metrics that the goal may name; defaults to the built-in ones. */
   readonly metrics?: Metrics;
-  /** Those of the study's adapter; without them a study of another server than Triton emits its settings as JSON. */
+  /** Those of the study's adapter. Without them, a study of a server other than Triton emits its settings as JSON. */
   readonly documentsOf?: DocumentsOf | undefined;
 }
 
@@ -50,7 +50,7 @@ function documentsFor({ adapter, model, spec, space }: StudyStarted): DocumentsO
   return (candidate) => engineDocuments(candidate, command, engine);
 }
 
-/** `writeDocuments` for the study in a directory, or for each of a series and for the series itself. Errors: as there. */
+/** Does `writeDocuments` for the study in a directory, or for each of a series and the series itself. Errors: the same. */
 export async function writeAllDocuments(directory: string, exitCodeOf: ExitCodeOf): Promise<readonly WrittenRun[]> {
   const written: WrittenRun[] = [];
   for (const study of await studiesIn(directory)) written.push(await writeDocuments(study));
@@ -58,7 +58,7 @@ export async function writeAllDocuments(directory: string, exitCodeOf: ExitCodeO
   return written;
 }
 
-/** The charts of the study in a directory, or of each of a series, as files. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE, UNSUPPORTED. */
+/** Writes the charts of the study in a directory, or of each study of a series. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE, UNSUPPORTED. */
 export async function writeAllPlots(directory: string): Promise<readonly string[]> {
   const written: string[] = [];
   for (const study of await studiesIn(directory)) {
@@ -67,14 +67,14 @@ export async function writeAllPlots(directory: string): Promise<readonly string[
   return written;
 }
 
-/** Writes one trial's config.pbtxt, or its settings, next to those of the best. Returns the path. Errors: OUTPUT_UNWRITABLE. */
+/** Writes one trial's config.pbtxt, or its settings, next to those of the best trial. Returns the path. Errors: OUTPUT_UNWRITABLE. */
 export async function exportConfig(directory: string, model: string, { candidate, number }: Trial): Promise<string> {
   const ofTriton = configDocuments(candidate, model, safeName);
   const documents = ofTriton.length > 0 ? ofTriton : settingsDocuments(candidate);
   return (await writeEmitted(join(directory, `trial-${number}`), documents)) ?? directory;
 }
 
-/** The records of the single study in a directory. Errors: JOURNAL_INVALID, USAGE for the directory of a series. */
+/** Returns the records of the single study in a directory. Errors: JOURNAL_INVALID, USAGE for the directory of a series. */
 export async function recordsIn(directory: string): Promise<readonly StudyRecord[]> {
   if (!(await isSeries(directory))) return readJournal(studyFiles(directory).journal);
   const studies = (await studiesIn(directory)).join(' or ');

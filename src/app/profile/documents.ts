@@ -15,7 +15,7 @@ import type { ScenarioFile } from '../../report/scenario/case.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** The files of a profile, written as it goes: what is measured is not lost when the run ends early. */
+/** The files of a profile. They are written during the run, so that an early end loses no measurements. */
 export interface ProfileDocuments {
   onLevel(level: LoadLevel): void;
   onProgress(progress: ProfileProgress): void;
@@ -26,7 +26,7 @@ export interface ProfileDocuments {
   close(): Promise<void>;
 }
 
-/** Errors: OUTPUT_EXISTS for an export that is there already; OUTPUT_UNWRITABLE. */
+/** Errors: OUTPUT_EXISTS for an export that already exists; OUTPUT_UNWRITABLE. */
 export async function openProfileDocuments(
   spec: ProfileSpec,
   plan: ProfilePlan,
@@ -93,7 +93,7 @@ export async function openProfileDocuments(
   };
 }
 
-/** What the monotonic clock's 0 is since 1970. */
+/** Nanoseconds from 1970 to the monotonic clock's 0. */
 const epochNs = (): bigint =>
   BigInt(Math.round(realClock.wallMs() * 1e3)) * 1000n - BigInt(Math.round(realClock.nowNs() / NS_PER_MS)) * 1_000_000n;
 

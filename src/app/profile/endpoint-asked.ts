@@ -13,7 +13,7 @@ import type { EndpointFront } from './endpoint-target.ts';
 import { type ProfilePlan, planProfile } from './plan.ts';
 import type { EndpointSpec, ProfileSpec } from './profile-spec.ts';
 
-/** What the model is asked; of a workload each of the models that its classes name. A trace says when its requests are due. */
+/** Returns the model and its requests, or those of each model that the classes of a workload name. A trace says when its requests are due. */
 export async function frontsOf(
   options: ProfileSpec & EndpointSpec & PromptSpec & { readonly model: string },
   asFarAsKnown: ProfilePlan,
@@ -33,7 +33,7 @@ export async function frontsOf(
   return { fronts: fronts as [EndpointFront, ...EndpointFront[]], plan: asFarAsKnown };
 }
 
-/** Returns where a language model is asked. Errors: USAGE, INPUT_INVALID for files of headers and certificates. */
+/** Returns the server of a language model. Errors: USAGE, INPUT_INVALID for files of headers and certificates. */
 export async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
   if (options.url === undefined) throw usage('the address of the language model is missing', 'add -u HOST:PORT');
   const url = plainHttpUrl(options.url, wantsTls(options));
@@ -57,7 +57,7 @@ const kinds: readonly AskedEndpoint[] = [
   ...(['triton-generate', 'triton-grpc'] as const),
 ];
 
-/** A path is of an OpenAI call, whose end says which. perf_analyzer's -i only says what the endpoint says better. */
+/** A path belongs to an OpenAI call; its last part says which one. perf_analyzer's -i only repeats what the endpoint says better. */
 export function askedOf({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
   readonly asked: AskedEndpoint;
   readonly path: string | undefined;

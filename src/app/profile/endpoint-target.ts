@@ -21,23 +21,26 @@ export type EndpointLevelSpec = LevelSpec &
   GoodputLimits &
   Pick<ProfileOutputs, 'collectMetrics' | 'metricsUrl'>;
 
-/** A model, what it is asked, and its part of a workload where there is one. */
+/** A model, its requests, and its part of the workload, if any. */
 export interface EndpointFront {
   readonly model: string;
   readonly prompts: ClassPrompts;
   readonly part?: WorkloadFront;
 }
 
-/** What is measured, and with what. */
+/** What to measure, and with what. */
 export interface EndpointAsked {
   readonly options: EndpointOptions;
-  /** The models that are asked; the first is that of the options, unless classes of a workload name others. */
+  /** The models; the first is the one in the options, unless the classes of a workload name others. */
   readonly fronts: readonly [EndpointFront, ...EndpointFront[]];
-  /** Beside a rate: requests in flight, at most. */
+  /** The maximum number of requests in flight at a request rate. */
   readonly maxInFlight: number | undefined;
 }
 
-/** A language model, measured as a model of tensors is, with the times of its tokens. Errors: USAGE. Those of `measure`: SERVER_*, INTERRUPTED. */
+/**
+ * Opens a language model, which is measured like a tensor model, plus the times of its tokens. Errors: USAGE. Those of `measure`: SERVER_*,
+ * INTERRUPTED.
+ */
 export async function openEndpointTarget(
   { options, fronts, maxInFlight }: EndpointAsked,
   spec: EndpointLevelSpec,
@@ -68,7 +71,7 @@ export async function openEndpointTarget(
       const common = {
         ...{ level, signal, ...measuringOf(spec, plan) },
         windows: languageWindows,
-        // Nothing of one level is left in the server when the next begins.
+        // Requests left over from one level must not affect the next.
         drainMs: spec.requestTimeout * MS_PER_S,
         onProgress: (progress: ProfileProgress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
@@ -95,7 +98,7 @@ export async function openEndpointTarget(
   };
 }
 
-/** Errors: SERVER_FAILED for a level without a single whole reply. */
+/** Errors: SERVER_FAILED for a level without a single complete reply. */
 function checkServed({ requests, errorRate, failures }: Measurement, address: string): void {
   const [first] = failures;
   if (requests === 0 || errorRate < 1 || first === undefined) return;

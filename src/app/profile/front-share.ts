@@ -8,18 +8,18 @@ import { hasClasses, limitsOf, type WorkloadFront } from '../traffic/workload.ts
 import type { ProfilePlan } from './plan.ts';
 import type { GoodputLimits } from './profile-spec.ts';
 
-/** What is measured in the same way at all fronts. */
+/** The options that all fronts share. */
 type Common = Omit<LevelOptions, keyof OfFront>;
 
-/** What sends to one model. */
+/** The options of one model's sender. */
 type OfFront = Pick<LevelOptions, 'transport' | 'requests' | 'stats'>;
 
-/** One model, what is sent to it, and its part of a workload where there is one. */
+/** One model, its requests, and its part of the workload, if any. */
 type MeasuredFront = OfFront &
   Partial<Omit<LevelOptions, keyof OfFront>> &
   Required<Pick<LevelOptions, 'watchClient'>> & { readonly part?: WorkloadFront | undefined };
 
-/** Measures one model at a level, or several at the same time, each at its part of the plan's workload. Errors: as `measureLevel`. */
+/** Measures one model at a level, or several at the same time, each with its part of the plan's workload. Errors: as `measureLevel`. */
 export function measureFronts(
   common: Common,
   fronts: readonly MeasuredFront[],
@@ -35,7 +35,7 @@ export function measureFronts(
   return measureMix({ ...common, watchClient: () => watchTogether(watches.map((watch) => watch())) }, sent);
 }
 
-/** What a front plays of a level; null where none of its requests is due at so low a rate. */
+/** Returns a front's part of a level; null if the rate is too low for any of its requests to be due. */
 function shareAt(
   part: WorkloadFront | undefined,
   level: LoadLevel,
@@ -49,7 +49,7 @@ function shareAt(
   return { level: { ...level, value: level.value * share }, scheduleAt: () => ({ kind: 'arrivals', plan: own }) };
 }
 
-/** Returns the limits of requests whose class has none. */
+/** Returns the limits for requests whose class has none. */
 export function limitsOfAll(
   { goodput }: GoodputLimits,
   { workload }: Pick<ProfilePlan, 'workload'>,

@@ -5,12 +5,12 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { isOfThisMachine } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 
-/** What stands where no tool tells the name. */
+/** Used if no tool knows the name. */
 export const UNKNOWN_GPU = 'unknown GPU';
 
 /**
- * Returns the names of the GPUs that the server reported beside the measurement, by the driver's tool of this machine where the server is on it,
- * else by their UUIDs; null for a model that runs on no GPU.
+ * Returns the names of the GPUs that the server reported during the measurement, or their UUIDs if the server is on another machine. Names come from
+ * the driver's tool. null for a model that runs on no GPU.
  */
 export async function gpuNameOf(
   { server }: Pick<OpenServer, 'server'>,

@@ -5,7 +5,7 @@ import { commandLineWithoutValues } from '../server/headers.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** Returns what the documents of a profile state before its figures. */
+/** Returns the head of a profile's documents, which precedes the figures. */
 export function profileHead(
   spec: ProfileSpec,
   { mode, rule }: ProfilePlan,

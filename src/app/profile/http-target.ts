@@ -23,23 +23,23 @@ export interface HttpRequestTo {
   readonly address: string;
   readonly tls: TlsOptions | undefined;
   readonly request: PlainHttpRequest;
-  /** Headers whose values are never repeated. */
+  /** Headers with secret values, which are never shown. */
   readonly secrets: readonly RequestHeader[];
   readonly keepsAlive: boolean;
-  /** Beside a rate: requests in flight, at most. */
+  /** The maximum number of requests in flight at a request rate. */
   readonly maxInFlight: number | undefined;
 }
 
-/** How levels are measured on it. */
+/** How levels are measured on an HTTP server. */
 export type HttpLevelSpec = LevelSpec &
   MeasuringSpec &
   ClientSpec &
   Pick<ProfileOutputs, 'collectMetrics' | 'metricsUrl'>;
 
 /**
- * Any server of HTTP/1.1, measured as a model is, without statistics of its own. Devices are read from the metrics page that is named, and
- * from nvidia-smi where the server is on this machine. Errors: USAGE. Those of `measure`: also SERVER_UNREACHABLE, SERVER_TIMEOUT or
- * SERVER_FAILED where no reply came at all.
+ * Opens any HTTP/1.1 server. It is measured like a model, but has no statistics of its own. Device figures come from the named metrics page, and
+ * from nvidia-smi if the server is on this machine. Errors: USAGE. Those of `measure`: also SERVER_UNREACHABLE, SERVER_TIMEOUT or SERVER_FAILED if
+ * no reply came at all.
  */
 export async function openHttpTarget(
   to: HttpRequestTo,
@@ -101,14 +101,14 @@ export async function openHttpTarget(
   };
 }
 
-/** The threads send, and this one never does. */
+/** Only the threads send; this thread never does. */
 const nothingHere = {
   prepare: (request: RequestSet['requests'][number]) => ({ request }),
   send: () => undefined,
   close: () => Promise.resolve(),
 };
 
-/** The load generator is asked for inference requests; what is sent is not in them. */
+/** A stub: the load generator requires inference requests, but the HTTP request is not among them. */
 const requestSetOf = (url: string): RequestSet => ({
   model: url,
   version: '',
@@ -116,12 +116,12 @@ const requestSetOf = (url: string): RequestSet => ({
   requests: [{ model: url, version: '', inputs: [], batch: 1 }],
 });
 
-/** The first failure of a level without a single reply. */
+/** Returns the first failure of a level without a single reply. */
 function silenceOf({ requests, failures, replies }: Measurement): Measurement['failures'][number] | undefined {
   return requests > 0 && replies === undefined ? failures[0] : undefined;
 }
 
-/** Says why, also where TLS is what stands between. */
+/** Returns the error for a missing reply, also if TLS is the cause. */
 async function noReply(kind: string, message: string, { url, address, tls }: HttpRequestTo): Promise<TrituneError> {
   const hint = 'check that the server is running, and read its log';
   const words = `${url} gave no reply`;

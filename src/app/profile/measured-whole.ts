@@ -4,13 +4,13 @@ import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
 import type { LevelListener, LevelTarget } from './measuring.ts';
 
-/** As often a level is measured again; an agent that is lost each time is taken to be so for good. */
+/** The maximum number of times a level is measured again. An agent that is lost each time counts as lost for good. */
 const MOST_AGAIN = 2;
 
 /**
- * Measures a level by all agents or by none: where one is lost in the middle of it, the whole level is measured again as soon as the agent is
- * back, for which it has the time that the load generator gives it (`src/loadgen/agents/open-agents.ts`). `tell`: what the person is told of
- * that. Errors: those of the target; AGENT_FAILED for an agent that does not come back, or is lost each time.
+ * Measures a level with all agents or not at all. If an agent is lost, measures the whole level again as soon as the agent is back, within the time
+ * that the load generator allows (`src/loadgen/agents/open-agents.ts`). `tell`: called with messages for people about that. Errors: those of the
+ * target; AGENT_FAILED for an agent that does not come back, or is lost each time.
  */
 export async function measuredWhole(
   target: Pick<LevelTarget, 'measure'>,
@@ -29,7 +29,7 @@ export async function measuredWhole(
       return await target.measure(level, { ...listener, onProgress });
     } catch (error) {
       first ??= error;
-      // Who does not come back is told of as it was lost.
+      // The loss of an agent that does not come back has been reported already.
       const isGone = losses > 0 && !isUnderWay;
       if (!isTrituneError(error, 'AGENT_FAILED')) throw error;
       if (isGone || losses >= MOST_AGAIN) throw first;

@@ -17,26 +17,26 @@ const USUAL_PERCENTILE = 99;
 /** Callbacks for events while a level is measured. */
 export interface LevelListener {
   onProgress(progress: ProfileProgress): void;
-  /** Every request that ended with its outputs; only for targets that observe. */
+  /** Called with every successful request and its outputs; only for targets that observe. */
   onRequest(observed: ObservedRequest, outputs: readonly OutputTensor[]): void;
 }
 
 /** What levels are measured on. */
 export interface LevelTarget {
-  /** As the first lines name it. */
+  /** The name in the first lines of the output. */
   readonly serviceKind: 'TRITON' | 'HTTP' | 'OPENAI';
   readonly isDecoupled: boolean;
-  /** What was chosen for the user, a line each. */
+  /** Messages about what was chosen for the user, one line each. */
   readonly assumptions: readonly string[];
-  /** Does this host's fixed piece of work, as `LevelOptions.hostWorkUs`; absent where the server is elsewhere. */
+  /** Does this host's fixed piece of work, as `LevelOptions.hostWorkUs`; absent if the server is elsewhere. */
   readonly hostWorkUs?: (() => number) | undefined;
-  /** `change`: what is other than the plan says. Errors: INTERRUPTED, SERVER_UNREACHABLE. */
+  /** `change`: differences from the plan. Errors: INTERRUPTED, SERVER_UNREACHABLE. */
   measure(level: LoadLevel, listener: LevelListener, change?: MeasuringChange): Promise<LevelReport>;
-  /** Lets go of the sockets. */
+  /** Closes the sockets. */
   close(): Promise<void>;
 }
 
-/** How a level is measured otherwise than the plan says. */
+/** Differences from the plan in how a level is measured. */
 export type MeasuringChange = Partial<
   Pick<
     LevelOptions,

@@ -15,7 +15,7 @@ import { assumptionsOf } from '../traffic/requests.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** What a level measures of one model. */
+/** The options of a level for one model. */
 type FrontLevelOptions = Pick<
   LevelOptions,
   | (
@@ -32,19 +32,19 @@ type FrontLevelOptions = Pick<
   | ('instances' | 'maxErrors')
 >;
 
-/** One model that is profiled, with what is sent to it. */
+/** One profiled model, with its requests. */
 export interface OpenFront {
   readonly config: ModelConfig;
   readonly isDecoupled: boolean;
   readonly assumptions: readonly string[];
   readonly options: FrontLevelOptions & Required<Pick<LevelOptions, 'watchClient'>>;
-  /** Lets go of sockets and shared memory. */
+  /** Closes the sockets and frees shared memory. */
   close(): Promise<void>;
 }
 
 export interface FrontAsked {
   readonly model: string;
-  /** Makes its requests. */
+  /** Makes the model's requests. */
   readonly inputsOf: (original: Pick<OriginalModel, 'config' | 'metadata'>) => Promise<PreparedInputs>;
   readonly onObserved?: OnObserved | undefined;
 }
@@ -81,7 +81,7 @@ export async function openFront(
   };
 }
 
-/** Loads the model on a server that was started for the run; other servers are left alone. */
+/** Loads the model if the server was started for the run; leaves other servers alone. */
 async function modelOf(
   client: TritonClient,
   model: string,
@@ -109,7 +109,7 @@ function levelRangeOf({ mode, sweep: { range } }: ProfilePlan): LevelRange {
 const ofVersion = (set: RequestSet, version: string): RequestSet =>
   version === '' ? set : { ...set, version, requests: set.requests.map((request) => ({ ...request, version })) };
 
-/** The models that an ensemble is made of, those of ensembles inside after them, and those that the user says the model calls. */
+/** Returns the models of an ensemble, including nested ones, followed by the models that the user says the model calls. */
 async function composingOf(
   client: TritonClient,
   config: ModelConfig,

@@ -9,28 +9,28 @@ import type { ProfileSpec } from './profile-spec.ts';
 
 const PERCENTILES = [50, 90, 95, 99] as const;
 
-/** What a profile will do, checked. */
+/** A checked plan of a profile. */
 export interface ProfilePlan {
   readonly mode: 'concurrency' | 'request-rate';
   readonly sweep: SweepPlan;
-  /** The times at which requests are due, unless it is a constant rate. */
+  /** The times at which requests are due; null for a constant rate. */
   readonly timed: TimedRequests | null;
-  /** The workload that is played, if any. */
+  /** The workload, if any. */
   readonly workload: PlayedWorkload | null;
   readonly rule: StabilityRule;
-  /** Half-width of the 95 % intervals that ends a level, as a share; for the rule `interval`. */
+  /** Half-width of the 95 % intervals at which a level ends, as a share; for the rule `interval`. */
   readonly precision: number;
-  /** null: the average. */
+  /** null for the average. */
   readonly percentile: number | null;
-  /** Those that are reported, ascending. */
+  /** The reported percentiles, ascending. */
   readonly percentiles: readonly number[];
-  /** 0 is none. */
+  /** 0 for none. */
   readonly latencyLimitMs: number;
 }
 
 /**
- * Errors: USAGE, INPUT_INVALID. `alike`: as the drop-in, which has perf_analyzer's rule by default. `recorded`: when the requests are
- * due by themselves, where the user asks for no load.
+ * Errors: USAGE, INPUT_INVALID. `alike`: act as the drop-in, which uses perf_analyzer's rule by default. `recorded`: when recorded requests are due;
+ * used if the user asks for no load.
  */
 export async function planProfile(
   spec: ProfileSpec,
@@ -63,7 +63,7 @@ export async function planProfile(
   };
 }
 
-/** Errors: those of reading it; USAGE for options of a workload where there is none. */
+/** Errors: those of reading it; USAGE for workload options without a workload. */
 async function workloadOf({ workload, seed, timeScale, passes }: ProfileSpec): Promise<PlayedWorkload | null> {
   if (workload !== undefined) return played(await readWorkload(workload), { seed, timeScale });
   if (timeScale !== undefined) throw usage('--time-scale needs a workload', 'add --workload FILE');
@@ -125,10 +125,10 @@ const loads = {
   scenario: '--scenario',
 } as const;
 
-/** True where the user asks for a load. */
+/** True if the user asks for a load. */
 function checkOneLoad(spec: ProfileSpec): boolean {
   const given = (Object.keys(loads) as (keyof typeof loads)[]).filter((key) => spec[key] !== undefined);
-  // A rate is that at which a workload is played.
+  // With a workload, a rate is the one at which it is played.
   const other = spec.workload === undefined ? undefined : given.find((key) => key !== 'requestRateRange');
   if (other) throw usage(`${loads[other]} cannot be used with --workload`, 'leave one of them out');
   if (given.length > 1)

@@ -33,10 +33,10 @@ export interface LevelSpec {
   readonly scenario?: 'offline' | 'online';
   /** The path of a workload file. */
   readonly workload?: string;
-  /** Durations of the workload times this, with its rates as they are. */
+  /** Factor for the durations of the workload; its rates stay the same. */
   readonly timeScale?: number;
   readonly batchSizes?: readonly number[];
-  /** Doubling where there is no step. */
+  /** Doubles each time if there is no step. */
   readonly concurrencies?: NumberRange & { readonly step?: number };
 }
 
@@ -51,14 +51,14 @@ export interface MeasuringSpec {
   readonly maxTrials?: number;
   readonly percentile?: number;
   readonly requestCount?: number;
-  /** Whole passes of a workload. */
+  /** The number of whole passes of a workload. */
   readonly passes?: number;
   readonly warmupRequestCount?: number;
   readonly requestTimeout: number;
   readonly seed: number;
 }
 
-/** Where the figures go. */
+/** The paths of the documents. */
 export interface ProfileOutputs {
   readonly csv?: string;
   readonly verboseCsv?: boolean;
@@ -66,19 +66,19 @@ export interface ProfileOutputs {
   readonly json?: string;
   readonly ndjson?: string;
   readonly output?: string;
-  /** NAME=VALUE, for the table of what a scenario was measured with. */
+  /** NAME=VALUE, for the table of scenario parameters. */
   readonly label?: readonly string[];
   readonly collectMetrics?: boolean;
   readonly metricsUrl?: string;
   readonly verbose?: boolean;
 }
 
-/** Which requests are good ones. */
+/** The limits that a good request keeps. */
 export interface GoodputLimits {
   readonly goodput?: RequestLimits;
 }
 
-/** How a language model is asked. */
+/** How to ask a language model. */
 export interface EndpointSpec {
   /** A kind of endpoint, `openai`, `auto`, or the path of an OpenAI call. */
   readonly endpoint?: string;
@@ -86,7 +86,7 @@ export interface EndpointSpec {
   readonly extraInputs?: Readonly<Record<string, unknown>>;
 }
 
-/** How the server traces requests during a profile, as perf_analyzer's options of these names say. */
+/** How the server traces requests during a profile, named as perf_analyzer's options. */
 export interface TraceSpec {
   readonly traceLevel?: 'OFF' | 'TIMESTAMPS' | 'TENSORS';
   readonly traceRate?: number;
@@ -94,7 +94,7 @@ export interface TraceSpec {
   readonly logFrequency?: number;
 }
 
-/** What a profile is: a model, load levels, the requests, and how it is measured. */
+/** A profile: the model, the load levels, the requests, and the method of measuring. */
 export interface ProfileSpec
   extends LevelSpec,
     MeasuringSpec,
@@ -111,7 +111,7 @@ export interface ProfileSpec
   readonly modelVersion?: string;
   readonly url?: string;
   readonly protocol: Protocol;
-  /** Told in the output; no request ever waits for another one. */
+  /** Only shown in the output; no request ever waits for another one. */
   readonly async?: boolean;
   /** Models that the model calls, as NAME:VERSION,…; their statistics are read too. */
   readonly blsComposingModels?: string;

@@ -4,24 +4,24 @@ import { namesOfBackend } from '../../triton/config/backend-names.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 
-/** What a scenario was measured with. */
+/** The settings of a scenario's measurement. */
 export interface ScenarioSetting {
   readonly config: ModelConfig;
   /** The GPU's name; null for a model that runs on the CPU. */
   readonly gpu: string | null;
   readonly dataset: string;
   readonly protocol: 'grpc' | 'http';
-  /** null where tensors travel. */
+  /** null if requests carry the tensors. */
   readonly sharedMemory: string | null;
   /** Name and version of the server. */
   readonly server: string;
-  /** What the user adds, by its name; it takes the place of a parameter of the same name. */
+  /** The user's own parameters by name; they override parameters of the same name. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns what a scenario was measured with, under the names of published tables. A config does not say what precision a
- * plan or a graph was built with: only what an accelerator turns it into is known, and what the user adds.
+ * Returns the parameters of a scenario, named as in published tables. A config does not say with what precision a plan or a graph was built. Only
+ * the accelerators' conversions and the user's labels are known.
  */
 export function scenarioParameters(setting: ScenarioSetting): readonly Parameter[] {
   const { config, gpu, dataset, protocol, sharedMemory, server, labels } = setting;
@@ -57,7 +57,7 @@ function batchingOf({ dynamic_batching: batching }: ModelConfig): string {
   return `preferred sizes ${preferred.length === 0 ? 'none' : preferred.join(', ')}; queue delay ${delay} us`;
 }
 
-/** Those of GPUs and of CPUs. */
+/** Returns the accelerators for GPUs and CPUs. */
 function acceleratorsOf({ optimization }: ModelConfig): readonly JsonObject[] {
   const accelerators = optimization?.execution_accelerators as Record<string, unknown> | undefined;
   return ['gpu_execution_accelerator', 'cpu_execution_accelerator'].flatMap((field) => {

@@ -12,22 +12,22 @@ import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 
-/** The model that is profiled, with what is sent to it. */
+/** The profiled model, with its requests. */
 export interface ProfileTarget extends LevelTarget {
   /** Config of the model, or of the first of several. */
   readonly config: ModelConfig;
 }
 
-/** Models that are sent to, each with its part of a workload where there is one. */
+/** The models to send to, each with its part of the workload, if any. */
 type Asked = FrontAsked & { readonly part?: WorkloadFront };
 
-/** Errors: USAGE for limits on tokens, of which a model of tensors has none. */
+/** Errors: USAGE for limits on tokens, because a tensor model has none. */
 export function checkLimits({ goodput }: GoodputLimits, { workload }: Pick<ProfilePlan, 'workload'>): void {
   checkEndOnly(goodput, '--goodput');
   for (const { name, limits } of workload?.workload.classes ?? []) checkEndOnly(limits, `class '${name}'`);
 }
 
-/** Returns the models that the profile sends to. Errors: USAGE where none is named. */
+/** Returns the models to send to. Errors: USAGE if none is named. */
 export function modelsOf(
   spec: Pick<ProfileSpec, 'model'>,
   { workload }: Pick<ProfilePlan, 'workload'>,

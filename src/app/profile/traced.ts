@@ -1,13 +1,10 @@
 import type { TraceControl, TraceSettings } from '../../triton/types.ts';
 import type { TraceSpec } from './profile-spec.ts';
 
-/** perf_analyzer's. */
+/** perf_analyzer's defaults. */
 const DEFAULTS = { traceRate: 1000, traceCount: -1, logFrequency: 0 } as const;
 
-/**
- * Does the work with the server tracing as the options say, and puts its settings back as they were, however the work
- * ends. Without any of the options nothing is asked of the server.
- */
+/** Does the work while the server traces as the options say, and always restores its settings. Without such options, asks the server nothing. */
 export async function traced<T>(server: TraceControl, spec: TraceSpec, work: () => Promise<T>): Promise<T> {
   const change = changeOf(spec);
   if (change === null) return work();

@@ -9,7 +9,7 @@ import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/sa
 import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
 import type { StudyModels } from '../study/study-models.ts';
 
-/** What the journal of a recording names as its sampler. */
+/** The sampler's name in the journal of a recording. */
 export const EXHAUSTIVE = 'exhaustive';
 
 /** Returns what a recording measures. Errors: USAGE for a study that is not a recording. */
@@ -22,16 +22,16 @@ export function recordingIn({ recording }: StudySpec): RecordingSpec {
   );
 }
 
-/** A study without a search: everything is measured, and there is no final. */
+/** A study without a search: it measures everything, and there is no final. */
 export interface PlannedRecording extends PlannedStudy {
   readonly sampler: ExhaustiveSampler;
-  /** The original config first. */
+  /** The candidates, the original config first. */
   readonly candidates: readonly Candidate[];
-  /** Changes between them that are more than instances. */
+  /** The number of changes between them that affect more than instances. */
   readonly groups: number;
 }
 
-/** Errors: those of `planStudy`; UNSUPPORTED for a space with other models, of which a grid has no configs. */
+/** Errors: those of `planStudy`; UNSUPPORTED for a space with other models, because a grid has no configs of them. */
 export function planRecording(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedRecording {
   const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
   const [other] = models.others.keys();

@@ -11,7 +11,7 @@ import { studyFiles } from '../output/directory.ts';
 import type { OpenStudy } from '../study/open-study.ts';
 import { type PlannedRecording, recordingIn } from './plan-recording.ts';
 
-/** What a grid holds that was written. */
+/** The contents of a written grid. */
 export interface WrittenRecording {
   readonly file: string;
   readonly points: number;
@@ -19,8 +19,8 @@ export interface WrittenRecording {
 }
 
 /**
- * Writes the grid as far as its journal goes. Returns what was written, null where nothing was measured, and whether the
- * grid has all of its points. Errors: OUTPUT_UNWRITABLE.
+ * Writes the grid with the results so far in its journal. Returns what it wrote, null if nothing was measured, and whether the grid has all of its
+ * points. Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRecording(
   { spec, directory }: OpenStudy,
@@ -49,7 +49,7 @@ function thisMachine(controlUrl: string): Recording['machine'] {
   };
 }
 
-/** What has a part in the figures; nothing about where things are on this machine. */
+/** Returns the settings that affect the figures, and nothing about paths on this machine. */
 function measuredWith({ server, measurement, traffic, seed, recording }: StudySpec): JsonObject {
   return {
     latencyLimitMs: recording?.latencyLimitMs ?? null,

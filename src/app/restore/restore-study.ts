@@ -21,20 +21,20 @@ import { readTls } from '../server/read-tls.ts';
 import { wantsTls } from '../server/tls.ts';
 import { controlOver, originalsOf } from '../study/control-over.ts';
 
-/** How a model is restored, and where, if not as its journal says. */
+/** How and where to restore a model, if not as its journal says. */
 export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
   readonly url?: string | undefined;
-  /** null for the way that the study says. */
+  /** null for the way in the study's spec. */
   readonly how: 'config' | 'reload' | null;
-  /** Also over a config that another client has set since. */
+  /** Overwrites even a config that another client has set since. */
   readonly force: boolean;
 }
 
 const FORCE_IT = 'add --force to put the config from before the run back anyway';
 
 /**
- * Puts one study's models back and writes that down; gives what was done. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED,
- * MODEL_LOCKED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE for a protected model.
+ * Restores one study's models and records that. Returns a description of what it did. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED,
+ * JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE for a protected model.
  */
 export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
   const { journal, records } = await resumeJournal(studyFiles(directory).journal);
@@ -72,7 +72,7 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
   }
 }
 
-/** The server's trace settings too, if a run was killed while it traced. Errors: RESTORE_FAILED, SERVER_*. */
+/** Restores the server's trace settings too, if a run was killed while it traced. Errors: RESTORE_FAILED, SERVER_*. */
 async function putTracingBack(state: StudyState, client: TraceControl, journal: Journal): Promise<string> {
   if (!state.tracing || !isTracing(state)) return '';
   const verified = await createTracing(client).putBack(state.tracing.started.earlier);
@@ -82,7 +82,7 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
   throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'check the trace settings of the server');
 }
 
-/** Where the run had its control calls, and how it spoke there, unless the options say otherwise. */
+/** Returns the control addresses and protocol of the run, unless the options override them. */
 async function controlAddresses({ server, started }: StudyState, options: RestoreRequest): Promise<Addresses> {
   const isGrpc = server.controlProtocol === 'grpc';
   const url = options.url === undefined ? server.controlUrl : serverAddress(options.url, isGrpc ? 8001 : 8000);
@@ -103,11 +103,11 @@ async function controlAddresses({ server, started }: StudyState, options: Restor
 const isBack = (state: StudyState): boolean => state.restored?.verified === true;
 const isTracing = ({ tracing }: StudyState): boolean => tracing !== null && tracing.ended?.verified !== true;
 
-/** The studies in the directories of runs, single or in series. Errors: JOURNAL_INVALID. */
+/** Returns the studies in the directories of runs, single or in series. Errors: JOURNAL_INVALID. */
 export const studiesOf = async (runs: readonly string[]): Promise<readonly string[]> =>
   (await Promise.all(runs.map(studiesIn))).flat();
 
-/** The studies in the usual place whose journals do not end with the model restored. */
+/** Returns the studies in the default directory whose journals do not end with a restored model. */
 export async function unrestoredRuns(): Promise<string[]> {
   const entries = await readdir(RUNS_DIRECTORY, { withFileTypes: true }).catch(() => []);
   const runs = entries.filter((entry) => entry.isDirectory()).map((entry) => join(RUNS_DIRECTORY, entry.name));
@@ -124,7 +124,7 @@ export async function unrestoredRuns(): Promise<string[]> {
 const stateIn = async (directory: string): Promise<StudyState> =>
   foldStudy(await readJournal(studyFiles(directory).journal));
 
-/** The directory may contain other things: without a journal the result is `otherwise`. */
+/** Returns `otherwise` if there is no journal, because the directory may contain other things. */
 const readable = <T, O>(reading: Promise<T>, otherwise: O): Promise<T | O> =>
   reading.catch((error: unknown) => {
     if (isTrituneError(error, 'JOURNAL_INVALID')) return otherwise;

@@ -11,10 +11,10 @@ import { takeLock } from '../../study/records/journal-lock.ts';
 import { SERIES_REPORT, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 
-/** What `series.json` says: the models of a series, the directory of each one's study, and how the series was started. */
+/** The contents of `series.json`: the models of a series, the directory of each study, and how the series was started. */
 const schema = z.object({
   schemaVersion: z.literal(2),
-  // A segment that could lead elsewhere is not one of tritune's.
+  // tritune never writes a path segment that could lead elsewhere.
   models: z
     .array(
       z.object({
@@ -33,10 +33,10 @@ export type SeriesFile = z.infer<typeof schema>;
 const FILE = 'series.json';
 const fileIn = (directory: string): string => join(directory, FILE);
 
-/** Names that other things have in the directory of a series. */
+/** Names of other files in the directory of a series. */
 const TAKEN = ['server', FILE, `${FILE}.lock`, SERIES_SUMMARY, SERIES_REPORT];
 
-/** True for the directory of a series, false for that of a single study, or of nothing. */
+/** True for the directory of a series; false for that of a single study or anything else. */
 export const isSeries = (directory: string): Promise<boolean> =>
   access(fileIn(directory)).then(
     () => true,
@@ -55,7 +55,7 @@ export function directoriesFor(models: readonly string[]): SeriesFile['models'] 
   });
 }
 
-/** Keeps other runs from the directory; gives the function that lets go of it. Errors: OUTPUT_LOCKED, OUTPUT_UNWRITABLE. */
+/** Locks the directory against other runs. Returns the function that releases it. Errors: OUTPUT_LOCKED, OUTPUT_UNWRITABLE. */
 export const lockSeries = (directory: string): (() => void) => takeLock(`${fileIn(directory)}.lock`);
 
 /** Errors: OUTPUT_EXISTS for a directory that holds a study or a series, OUTPUT_UNWRITABLE. */
@@ -97,14 +97,14 @@ export async function readSeriesFile(directory: string): Promise<SeriesFile> {
   }
 }
 
-/** `series.json` of 0.1.0 holds the options of the command line instead of the spec. Errors: USAGE. */
+/** Converts `series.json` of 0.1.0, which holds the options of the command line instead of the spec. Errors: USAGE. */
 function migrated(value: unknown): unknown {
   if (!isJsonObject(value) || value.schemaVersion !== 1 || !isJsonObject(value.options)) return value;
   const { options, ...rest } = value;
   return { ...rest, schemaVersion: 2, spec: seriesOf(options as unknown as SeriesOptions) };
 }
 
-/** The directories of the studies that a run's directory holds and that have begun: itself, or those of a series. Errors: JOURNAL_INVALID. */
+/** Returns the directories of the begun studies of a run: its own, or those of a series. Errors: JOURNAL_INVALID. */
 export async function studiesIn(directory: string): Promise<readonly string[]> {
   if (!(await isSeries(directory))) return [directory];
   const { models } = await readSeriesFile(directory);
@@ -113,11 +113,11 @@ export async function studiesIn(directory: string): Promise<readonly string[]> {
   return all.filter((_, index) => begun[index]);
 }
 
-/** Whether anything is written in the study's journal. */
+/** True if the study's journal has any records. */
 export const hasBegun = async (directory: string): Promise<boolean> =>
   ((await sizeOf(studyFiles(directory).journal)) ?? 0) > 0;
 
-/** Takes away what a series wrote that ended before the first turn: no study has begun, and no summary says why not. */
+/** Removes the files of a series that ended before its first turn: no study has begun, and no summary says why. */
 export async function discardEmptySeries(directory: string): Promise<void> {
   const summary = await sizeOf(join(directory, SERIES_SUMMARY));
   if (summary !== null || (await studiesIn(directory)).length > 0) return;

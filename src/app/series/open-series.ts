@@ -21,21 +21,21 @@ import { endingsIn } from './record.ts';
 /** One model's turn in a series. */
 export interface Turn {
   readonly model: string;
-  /** The name of its directory in that of the series, and its path. */
+  /** The name of the study's directory in that of the series, and its path. */
   readonly name: string;
   readonly directory: string;
-  /** The study of the turn; null for one that is finished already. */
+  /** The study of the turn; null if it has finished already. */
   readonly study: OpenStudy | null;
-  /** Time that earlier runs took for it. */
+  /** Seconds that earlier runs spent on it. */
   readonly spentSeconds: number;
 }
 
-/** A series that this process holds the directory of. */
+/** A series whose directory this process has locked. */
 export interface OpenSeries {
   readonly spec: SeriesSpec;
   readonly directory: string;
   readonly turns: readonly Turn[];
-  /** Lets go of the journals and the directory, and takes away what holds nothing. */
+  /** Releases the journals and the directory, and removes what is empty. */
   close(): Promise<void>;
 }
 
@@ -56,8 +56,8 @@ export async function newSeries(spec: SeriesSpec, commandLine: readonly string[]
 }
 
 /**
- * Opens an earlier series to go on with it. `change` returns the spec in force of each study, and of the series, from
- * the one that was kept. Errors: as `resumeStudy`.
+ * Opens an earlier series to continue it. `change` takes a stored spec, of a study or of the series, and returns the one to use. Errors: as
+ * `resumeStudy`.
  */
 export async function resumeSeries(
   directory: string,
@@ -83,7 +83,7 @@ interface Opening {
   readonly change?: (kept: StudySpec) => StudySpec;
 }
 
-/** Locks the directory, and opens all studies at once: no other run can come between the turns. */
+/** Locks the directory and opens all studies at once, so that no other run can come between the turns. */
 async function held(directory: string, wallMs: number, prepare: () => Promise<Opening>): Promise<OpenSeries> {
   const unlock = lockSeries(directory);
   const turns: Turn[] = [];
@@ -112,7 +112,7 @@ async function openTurn(
   const directory = join(seriesDirectory, name);
   const place = { model, name, directory };
   if (!(await hasBegun(directory))) {
-    // A killed series leaves empty journals of the models that were to come.
+    // A killed series leaves empty journals of the models whose turns had not come.
     await discardEmpty(directory);
     const own = spec.studies.find((study) => study.model === model) as StudySpec;
     return {

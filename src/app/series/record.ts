@@ -19,16 +19,15 @@ import { safeName, studyFiles } from '../output/directory.ts';
 import type { StudyOutcome } from '../study/watch.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';
 
-/** The exit code of an outcome or error, as `summary.json` of a series has it for each study. */
+/** Returns the exit code of an outcome or error, as in `summary.json` of a series. */
 export type ExitCodeOf = (outcome: StudyOutcome | ErrorCode) => number;
 
 /** How a model's turn ended. */
 export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
 
 /**
- * Writes `summary.json` of a series from the journals of its studies. How a turn ended is what `endings` says by model; else,
- * for a study that came to its end, its journal; else what the file said before, since a journal does not hold every error.
- * Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
+ * Writes `summary.json` of a series from the journals of its studies. The ending of a turn comes from `endings`; else from the journal, if the study
+ * has finished; else from the earlier file, because a journal does not hold every error. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE.
  */
 export async function recordSeries(
   directory: string,
@@ -41,10 +40,10 @@ export async function recordSeries(
     places.map(async (place) => {
       const state = await stateIn(join(directory, place.directory));
       const summary = state && summarize(state, 'journal.jsonl');
-      // A model may have been tuned on by itself since the file was written.
+      // The model's study may have been continued by itself since the file was written.
       const before = state && isDone(state, false) ? undefined : earlier.get(place.model);
       const ending = endings.get(place.model) ?? before ?? inferred(summary, exitCodeOf);
-      // The best may be another model of the server.
+      // The best config may belong to another model of the server.
       const { name = place.model } = summary?.best?.config ?? {};
       return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(`${name}`)) }, summary, ending);
     }),
@@ -52,7 +51,7 @@ export async function recordSeries(
   return writeSeriesSummary(directory, entries);
 }
 
-/** null for a study that has not begun. */
+/** Returns null for a study that has not begun. */
 const stateIn = async (directory: string): Promise<StudyState | null> =>
   (await hasBegun(directory)) ? foldStudy(await readJournal(studyFiles(directory).journal)) : null;
 
@@ -72,7 +71,7 @@ const written = z.object({
   ),
 });
 
-/** Returns the endings of finished studies by model, as the file says; none without a readable file. */
+/** Returns the endings of finished studies by model from the file; empty without a readable file. */
 export async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
   const text = await readFile(join(directory, SERIES_SUMMARY), 'utf8').catch(() => 'null');
   const { data } = written.safeParse(jsonOr(text, null));

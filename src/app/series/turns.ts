@@ -1,16 +1,16 @@
 import type { Ending, ExitCodeOf } from './record.ts';
 
 export interface TurnTaking<T> {
-  /** One turn, however it ends; `left`: turns from this one on. Never rejects. */
+  /** Takes one turn, however it ends. `left`: the number of turns left, including this one. Never rejects. */
   take(turn: T, left: number): Promise<Ending>;
-  /** Whether the server still does. */
+  /** True if the server still answers. */
   answers(): Promise<boolean>;
-  /** Resolves when the ending is written down. */
+  /** Resolves once the ending is recorded. */
   onEnd(turn: T, ending: Ending): Promise<void>;
   readonly exitCodeOf: ExitCodeOf;
 }
 
-/** One turn after another. One that fails keeps no other from being taken, unless the server is gone; an interrupt ends all. */
+/** Takes one turn after another. After a failure the next turns still run, unless the server is gone. An interrupt ends all. */
 export async function takeTurns<T>(
   turns: readonly T[],
   { take, answers, onEnd, exitCodeOf }: TurnTaking<T>,

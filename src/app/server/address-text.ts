@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 
-/** HOST:PORT; a host alone gets the default port, http://, https://, grpc:// or grpcs:// in front is dropped. */
+/** Returns HOST:PORT. A host alone gets the default port. Drops a leading http://, https://, grpc:// or grpcs://. */
 export function serverAddress(text: string, defaultPort: number): string {
   const address = text.replace(/^(?:https?|grpcs?):\/\//, '').replace(/\/+$/, '');
   const match = /^(\[[0-9a-fA-F:]+\]|[^:/\s]+)(?::(\d{1,5}))?$/.exec(address);
@@ -10,7 +10,7 @@ export function serverAddress(text: string, defaultPort: number): string {
   return `${match[1]}:${port}`;
 }
 
-/** Whether the address says by itself that TLS is spoken there: https:// and grpcs:// yes, http:// and grpc:// no. */
+/** True if the address asks for TLS: https:// or grpcs://. False for http:// or grpc://. Undefined without a scheme. */
 export function tlsInAddress(text: string | undefined): boolean | undefined {
   const scheme = /^(http|grpc)(s?):\/\//.exec(text ?? '');
   return scheme ? scheme[2] === 's' : undefined;

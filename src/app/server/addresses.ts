@@ -13,20 +13,20 @@ import { wantsTls } from './tls.ts';
 
 const DEFAULT_PORTS = { grpc: 8001, http: 8000, metrics: 8002 } as const;
 
-/** Where the traffic, the control calls and the metrics of one server are. */
+/** The addresses of one server for traffic, control calls and metrics. */
 export interface Addresses {
   readonly protocol: Protocol;
   readonly url: string;
   /** TLS of the traffic, and of control over HTTP; undefined for plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** A gRPC address, or null for control over HTTP. `isGuess`: nobody named it, so it may not be there. */
+  /** A gRPC address; null for control over HTTP. `isGuess`: it is a default, so nothing may listen there. */
   readonly control: {
     readonly url: string;
     readonly tls?: TlsOptions | undefined;
     readonly isGuess: boolean;
   } | null;
   readonly metricsUrl: string;
-  /** Headers of the control calls; the traffic has its own. Metrics are requested without. */
+  /** Headers of the control calls; the traffic has its own. Metrics requests have none. */
   readonly headers?: readonly RequestHeader[];
 }
 
@@ -66,7 +66,7 @@ function controlAddress(
   return { url: `${host}:${DEFAULT_PORTS.grpc}`, ...traffic, isGuess: true };
 }
 
-/** The addresses of a server that was started for the run. */
+/** Returns the addresses of a server that was started for the run. */
 export function addressesOfLaunched(server: LaunchedServer, protocol: Protocol): Addresses {
   return {
     protocol,
@@ -76,7 +76,7 @@ export function addressesOfLaunched(server: LaunchedServer, protocol: Protocol):
   };
 }
 
-/** How a Triton is reached. */
+/** How to reach a Triton. */
 export type TritonIdentity = ServerIdentity & { readonly protocol: Protocol; readonly controlProtocol: Protocol };
 
 export interface ControlConnection {
@@ -85,8 +85,8 @@ export interface ControlConnection {
 }
 
 /**
- * Connects the control calls, over gRPC where it can: an HTTP load call holds one of the server's HTTP workers, and
- * inference with it. Errors: SERVER_UNREACHABLE when nothing is live at either address.
+ * Connects for control calls, over gRPC if possible: an HTTP load call blocks one of the server's HTTP workers, and inference with it. Errors:
+ * SERVER_UNREACHABLE if neither address answers.
  */
 export async function connectControl(addresses: Addresses): Promise<ControlConnection> {
   const client = await controlClient(addresses);

@@ -7,7 +7,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { type Originals, originalsOf } from '../study/control-over.ts';
 import type { OpenStudy } from '../study/open-study.ts';
 
-/** `checkOwn` for a study that is resumed, unless its server is one that was started for it. */
+/** Does `checkOwn` for a resumed study, unless its server was started for it. */
 export async function checkResumed(
   { spec, earlier, started }: Pick<OpenStudy, 'spec' | 'earlier' | 'started'>,
   client: ControlClient,
@@ -18,9 +18,8 @@ export async function checkResumed(
 }
 
 /**
- * Before a study's models are restored, or tuned on. `remedy`: what to do about it. Errors: RESTORE_FAILED when one of them now
- * has a config that the study neither found nor sent: another client has changed it since, and the original is no longer what
- * they want.
+ * Call before restoring a study's models or tuning them further. `remedy`: advice for the error. Errors: RESTORE_FAILED if a model has a config that
+ * the study neither found nor sent: another client has changed it since, and no longer wants the original.
  */
 export async function checkOwn(
   client: ControlClient,
@@ -36,7 +35,7 @@ export async function checkOwn(
   for (const { model, config: original } of originalsOf(started)) {
     if (!index.some(({ name, state }) => name === model && state === 'READY')) continue;
     const current = await client.modelConfig(model);
-    // What only the server's config has are its own defaults.
+    // Fields that only the server's config has are the server's own defaults.
     const isCurrent = (config: ModelConfig): boolean =>
       compareConfigs(config, current).every((difference) => difference.before === undefined);
     const own = sent.flatMap(([name, config]) => (name === model || name === '' ? [config] : []));

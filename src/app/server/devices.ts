@@ -6,22 +6,22 @@ import { hostWork } from '../../profiler/devices/host-work.ts';
 import { nvidiaSmi, withGpusOf } from '../../profiler/devices/nvidia-smi.ts';
 import type { OpenServer } from './open-server.ts';
 
-/** What reads the devices of a server; `close` ends what it started for that. */
+/** Reads the devices of a server. `close` stops the processes that it started. */
 export interface Devices {
   readonly probe: DeviceProbe;
-  /** As `LevelOptions.hostWorkUs`; absent where the server is emulated or on another machine. */
+  /** As `LevelOptions.hostWorkUs`; absent if the server is emulated or on another machine. */
   readonly hostWorkUs?: () => number;
   close(): Promise<void>;
 }
 
-/** A server whose devices are read; without an address of metrics only by nvidia-smi. */
+/** A server whose devices are read; without a metrics address, only through nvidia-smi. */
 export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metricsTls'>> {
   readonly server: Pick<OpenServer['server'], 'url' | 'emulated'>;
 }
 
 /**
- * The server's metrics page, and for the GPU figures that are not there, the nvidia-smi of this machine, if the server is
- * on it. An emulated server's GPU is not this machine's.
+ * Reads the server's metrics page. If the server is on this machine, nvidia-smi adds the GPU figures that the page lacks. An emulated server's GPU
+ * is not this machine's.
  */
 export function devicesOf({ server, metricsUrl, metricsTls }: Watched, model: string): Devices {
   const page: DeviceProbe =
@@ -31,7 +31,7 @@ export function devicesOf({ server, metricsUrl, metricsTls }: Watched, model: st
   return { probe: withGpusOf(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };
 }
 
-/** Whether `HOST:PORT` is about this machine, by its name alone. */
+/** True if the host in `HOST:PORT` is this machine, judging by its name alone. */
 export function isOfThisMachine(address: string): boolean {
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   return /^127\./.test(host) || ['localhost', '::1', hostname()].includes(host);

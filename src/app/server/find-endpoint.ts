@@ -15,15 +15,15 @@ import type { SendFailure, SendOutcome } from '../../loadgen/types.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
 
-/** What is asked for: a kind, `openai` for either of its two, or `auto`. */
+/** The requested endpoint: a kind, `openai` for either of its two, or `auto`. */
 export type AskedEndpoint = EndpointKind | 'openai' | 'auto';
 
 export interface FindOptions extends ServerAddress {
   readonly asked: AskedEndpoint;
-  /** Undefined for the only one that is served. */
+  /** Undefined for the only served model. */
   readonly model: string | undefined;
   readonly modelVersion: string;
-  /** The path of the call, where the user gives it. */
+  /** The path of the call, if the user gives one. */
   readonly path: string | undefined;
   readonly timeoutMs: number;
   readonly extra: EndpointOptions['extra'];
@@ -36,15 +36,14 @@ export interface FoundEndpoint {
   readonly server: Pick<ServerIdentity, 'name' | 'version'>;
 }
 
-/** A server says within this time what it is, … */
+/** The longest time for a server to identify itself. */
 const ASK_MS = 10 * MS_PER_S;
-/** … and gives two tokens, even the first that it ever gives. */
+/** The longest time for a server to return two tokens, even its first ones. */
 const TRY_MS = 120 * MS_PER_S;
 
 /**
- * Finds how the server is to be asked: by its page of models, a call of one or two tokens to learn what it takes, and for a Triton the model's
- * inputs. Errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED; MODEL_UNKNOWN with the models that are served; UNSUPPORTED for a model
- * without text.
+ * Finds out how to ask the server, from its model list, from a call of one or two tokens, and for a Triton from the model's inputs. Errors:
+ * SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED; MODEL_UNKNOWN with the served models; UNSUPPORTED for a model without text.
  */
 export async function findEndpoint(options: FindOptions): Promise<FoundEndpoint> {
   const { asked } = options;
@@ -81,13 +80,13 @@ async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<F
   let refusal: SendFailure | undefined;
   for (const endpoint of formsOf(options)) {
     const outcome = await tryOut(options, model, endpoint);
-    // An empty reply is a reply: the model may have ended immediately.
+    // An empty reply counts: the model may have ended immediately.
     if (outcome.ok || outcome.kind === 'empty') {
       const name = models.kind === 'models' && models.owner !== '' ? models.owner : 'openai';
       return { endpoint, model, server: { name, version: '' } };
     }
     if (outcome.kind !== 'status') throw ofFailure(options, outcome);
-    // The error of the most complete form says most.
+    // The error for the most complete form is the most informative.
     refusal ??= outcome;
     if (!isAboutTheForm(outcome)) break;
   }
@@ -103,7 +102,7 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
   throw new TrituneError('USAGE', 'the model is missing', `add -m MODEL; ${hint}`);
 }
 
-/** What a server may take, the fullest first: not all know how to go on behind the end, or to tell their tokens. */
+/** Returns the request forms that a server may accept, the most complete first. Not all servers can ignore the end token or report token counts. */
 function formsOf({ asked, basePath, path }: FindOptions): readonly OpenAiEndpoint[] {
   const kinds: readonly OpenAiEndpoint['kind'][] =
     asked === 'openai-chat' || asked === 'openai-completions' ? [asked] : ['openai-chat', 'openai-completions'];
@@ -120,7 +119,7 @@ function formsOf({ asked, basePath, path }: FindOptions): readonly OpenAiEndpoin
   );
 }
 
-/** The server accepted the credentials but not the request. */
+/** True if the server accepted the credentials but not the request. */
 const isAboutTheForm = ({ status }: SendFailure): boolean =>
   ['400', '404', '405', '415', '422', '500', '501', 'STREAM_ERROR'].includes(status ?? '');
 

@@ -7,15 +7,15 @@ import type { HeaderSpec } from '../../spec/server-spec.ts';
 export const headerNames = ['header', 'headerEnv', 'headerFile', 'tokenEnv', 'tokenFile'] as const;
 const sourceNames: readonly (keyof HeaderSpec)[] = headerNames.filter((name) => name !== 'header');
 
-/** More would not fit into one frame of HTTP/2 headers for sure. */
+/** Longer headers might not fit into one HTTP/2 frame. */
 const MAX_HEADER_BYTES = 8192;
 const MAX_HEADERS = 32;
-/** The transports set these themselves, or they are about one connection. */
+/** Headers that the transports set themselves, or that concern one connection. */
 const taken = /^(grpc-.*|content-.*|inference-header-content-length|transfer-encoding|connection|host|te|user-agent)$/;
 
 /**
- * The headers that the options give, wherever their values come from; those that match `reserved` are not free. Errors:
- * USAGE, and INPUT_INVALID for a file that cannot be read; neither ever says a value.
+ * Returns the headers in the options, from whichever source. Headers that match `reserved` are refused. Errors: USAGE, and INPUT_INVALID for a file
+ * that cannot be read; neither ever shows a value.
  */
 export function headersOf(flags: HeaderSpec, reserved = taken): readonly RequestHeader[] {
   const headers = [
@@ -34,9 +34,9 @@ export function headersOf(flags: HeaderSpec, reserved = taken): readonly Request
   );
 }
 
-/** `what` names the text in place of itself. */
+/** `what` names the text in errors, which never show the text itself. */
 function headerIn(text: string, what: string): RequestHeader {
-  // The pattern goes through a long run of blanks again and again.
+  // The pattern backtracks over a long run of blanks.
   const isShort = text.length <= 2 * MAX_HEADER_BYTES;
   const match = isShort && /^([A-Za-z0-9_.-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/.exec(text);
   if (!match) throw usage(`${what} is not NAME:VALUE in ASCII`, 'write NAME: VALUE');
@@ -73,7 +73,7 @@ function bearer(text: string, what: string): RequestHeader {
 }
 
 function variableNamed(variable: string): string {
-  // Objects have more names than the environment has variables.
+  // An object inherits names that are not variables of the environment.
   const value = Object.hasOwn(process.env, variable) ? process.env[variable] : undefined;
   if (value !== undefined && value !== '') return value.trim();
   throw usage(`the environment variable ${variable} is not set`, 'set it before you start tritune');
@@ -93,13 +93,13 @@ export const hasCredentials = ({ header = [], headerEnv = [], tokenEnv, tokenFil
   tokenFile !== undefined ||
   [...header, ...headerEnv].some((text) => /^authorization\s*:/i.test(text));
 
-/** The headers as they may be written down: names alone, and where variables and files are. */
+/** Returns the headers in a form safe to store: names, and the names of variables and files, but no values. */
 export function withoutHeaderValues<O extends HeaderSpec>(options: O): O {
   const names = headersOf(options).map(({ name }) => name);
   return names.length === 0 ? options : { ...options, header: names };
 }
 
-/** The command line as it may be written down. */
+/** Returns the command line in a form safe to store. */
 export function commandLineWithoutValues(
   args: readonly string[],
   { header = [] }: Pick<HeaderSpec, 'header'>,
@@ -108,8 +108,8 @@ export function commandLineWithoutValues(
 }
 
 /**
- * The spec's section that an earlier run has written down, with headers that can be sent: those that are given now, or else from
- * the variables and files of then. Errors: USAGE unless they are headers of the same names.
+ * Returns a section of an earlier run's spec with headers that can be sent: the ones given now, or else those from the stored variables and files.
+ * Errors: USAGE if the names of the headers differ.
  */
 export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpec): O {
   const flags = isSilent(given) ? pick(kept, sourceNames) : pick(given, headerNames);
@@ -118,7 +118,7 @@ export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpe
   return { ...(Object.fromEntries(others) as O), ...flags };
 }
 
-/** The headers of a control call for a run that has ended: those that are given now, or else of the variables and files of then. */
+/** Returns the headers for a control call of an ended run: the ones given now, or else those from the stored variables and files. */
 export const headersAgain = (kept: HeaderSpec, given: HeaderSpec): readonly RequestHeader[] =>
   headersOf(isSilent(given) ? pick(kept, sourceNames) : given);
 

@@ -8,18 +8,21 @@ import { DEFAULT_DOCKER_IMAGE, type LaunchSpec } from '../../spec/server-spec.ts
 import type { TransportSpec } from '../../spec/traffic-spec.ts';
 
 const DEFAULT_EMULATOR_PROFILE = 'demo';
-/** The command line of this package: the process may be a program of the user's own, which has no `emulate`. */
+/** The script of this package's command line. The process may run the user's own program, which has no `emulate`. */
 const script = join(import.meta.dirname, '../../cli', `main${extname(import.meta.filename)}`);
 
-/** How a server is started for the run, and what it must be able to do. */
+/** How to start a server for the run, and what it must support. */
 export interface LaunchRequest extends Partial<LaunchSpec> {
-  /** Memory that the requests share with it. */
+  /** Memory shared between the requests and the server. */
   readonly sharedMemory?: TransportSpec['sharedMemory'];
-  /** Whether it is to trace requests. */
+  /** True if the server must trace requests. */
   readonly trace?: boolean | undefined;
 }
 
-/** Starts the server that `--launch` names; a Triton loads `loadModels` of `given` at once, an emulator all that it has. Errors: USAGE, LAUNCH_FAILED. */
+/**
+ * Starts the server that `--launch` names. A Triton loads `loadModels` of `given` at once; an emulator loads all of its models. Errors: USAGE,
+ * LAUNCH_FAILED.
+ */
 export async function launchServer(options: LaunchRequest, given: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
   const which = rest.join(':');
@@ -45,7 +48,7 @@ export async function launchServer(options: LaunchRequest, given: LaunchOptions)
       sharedMemory: options.sharedMemory ?? 'none',
       dockerArgs: options.dockerArg ?? [],
       image: options.dockerImage ?? DEFAULT_DOCKER_IMAGE,
-      // Docker refuses every container where it is asked for GPUs and there are none.
+      // Docker refuses to start a container that asks for GPUs if there are none.
       gpus: options.dockerGpus === 'none' ? null : (options.dockerGpus ?? 'all'),
     });
   }
@@ -56,14 +59,14 @@ export async function launchServer(options: LaunchRequest, given: LaunchOptions)
   );
 }
 
-/** Options that would silently be ignored without these launches. */
+/** Options that other launches would silently ignore. */
 const launchesOf = [
   { option: 'serverArg', flag: '--server-arg', launches: /^(local|docker)$/, hint: '--launch local or docker' },
   { option: 'dockerArg', flag: '--docker-arg', launches: /^docker$/, hint: '--launch docker' },
   { option: 'serverCpus', flag: '--server-cpus', launches: /./, hint: '--launch' },
 ] as const;
 
-/** Errors: USAGE for an option about a server that is started in another way, or not at all. */
+/** Errors: USAGE for an option about another kind of launch, or about a server that is not launched. */
 export function checkLaunch({ launch = '', ...options }: LaunchRequest): void {
   const wrong = launchesOf.find(({ option, launches }) => options[option] !== undefined && !launches.test(launch));
   if (!wrong) return;

@@ -2,18 +2,18 @@ import { TrituneError } from '../../base/errors.ts';
 import { readTls } from './read-tls.ts';
 import { isLoopback } from './tls.ts';
 
-/** How a program of ours listens: with files of a certificate, on the loopback interface, or knowingly in plaintext. */
+/** How a program of ours listens: with certificate files, on the loopback interface, or in plaintext on request. */
 export interface ListenSpec {
-  /** HOST:PORT; port 0 takes a free one. */
+  /** HOST:PORT; port 0 takes a free port. */
   readonly listen: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
-  /** With it only clients with a certificate of this CA. */
+  /** Only clients with a certificate of this CA may connect. */
   readonly tlsCa?: string;
   readonly plaintext: boolean;
 }
 
-/** Certificate and key of whoever listens, and the CA of who may connect. */
+/** Certificate and key of the listening program, and the CA of its clients. */
 export interface ListeningTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -21,8 +21,8 @@ export interface ListeningTls {
 }
 
 /**
- * Reads the files; undefined for plaintext, which is for the loopback interface and for those who say so. `what`: who listens, such as
- * `an agent`. Errors: USAGE, INPUT_INVALID.
+ * Reads the files. Returns undefined for plaintext, which requires the loopback interface or an explicit option. `what`: the listening program, such
+ * as `an agent`. Errors: USAGE, INPUT_INVALID.
  */
 export async function listeningTls(spec: ListenSpec, what: string): Promise<ListeningTls | undefined> {
   const { tlsCert, tlsKey, tlsCa, plaintext, listen } = spec;

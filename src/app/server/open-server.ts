@@ -15,7 +15,7 @@ import { checkLaunch, type LaunchRequest, launchServer } from './launch.ts';
 import { readTls } from './read-tls.ts';
 import { wantsTls } from './tls.ts';
 
-/** The server of a run, connected; and what to do when it is over, the last opened first. */
+/** The connected server of a run, and the cleanup after the run, in reverse order of opening. */
 export interface OpenServer {
   readonly client: TritonClient;
   readonly server: TritonIdentity;
@@ -74,28 +74,28 @@ export const serverOf = ({ server, traffic, trace }: StudySpec): AddressSpec & L
   trace,
 });
 
-/** A language model's endpoint may say how the traffic goes. */
+/** The endpoint of a language model may determine the protocol. */
 function protocolOf(endpoint: string | undefined): Partial<Pick<AddressSpec, 'protocol'>> {
   if (endpoint === 'triton-generate') return { protocol: 'http' };
   return endpoint === 'triton-grpc' ? { protocol: 'grpc' } : {};
 }
 
-/** A name that no repository has: to unload it changes nothing. */
+/** A name that no repository has, so unloading it changes nothing. */
 const NO_MODEL = 'tritune-asks-whether-models-can-be-controlled';
 
 /**
- * Errors: CONTROL_DISABLED when the server does not take load calls. Unloading a model that there is none of is answered
- * with success in explicit mode and refused in the others (checked on Triton 2.51).
+ * Errors: CONTROL_DISABLED if the server refuses load calls. In explicit mode, unloading a model that does not exist succeeds; in other modes the
+ * server refuses it (checked on Triton 2.51).
  */
 export async function checkControllable(client: TritonClient): Promise<void> {
   await client.unload(NO_MODEL);
 }
 
-/** The models of a repository, for people; 'none' without any. */
+/** Returns the models of a repository, for people; 'none' if it is empty. */
 export const namesIn = (index: readonly ModelIndexEntry[]): string =>
   [...new Set(index.map(({ name }) => name))].join(', ') || 'none';
 
-/** The model as it is before the run. */
+/** The model before the run. */
 export interface OriginalModel {
   readonly config: ModelConfig;
   readonly metadata: ModelMetadata;
@@ -104,7 +104,7 @@ export interface OriginalModel {
   readonly loadMs: number | null;
 }
 
-/** Reads the model's config, and loads it first when it is not loaded. Errors: MODEL_UNKNOWN with the known names, MODEL_UNREADY, LOAD_REFUSED. */
+/** Reads the model's config, after loading the model if needed. Errors: MODEL_UNKNOWN with the known names, MODEL_UNREADY, LOAD_REFUSED. */
 export async function readOriginal(client: TritonClient, model: string): Promise<OriginalModel> {
   const index = await client.index();
   const entries = index.filter((entry) => entry.name === model);

@@ -2,12 +2,12 @@ import { TrituneError } from '../../base/errors.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
 import { headersOf } from './headers.ts';
 
-/** A shorter one could be guessed. */
+/** Shorter tokens could be guessed. */
 const LEAST_CHARACTERS = 16;
 
 type TokenSpec = Pick<HeaderSpec, 'tokenFile' | 'tokenEnv'>;
 
-/** Reads the token that a controller shows to its agents. Errors: USAGE, INPUT_INVALID; neither ever says it. */
+/** Reads the token that a controller shows to its agents. Errors: USAGE, INPUT_INVALID; neither ever shows it. */
 export function agentToken(spec: TokenSpec): string {
   const what = 'the token of the agents';
   const token = tokenIn(spec, what, ON_BOTH);
@@ -15,7 +15,7 @@ export function agentToken(spec: TokenSpec): string {
   return token;
 }
 
-/** Reads the token that a person shows to steer studies on the page; null where none is named. Errors: USAGE, INPUT_INVALID; neither ever says it. */
+/** Reads the token that a person needs to steer studies on the page; null if none is named. Errors: USAGE, INPUT_INVALID; neither ever shows it. */
 export const pageToken = (spec: TokenSpec): string | null =>
   spec.tokenFile === undefined && spec.tokenEnv === undefined ? null : tokenIn(spec, 'the token of the page', ALONE);
 

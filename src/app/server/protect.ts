@@ -4,16 +4,16 @@ import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { TritonClient } from '../../triton/types.ts';
 
-/** Errors: USAGE when a model that is to be changed is itself protected. */
+/** Errors: USAGE if a model to be changed is itself protected. */
 export function checkNames(models: readonly string[], { protect = [] }: ProtectSpec): void {
   const model = models.find((name) => protect.includes(name));
   if (model !== undefined) throw refused(`'${model}' is protected`);
 }
 
 /**
- * Whether a model can be changed without any change to a protected one. Triton loads the parts of an ensemble with it, and
- * an ensemble goes and comes with its parts. Errors: USAGE when it cannot, or when that cannot be known before;
- * MODEL_UNKNOWN for a protected model that there is none of.
+ * Checks that a model can be changed without changing a protected one. Triton loads the parts of an ensemble with it, and loads and unloads an
+ * ensemble with its parts. Errors: USAGE if it cannot, or if that cannot be known in advance; MODEL_UNKNOWN for a protected model that does not
+ * exist.
  */
 export async function checkProtected(client: TritonClient, model: string, spec: ProtectSpec): Promise<void> {
   checkNames([model], spec);
@@ -45,7 +45,7 @@ export async function checkParts(
   if (part !== undefined) throw refused(`'${part}' is protected, and loading the ensemble '${model}' loads it too`);
 }
 
-/** The models that an ensemble is made of, and those that these are made of. */
+/** Returns the models of an ensemble, including those of nested ones. */
 async function partsOf(client: TritonClient, config: ModelConfig): Promise<ReadonlySet<string>> {
   const parts = new Set<string>();
   const open = [config];
@@ -59,7 +59,7 @@ async function partsOf(client: TritonClient, config: ModelConfig): Promise<Reado
   return parts;
 }
 
-/** A part that is not loaded has no config to read. */
+/** A part that is not loaded has no readable config. */
 async function configOf(client: TritonClient, model: string): Promise<ModelConfig> {
   try {
     return await client.modelConfig(model);

@@ -5,10 +5,10 @@ import { hasCredentials } from './headers.ts';
 /** The fields of a spec about TLS. */
 export const tlsNames = ['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', 'tlsInsecure'] as const;
 
-/** Returns true when any field speaks of TLS. */
+/** True if any field is about TLS. */
 export const wantsTls = (flags: TlsSpec): boolean => tlsNames.some((name) => flags[name] !== undefined);
 
-/** Says what a person must know of `--tls-insecure`, and of a token that goes over a network for all to read. */
+/** Warns about `--tls-insecure`, and about a token that crosses a network in plaintext. */
 export function warnIfInsecure(
   flags: TlsSpec & HeaderSpec & { readonly url?: string | undefined },
   { tell }: { readonly tell: (line: string) => void },
@@ -20,6 +20,6 @@ export function warnIfInsecure(
   if (flags.tlsInsecure) tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");
 }
 
-/** Returns true for an address of this machine's loopback interface. */
+/** True for an address of this machine's loopback interface. */
 export const isLoopback = (url: string): boolean =>
   /^(?:\w+:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/.test(url);

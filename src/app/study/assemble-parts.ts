@@ -28,8 +28,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
 
 /**
- * The parts of a run, wired to its server; `close` lets go of the traffic's sockets and shared memory, and of what read the
- * devices. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
+ * The parts of a run, connected to its server. `close` releases the traffic's sockets and shared memory, and the device readers. Errors: USAGE,
+ * UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
  */
 export async function assembleParts(
   { spec, journal, workloads }: OpenStudy,
@@ -93,7 +93,7 @@ export async function assembleParts(
   };
 }
 
-/** Arrivals of the same seed would come at the same moments: the first front has the study's, each further one the next. */
+/** Fronts with the same seed would get arrivals at the same moments. The first front has the study's seed, and each further one the next. */
 const frontAsked = (
   spec: StudySpec,
   levels: LevelRange,
@@ -105,7 +105,7 @@ const frontAsked = (
   requestDistribution: spec.levels.requestDistribution,
 });
 
-/** With a budget the latency that it is about must be stable, and is the threshold. */
+/** With a budget, the budgeted latency must be stable, and the budget is the threshold. */
 const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>
   latencyBudgetMs === undefined
     ? defaultPerfAnalyzerRule

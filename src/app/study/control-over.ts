@@ -12,13 +12,13 @@ import type { Control } from '../../tuner/adapter.ts';
 import type { TunePlan } from '../../tuner/run.ts';
 
 const LOAD_TIMEOUT_S = 600;
-/** A model that is loaded is ready within that, or within the time that a load may take if that is less. */
+/** A loaded model is ready within this time, or within the time allowed for a load if that is shorter. */
 const SETTLE_TIMEOUT_MS = 60_000;
 
 /** The part of a journal's first record about the models that the study changes. */
 export type Originals = Pick<StudyStarted, 'model' | 'original' | 'wasLoaded' | 'unloadedOthers' | 'topology'>;
 
-/** Returns the models of a study as they were before it: its own first, or those that are tuned together and then the ensembles over them. */
+/** Returns the models of a study as they were before it: its own first, or those tuned together, followed by the ensembles over them. */
 export function originalsOf(started: Originals): readonly OriginalState[] {
   const { model, original, wasLoaded, unloadedOthers = [], topology } = started;
   const own = topology ? modelConfigsOf(original) : { [model]: modelConfigOf(original) };
@@ -32,7 +32,7 @@ type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'm
   Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
   Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts'>;
 
-/** Control over models of which it is known how they were before. */
+/** Returns control over models whose earlier state is known. */
 export function controlOver(
   client: ControlClient,
   originals: readonly OriginalState[],
@@ -53,14 +53,14 @@ export function controlOver(
     settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeoutSeconds * MS_PER_S),
     ...(maxOutageSeconds !== undefined && { maxOutageMs: maxOutageSeconds * MS_PER_S }),
     isNewStudy,
-    // Others that use a model are not to find it gone.
+    // Other clients that use a model must not find it gone.
     mayUnload: !allowForeignTraffic,
     mayBeLoading,
     ...(artifacts && { artifacts }),
   });
 }
 
-/** The control over what a study on a Triton changes; `onBuild` is called when a variant is built, with its log. */
+/** Returns control over what a study on a Triton changes. `onBuild` is called with the log of each variant that is built. */
 export function controlOfStudy(
   { server, limits, measurement }: StudySpec,
   plan: TunePlan,

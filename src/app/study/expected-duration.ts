@@ -4,59 +4,62 @@ import { defaultWindowRule } from '../../profiler/level-options.ts';
 import type { SamplerKind } from '../../study/search/samplers/registry.ts';
 import type { SearchLength } from '../../study/search/samplers/search-length.ts';
 
-/** Warm-up, waking the instances, and letting requests in flight end; and windows until it is enough, in the search and in the final. */
+/** Seconds for warm-up, waking the instances and draining requests, and the number of windows per measurement in the search and in the final. */
 const MEASUREMENT = { besideSeconds: 0.55, searchWindows: 2.8, finalWindows: 3.5 };
-/** A window holds about this many latencies one after the other where that is longer than its least length. */
+/** A window holds about this many latencies in a row, if that is longer than its minimum length. */
 const LATENCIES_PER_WINDOW = 20;
-/** Default duration of a full load: of small models on a real Triton, including refused loads and waits for the old instances, and of the emulator's profiles. */
+/**
+ * Default seconds of a full load: for small models on a real Triton, including refused loads and waits for old instances, and for the emulator's
+ * profiles.
+ */
 const USUAL_LOAD_SECONDS = { real: 1.5, emulated: 0.3 };
-/** What a load takes longer than that of the original config, as most candidates have more instances. */
+/** Extra seconds of a candidate's load, because most candidates have more instances than the original. */
 const MORE_INSTANCES_SECONDS = 0.25;
-/** A load on a real server that takes configs as they are. */
+/** Seconds of a load on a real server that takes configs as they are. */
 const FAST_LOAD_SECONDS = 0.1 + MORE_INSTANCES_SECONDS;
-/** To look at the server and to write what was found; and to start and to end one for the run. Of an emulated one next to nothing. */
+/** Seconds to look at the server and write the results, and to start and stop a launched server. An emulated one takes next to nothing. */
 const AROUND_SECONDS = { remote: 1.5, launched: 5 };
 
-/** What is seen of the model before a study. */
+/** What was seen of the model before a study. */
 export interface Seen {
-  /** What a request takes that is alone on the server; null where none was sent. */
+  /** Milliseconds of a request alone on the server; null if none was sent. */
   readonly requestMs: number | null;
-  /** What the original config took to load; null where that was not seen. */
+  /** Seconds that the original config took to load; null if not seen. */
   readonly loadSeconds: number | null;
 }
 
 export interface Expected {
   readonly seconds: number;
-  /** Where loads that were not seen are fast ones; else the same. */
+  /** Seconds if unseen loads are fast; else the same. */
   readonly leastSeconds: number;
-  /** With a final of no more than its planned rounds, and what of that are loads. */
+  /** Seconds of a study whose final stays within its planned rounds, and the loads in that. */
   readonly even: { readonly seconds: number; readonly loads: number; readonly loadSeconds: number };
   readonly measurements: number;
-  /** At most. */
+  /** The maximum number of trials. */
   readonly trials: number;
 }
 
 /** What is known before a study. */
 export interface Prospect extends Seen {
   readonly sampler: Pick<SamplerKind, 'length' | 'usualTrials'>;
-  /** At most; Infinity where the space has no end. */
+  /** The maximum number of trials; Infinity for an endless space. */
   readonly trials: number;
-  /** How many load levels each candidate is measured at, where they are listed. */
+  /** The number of load levels for each candidate, if they are listed. */
   readonly listedLevels?: number | undefined;
   readonly finalRounds: number;
-  /** null where there is none. */
+  /** null without a budget. */
   readonly budgetMs: number | null;
   readonly timeBudgetMs: number;
   readonly isEmulated: boolean;
-  /** The server is started for the run. */
+  /** True if the server is started for the run. */
   readonly isLaunched?: boolean;
-  /** What a level plays of the study's workloads, which are measured over whole passes; absent for even traffic. */
+  /** Seconds of a level with the study's workloads, which are measured over whole passes; absent for even traffic. */
   readonly passesSeconds?: number;
 }
 
 /**
- * What a study is likely to take. How often a sampler tries again, and how far the levels go, depends on what is found:
- * most studies of the default sampler are within 30 % (docs/search.md). A time budget holds.
+ * Returns the expected duration of a study. The results determine how often a sampler retries, and how many levels it measures: most studies of the
+ * default sampler are within 30 % (docs/search.md). A time budget is a hard limit.
  */
 export function expectedDuration(prospect: Prospect): Expected {
   const { sampler, finalRounds, timeBudgetMs, isEmulated, isLaunched = false, passesSeconds } = prospect;
@@ -74,7 +77,7 @@ export function expectedDuration(prospect: Prospect): Expected {
   const inSearch = search.first + perTrial * trials;
   const withRounds = (rounds: number, eachLoad = loadSeconds) => {
     const inFinal = rounds * search.finalists;
-    // In each round after the first one side is still served.
+    // In each round after the first, one side is still loaded.
     const loads = trials + (rounds > 0 ? inFinal - rounds + 1 : 0);
     const searching = inSearch * measuringSeconds(MEASUREMENT.searchWindows, searchWindows.minWindowMs);
     const deciding = inFinal * measuringSeconds(MEASUREMENT.finalWindows, defaultWindowRule.minWindowMs);
@@ -96,7 +99,7 @@ export function expectedDuration(prospect: Prospect): Expected {
   };
 }
 
-/** Returns the seconds of a measurement with one request in flight, or a few. */
+/** Returns the seconds of a measurement with one or a few requests in flight. */
 function restSecondsOf({ requestMs }: Prospect): number {
   const { minWindowMs, maxWindowMs, maxWindows } = restWindows;
   const windowMs = Math.min(Math.max(LATENCIES_PER_WINDOW * (requestMs ?? 0), minWindowMs), maxWindowMs);
@@ -108,7 +111,7 @@ function loadSecondsOf({ loadSeconds, isEmulated }: Prospect): number {
   return isEmulated ? loadSeconds : loadSeconds + MORE_INSTANCES_SECONDS;
 }
 
-/** The mean latency at the levels that are measured: whichever of its two limits is lower, softly where they are near. */
+/** Returns the mean latency at the measured levels: the lower of its two limits, blended if they are close. */
 function latencyMsOf({ budgetShare, requestTimes }: SearchLength, { budgetMs, requestMs }: Prospect): number {
   const byBudget = budgetMs === null ? Number.POSITIVE_INFINITY : budgetShare * budgetMs;
   const byRequest = requestMs === null ? Number.POSITIVE_INFINITY : requestTimes * requestMs;

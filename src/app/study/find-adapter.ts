@@ -1,7 +1,7 @@
 import type { AdapterDefinition } from '../../adapter/definition.ts';
 import { hasFunctions, loadExport } from './load-module.ts';
 
-/** The adapter that the module at a path exports as `adapter` or by default. Errors: INPUT_INVALID. */
+/** Returns the adapter that the module at a path exports as `adapter` or by default. Errors: INPUT_INVALID. */
 export const findAdapter = (path: string): Promise<AdapterDefinition> =>
   loadExport(path, { name: 'adapter', hint, isValid });
 

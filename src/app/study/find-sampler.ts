@@ -10,13 +10,16 @@ import {
 } from '../../study/search/samplers/registry.ts';
 import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
 
-/** What the performance model of the queueing sampler knows is Triton, and engines of language models; for other servers a sampler that asks for no model. */
+/**
+ * The default samplers. The queueing sampler has a performance model of Triton and of language model engines; other servers get a sampler that needs
+ * no model.
+ */
 const usual = { triton: 'queueing', engine: 'queueing', other: 'tpe' } as const;
 
 /**
- * The sampler of a study on a Triton, on an engine of a language model, or on another kind of server: the one that its spec names, by a built-in name or by
- * the path of a module that exports it as `sampler` or by default. Errors: USAGE for a name that is neither,
- * INPUT_INVALID for a module that cannot be loaded or exports no sampler.
+ * Returns the sampler of a study on a Triton, on a language model engine, or on another server. The spec gives a built-in name, or the path of a
+ * module that exports the sampler as `sampler` or by default. Errors: USAGE for a name that is neither, INPUT_INVALID for a module that cannot be
+ * loaded or exports no sampler.
  */
 export async function findSampler({ sampler }: StudySpec, server: keyof typeof usual = 'triton'): Promise<SamplerKind> {
   const { name = usual[server] } = sampler;

@@ -7,8 +7,8 @@ import type { Goal, LevelRange } from '../../study/types.ts';
 import { costTermsOf } from './cost/cost-terms.ts';
 
 /**
- * Returns the goal of a study; `metrics` says what its names mean. Errors: USAGE for a metric that does not exist, or a
- * text that is no constraint or objective.
+ * Returns the goal of a study. `metrics` defines the names in it. Errors: USAGE for an unknown metric, or for a text that is no constraint or
+ * objective.
  */
 export function goalOf(
   spec: Pick<StudySpec, 'goal' | 'together' | 'prices' | 'cost'> & AboutTokens,
@@ -32,7 +32,7 @@ export function goalOf(
   return wanted;
 }
 
-/** Errors: USAGE for a cost that the study has no prices or no rate for. */
+/** Errors: USAGE for a cost without the prices or the rate that it needs. */
 function checkCosts(goal: Goal): void {
   for (const { metric: name } of [...goal.objectives, ...goal.constraints]) {
     const metric = metricsOf(goal).named(name);
@@ -41,13 +41,13 @@ function checkCosts(goal: Goal): void {
   }
 }
 
-/** What says whether the model is a language model. */
+/** The fields that tell a language model from others. */
 type AboutTokens = Pick<StudySpec, 'server' | 'prompts'>;
 
-/** What people ask for; which metric that is depends on what is to be served. */
+/** The user's name for cost; the metric depends on what is served. */
 const COST = 'cost';
 
-/** Returns the objective `cost`, with its weight, as the metric that it is about here; others as they are. */
+/** Returns the objective `cost`, with its weight, as the metric that applies here. Returns other objectives unchanged. */
 function costObjective(text: string, { server, prompts }: AboutTokens, cost: Goal['cost']): string {
   const [name = '', ...weight] = text.split(':');
   if (name.trim() !== COST) return text;
@@ -56,7 +56,10 @@ function costObjective(text: string, { server, prompts }: AboutTokens, cost: Goa
   return [cost?.forRate === undefined ? perMillion : 'cost-per-hour', ...weight].join(':');
 }
 
-/** Throughput; of models that share a server that of each, with its share as weight: what one serves is not traded for the others one to one. */
+/**
+ * Returns throughput. For models that share a server, returns each model's throughput weighted by its share, so that requests of one model do not
+ * simply offset those of another.
+ */
 function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']> = {}): readonly string[] {
   if (!models) return ['throughput'];
   const shared = models.filter((model) => !('requestsPerSecond' in (mix[model] ?? {})));
@@ -67,16 +70,16 @@ function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']
   return shared.map((model) => `throughput@${model}:${weightOf(model)}`);
 }
 
-/** Requests in flight up to which every model is looked at, … */
+/** Every model is measured up to this many requests in flight, … */
 const LEAST_HIGH = 256;
-/** … and at most, unless the user says more: what one load generator sends without being the limit itself. */
+/** … and up to this many at most, unless the user asks for more: one load generator can send these without being the limit itself. */
 const MOST_HIGH = 4096;
 /** Requests per place in a batch that keep all instances busy: one batch executes while the next one waits. */
 const PER_PLACE = 2;
 
 /**
- * The load levels to search. `places`: the most samples that a candidate executes at once; without it up to 256 requests in flight. A search
- * goes only as high as the budget and the throughput let it. Errors: USAGE when the spec asks for two kinds of level.
+ * Returns the load levels to search. `places`: the most samples that a candidate executes at once; without it the range ends at 256 requests in
+ * flight. A search stops where the budget or the throughput stops it. Errors: USAGE if the spec asks for two kinds of level.
  */
 export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec, places = 1): LevelRange {
   if (batch) checkBatchRange(traffic, requestRate !== undefined);
@@ -87,7 +90,7 @@ export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic 
   throw new TrituneError('USAGE', '--concurrency and --request-rate cannot be used together', 'leave one of them out');
 }
 
-/** Errors: USAGE for what does not go with requests of several sizes. */
+/** Errors: USAGE for options that do not work with requests of several sizes. */
 function checkBatchRange({ batch, sharedMemory = 'none' }: StudySpec['traffic'], hasRate: boolean): void {
   const refuse = (what: string, hint: string): never => {
     throw new TrituneError('USAGE', `--batch-size cannot be used with ${what}`, hint);

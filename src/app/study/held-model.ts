@@ -5,17 +5,17 @@ import { checkParts, checkProtected } from '../server/protect.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type FindCalls, leaveAsTheyWere, type NamedModels, readModels, type StudyModels } from './study-models.ts';
 
-/** The models of a study, which no other tritune on this machine changes until they are let go of. */
+/** The locked models of a study. No other tritune on this machine changes them until they are released. */
 export interface HeldModels {
   readonly models: StudyModels;
-  /** Returns the preparation's value; if it fails, the models are put back first. Errors: the preparation's own. */
+  /** Returns the preparation's value; if it fails, restores the models first. Errors: the preparation's own. */
   prepared<T>(preparation: Promise<T>): Promise<T>;
   letGo(): void;
 }
 
 /**
- * Takes the models of a study, and reads how they are. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED
- * for one that another client has changed since the study that is resumed, those of `readModels`.
+ * Locks the models of a study and reads their state. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED for a model that another
+ * client has changed since the study that is resumed, those of `readModels`.
  */
 export async function takeModels(
   study: Pick<OpenStudy, 'spec' | 'earlier' | 'started'>,
@@ -36,7 +36,7 @@ export async function takeModels(
         await leaveAsTheyWere(client, models);
         throw error;
       });
-    // What an ensemble is made of is known only now.
+    // The parts of an ensemble are known only now.
     const parts = models.names.filter((name) => !named.names.includes(name));
     held.push(await prepared(holdModels(parts, server)));
     for (const name of parts) await prepared(checkProtected(client, name, study.spec.server));
@@ -47,7 +47,7 @@ export async function takeModels(
   }
 }
 
-/** `checkParts` for all models of a study. Errors: USAGE. */
+/** Calls `checkParts` for all models of a study. Errors: USAGE. */
 export async function checkAllParts(
   { client }: Pick<OpenServer, 'client'>,
   { own, others, names }: StudyModels,

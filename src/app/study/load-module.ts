@@ -6,8 +6,8 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 export const isModulePath = (text: string): boolean => /[/\\]|\.[cm]?[jt]s$/.test(text);
 
 /**
- * What the module at a path exports under a name, or by default. `what` names it in errors, and `hint` says how it is
- * written. Errors: INPUT_INVALID for a module that cannot be loaded, or has no such export.
+ * Returns the export of a module by name, or its default export. `what` names it in errors, and `hint` explains how to write it. Errors:
+ * INPUT_INVALID for a module that cannot be loaded, or has no such export.
  */
 export async function loadExport<T>(
   path: string,

@@ -18,31 +18,31 @@ import { goalOf, levelsOf } from './goal.ts';
 import { checkWorkloads } from './workloads/check-workloads.ts';
 import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './workloads/read-workloads.ts';
 
-/** A study whose directory and journal this process holds. */
+/** A study whose directory and journal this process has locked. */
 export interface OpenStudy {
   readonly spec: StudySpec;
   readonly sampler: SamplerKind;
-  /** What opens a server other than Triton; else null. */
+  /** Opens a server other than Triton; else null. */
   readonly adapter: AdapterDefinition | null;
-  /** What the names of the goal mean. */
+  /** The metrics that the goal may name. */
   readonly metrics: Metrics;
-  /** What it is tuned for; null for even rates and closed loops. */
+  /** The workloads of the study; null for even rates and closed loops. */
   readonly workloads: StudiedWorkloads | null;
   readonly directory: string;
   readonly journal: Journal;
-  /** What earlier runs have written; none for a new study. */
+  /** The records of earlier runs; empty for a new study. */
   readonly earlier: readonly StudyRecord[];
-  /** The first record of a study that is resumed, else null. */
+  /** The first record of a resumed study, else null. */
   readonly started: StudyStarted | null;
-  /** What the journal of a new study names as its command line; empty for a study that a program started. */
+  /** The command line for the journal of a new study; empty for a study started by a program. */
   readonly commandLine: readonly string[];
 }
 
-/** What a spec cannot hold. */
+/** Values that a spec cannot hold. */
 export interface Given {
-  /** The sampler itself, where a program gives it; else it is found by the name in the spec. */
+  /** The sampler, if a program passes one; else the spec names it. */
   readonly sampler?: SamplerDefinition | undefined;
-  /** The adapter itself, where a program gives it; else it is found by the path in the spec. */
+  /** The adapter, if a program passes one; else the spec has its path. */
   readonly adapter?: AdapterDefinition | undefined;
   /** Metrics in addition to the built-in ones. */
   readonly metrics?: readonly Metric[] | undefined;
@@ -62,8 +62,8 @@ export async function openStudy(asked: StudySpec, given: Given, wallMs: number):
 }
 
 /**
- * Opens the study in a directory to go on with it. `change` returns the spec in force from the one that the journal
- * keeps. Errors: OUTPUT_LOCKED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, those of `change`.
+ * Opens the study in a directory to continue it. `change` takes the spec in the journal and returns the one to use. Errors: OUTPUT_LOCKED,
+ * JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, those of `change`.
  */
 export async function resumeStudy(
   directory: string,
@@ -89,7 +89,7 @@ export async function resumeStudy(
 
 type Parts = Pick<OpenStudy, 'sampler' | 'adapter' | 'metrics'>;
 
-/** The parts of a study that may be a stranger's. Errors: USAGE, INPUT_INVALID. */
+/** Returns the parts of a study that users may supply. Errors: USAGE, INPUT_INVALID. */
 async function partsOf(
   spec: StudySpec,
   given: Given,
@@ -110,7 +110,7 @@ async function partsOf(
 const metricsWith = ({ metrics = [] }: Given): Metrics =>
   metrics.length === 0 ? builtInMetrics : builtInMetrics.with(...metrics);
 
-/** Checks what is wrong with a spec whatever the server is. Errors: USAGE, INPUT_INVALID for a file of headers. */
+/** Checks a spec for faults that do not depend on the server. Errors: USAGE, INPUT_INVALID for a file of headers. */
 export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   goalOf(spec, metrics);
   levelsOf(spec);
@@ -118,7 +118,7 @@ export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   checkWorkloads(spec);
 }
 
-/** The spec as the journal keeps it: without the values of headers, and with its prices instead of their file. */
+/** Returns the spec for the journal: without the values of headers, and with its prices instead of their file. */
 export const recordedSpec = (spec: StudySpec): StudySpec => ({
   ...withPrices(spec),
   server: withoutHeaderValues(spec.server),

@@ -36,33 +36,33 @@ import { readCandidates } from './read-candidates.ts';
 import { configsOf, limitsOf, type StudyModels } from './study-models.ts';
 import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
-/** Trials after which a sampler that never stops by itself is stopped, where the user set no limit. */
+/** The maximum number of trials for a sampler that never stops by itself, unless the user sets one. */
 const DEFAULT_RANDOM_TRIALS = 30;
 
-/** What a run will do, before it does anything. */
+/** A run's plan, made before it does anything. */
 export interface PlannedRun {
   readonly plan: TunePlan;
   readonly sampler: Sampler;
   readonly samplerFor: (goal: Goal, narrowing: Narrowing) => Sampler;
-  /** What it is likely to take, by what was seen of the model. */
+  /** Returns the expected duration, from what was seen of the model. */
   readonly expected: (seen: Seen) => Expected;
-  /** For the plan: what such runs take as a rule. Absent for samplers that do not use it. */
+  /** Returns the usual duration of such runs, for the plan. Absent for samplers that do not use it. */
   readonly usual?: (seen: Seen) => UsualTime;
 }
 
 /** A run on a Triton. */
 export interface PlannedStudy extends PlannedRun {
   readonly space: TunedSpace;
-  /** How long each level is measured, where that is not as usual. */
+  /** The length of each measurement, if not the usual one. */
   readonly windows?: Partial<WindowRule>;
 }
 
-/** What a plan is made from: a study, opened or not. */
+/** The inputs of a plan: a study, opened or not. */
 export type PlannedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'earlier' | 'started' | 'commandLine' | 'workloads'> & {
   readonly metrics?: Metrics;
 };
 
-/** What is tuned. */
+/** The thing being tuned. */
 export interface Subject {
   /** The name of its adapter. */
   readonly adapter: string;
@@ -70,17 +70,20 @@ export interface Subject {
   readonly original: Candidate;
   readonly wasLoaded: boolean;
   readonly unloadedOthers?: readonly string[] | undefined;
-  /** Absent for one model alone. */
+  /** Absent for a single model. */
   readonly topology?: Topology | undefined;
   /** The search space for the journal, and its number of candidates. */
   readonly space: JsonObject;
   readonly size: number;
-  /** The most samples that a candidate executes at once, where that is known. */
+  /** The most samples that a candidate executes at once, if known. */
   readonly places?: number;
   viewSpace(narrowing: Narrowing): SpaceView;
 }
 
-/** A resumed study keeps the config, goal and space that its journal says. Errors: SPACE_INVALID, USAGE, INPUT_INVALID, UNSUPPORTED for a variant with other tensors. */
+/**
+ * Returns the plan of a study. A resumed study keeps the config, goal and space of its journal. Errors: SPACE_INVALID, USAGE, INPUT_INVALID,
+ * UNSUPPORTED for a variant with other tensors.
+ */
 export function planStudy(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedStudy {
   const { started } = study;
   const { own, others, together } = models;
@@ -109,7 +112,7 @@ function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, name
   const space = withKnownBuilds(asked, cacheDirectory());
   for (const [name, other] of others) checkAlike(spec.model, own, name, other);
   const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
-  // To the letter: what the server has already needs no load.
+  // An exact copy, because a config that the server has already needs no load.
   const original = withEngine(originalOf(config, otherConfigs), space, spec);
   checkVariants(space, original);
   return spaceOfOne(space, original);
@@ -130,7 +133,7 @@ function spaceOfTogether({ spec, started }: PlannedFrom, models: StudyModels): T
   return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits));
 }
 
-/** Errors: RESTORE_FAILED for a model that another study has uploaded files for: its own could not be restored after this one. */
+/** Errors: RESTORE_FAILED for a model that another study has uploaded files for, because this study could not restore the model's own files. */
 function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
   const mark = (parameters as JsonObject | undefined)?.[MARK];
   if (mark === undefined) return;
@@ -141,7 +144,7 @@ function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
   );
 }
 
-/** The plan of a study of any server. Errors: USAGE, INPUT_INVALID. */
+/** Returns the plan of a study of any server. Errors: USAGE, INPUT_INVALID. */
 export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
   const { spec, sampler: kind, earlier, started, workloads } = study;
   const { sampler: asked, limits: given } = spec;
@@ -166,7 +169,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
       ...(workloads && { passesSeconds: passesSeconds(workloads) }),
       ...seen,
     });
-  // Whoever names a limit or what a gain must be has said how long it may take.
+  // A user who sets a limit or a minimum gain has decided how long the study may take.
   const isAim = [given.maxTrials, given.timeBudgetSeconds, asked.leastGainPercent].every(
     (limit) => limit === undefined,
   );

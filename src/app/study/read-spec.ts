@@ -11,13 +11,13 @@ export type AskedSpec = StudySpec | SeriesSpec;
 
 export const isSeriesSpec = (spec: AskedSpec): spec is SeriesSpec => 'studies' in spec;
 
-/** The study, or the series, in a YAML or JSON file. Errors: INPUT_INVALID for an unreadable file, USAGE with the path of a fault. */
+/** Returns the study, or the series, in a YAML or JSON file. Errors: INPUT_INVALID for an unreadable file, USAGE with the path of a fault. */
 export function readSpec(file: string): AskedSpec {
   const value = contentOf(file);
   return isJsonObject(value) && 'studies' in value ? checkSeriesSpec(value, file) : checkStudySpec(value, file);
 }
 
-/** The text of a file that `readSpec` reads: YAML, with the defaults written out. */
+/** Returns the text of a file for `readSpec`: YAML, with all defaults written out. */
 export const printSpec = (spec: AskedSpec): string =>
   stringify(isSeriesSpec(spec) ? { ...spec, studies: spec.studies.map(specToJson) } : specToJson(spec), {
     aliasDuplicateObjects: false,

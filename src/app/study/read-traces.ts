@@ -4,7 +4,10 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
 import { readTraces } from '../../triton/control/trace-file.ts';
 
-/** The summary of the traces in files of one server's run, as `summarizeTraces` gives it. Errors: INPUT_INVALID, also for files without a trace; UNSUPPORTED. */
+/**
+ * Returns the summary, as by `summarizeTraces`, of the trace files of one server's run. Errors: INPUT_INVALID, also for files without a trace;
+ * UNSUPPORTED.
+ */
 export async function readTraceFiles(files: readonly string[], withMoments = false): Promise<TraceSummary> {
   for (const file of files) await checkFile(file);
   const read = await readTraces(files.map((name) => ({ name, chunks: createReadStream(name) })));

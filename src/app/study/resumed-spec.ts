@@ -22,13 +22,13 @@ const resumable: readonly string[] = [
   'maxOutage',
   'ui',
   'verbose',
-  // Their values are not in the journal; the names must be those that are.
+  // The journal does not hold their values; the names must stay the same.
   ...headerNames,
 ];
 
 /**
- * The spec of a resumed study: the one that its journal keeps, with what the named options say anew, and with headers
- * that can be sent again. Errors: USAGE for an option that a resumed study keeps, and for other headers than before.
+ * Returns the spec of a resumed study: the one in its journal, with new values for the named options, and with headers that can be sent again.
+ * Errors: USAGE for an option that a resumed study cannot change, and for other headers than before.
  */
 export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, named: Iterable<string>): StudySpec {
   const names = [...named];

@@ -16,7 +16,7 @@ import { tuneByAdapter } from './tune-by-adapter.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
 import { inputsOfStudy } from './workloads/study-inputs.ts';
 
-/** One study on the server that its spec names, or on one that is started for it: connects, and tunes. Errors: as `tuneStudy`. */
+/** Tunes one study on the server in its spec, or on one started for it. Errors: as `tuneStudy`. */
 export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> {
   if (study.adapter) return tuneByAdapter(study, study.adapter, watch, signal);
   const named = modelsNamedBy(study);
@@ -29,7 +29,7 @@ export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, wat
   }
 }
 
-/** The models that a server started for the study loads at its start, and those that it loads later. */
+/** Returns the models that a server started for the study loads at its start, and those that it loads later. */
 function modelsOfLaunch({ names, fronts }: NamedModels): {
   readonly loadModels: readonly string[];
   readonly laterModels: readonly string[];
@@ -38,8 +38,8 @@ function modelsOfLaunch({ names, fronts }: NamedModels): {
 }
 
 /**
- * One study on an open server: plans, tunes, and writes the documents, also of a study that ends early. Returns how
- * it ended. Errors: those of `takeModels`, what ended the study.
+ * Runs one study on an open server: plans, tunes, and writes the documents, also after an early end. Returns how it ended. Errors: those of
+ * `takeModels`, what ended the study.
  */
 export async function tuneStudy(
   study: OpenStudy,
@@ -85,7 +85,7 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
   for (const each of all) for (const line of assumptionsOf(each)) watch.tell(line);
   if (planned.space.hasVariants && !expectsOutputs(inputs, original.config)) watch.tell(UNCHECKED);
   if (study.spec.trace) await createTracing(opened.client).look();
-  // Without an aim nothing is sent.
+  // Without an aim, sends nothing.
   const usual = planned.usual?.(
     (await lookFirst(trafficTo(study.spec, study.spec.model), opened, original, inputs)).seen,
   );

@@ -12,27 +12,27 @@ import type { OpenStudy } from './open-study.ts';
 import { askedTopology } from './pipeline/asked-topology.ts';
 import { readParts, type Together, togetherOf } from './pipeline/read-together.ts';
 
-/** The models that a study may change, as far as they are known by name before the server is asked, and the search spaces given for them. */
+/** The models that a study may change, where their names are known before the server is asked, and the search spaces given for them. */
 export interface NamedModels {
   /** The study's own first. */
   readonly names: readonly [string, ...string[]];
-  /** The models that get requests, which a server started for the study loads at its start. */
+  /** The models that get requests. A server started for the study loads them at its start. */
   readonly fronts: readonly string[];
-  /** The spaces of a new study; nothing for the presets of the models' backends, and for a study that is resumed. */
+  /** The spaces given for a new study; empty for the presets of the models' backends, and for a resumed study. */
   readonly given: GivenSpaces;
   readonly asked: AskedTopology;
 }
 
-/** They, what they are made of, and how they were before. */
+/** The named models, their parts, and their state before the study. */
 export interface StudyModels extends NamedModels {
   readonly own: OriginalModel;
   /** By name. */
   readonly others: ReadonlyMap<string, OriginalModel>;
-  /** null where one model is tuned alone. */
+  /** null for a single model. */
   readonly together: Together | null;
 }
 
-/** Finds the calls of models that are read already; reads those too that are not loaded and that a request cannot do without. */
+/** Finds the calls of models that have been read. Also reads called models that are not loaded and that a request needs. */
 export type FindCalls = (
   fronts: AskedTopology['fronts'],
   read: Map<string, OriginalModel>,
@@ -58,13 +58,13 @@ function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpac
   return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: limitsOf(latencyBudgetMs) });
 }
 
-/** What the latency budget means for the limits of a search space. */
+/** Returns the limits that the latency budget sets for a search space. */
 export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
   latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
 
 /**
- * Reads the models and what they are made of, and loads those that are not loaded; where one cannot be read all are left as they were. `findCalls`
- * finds what is made of others by its code. Errors: those of `readOriginal`, of `topologyOf` and of `findCalls`.
+ * Reads the models and their parts, and loads those that are not loaded. If one cannot be read, restores all of them. `findCalls` finds the models
+ * that others call from their code. Errors: those of `readOriginal`, of `topologyOf` and of `findCalls`.
  */
 export async function readModels(
   client: TritonClient,
@@ -98,7 +98,7 @@ async function withCalls(
   return { fronts, calls };
 }
 
-/** What is searched for is settled: ensembles of others count no more. */
+/** A resumed study has a fixed search space, so other clients' ensembles no longer matter. */
 const resumed = ({ topology }: StudyStarted): Together | null => (topology ? { topology, bystanders: {} } : null);
 
 function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<StudyModels, 'together'> {
@@ -115,7 +115,7 @@ export const configsOf = ({
 }: Pick<StudyModels, 'names' | 'own' | 'others'>): ModelConfigs =>
   Object.fromEntries([[ownName, own] as const, ...others].map(([name, { config }]) => [name, config]));
 
-/** Unloads the models that only were loaded to look at them. Errors: RESTORE_FAILED. */
+/** Unloads the models that were loaded only to read them. Errors: RESTORE_FAILED. */
 export async function leaveAsTheyWere(
   client: TritonClient,
   { names, own, others }: Pick<StudyModels, 'names' | 'own' | 'others'>,

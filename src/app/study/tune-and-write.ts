@@ -10,9 +10,8 @@ import { traceReport } from './trace-report.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
 
 /**
- * Tunes, and writes the documents, also of a study that ends early. `close` lets go of what the study worked with; it is
- * told how the run has left the model, null for a run that has not said so. Returns how the study ended. Errors: what
- * ended it, OUTPUT_UNWRITABLE.
+ * Tunes, and writes the documents, also after an early end. `close` releases the study's resources; it receives the final state of the model, or
+ * null if the run has not reported it. Returns how the study ended. Errors: what ended it, OUTPUT_UNWRITABLE.
  */
 export async function tuneAndWrite(
   study: OpenStudy,
@@ -49,11 +48,11 @@ export async function tuneAndWrite(
 
 interface Ending {
   readonly onEvent: (event: TunerEvent) => void;
-  /** How the run has left the model; null while it has not said so. */
+  /** The final state of the model; null until the run reports it. */
   readonly restored: ModelRestored | null;
 }
 
-/** Receives the final state of the model on its way to the observers, because the journal may be what failed. */
+/** Takes the final state of the model from the events for observers, because writing the journal may have failed. */
 function endingOfModel(watch: (event: TunerEvent) => void): Ending {
   let restored: ModelRestored | null = null;
   return {

@@ -10,7 +10,7 @@ import { type PlannedFrom, type PlannedRun, planRun } from './plan-study.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
 import type { StudyOutcome, StudyWatch } from './watch.ts';
 
-/** One study on a server that an adapter opens. Returns how it ended. Errors: MODEL_LOCKED, SERVER_*, what ended the study. */
+/** Runs one study on a server that an adapter opens. Returns how it ended. Errors: MODEL_LOCKED, SERVER_*, what ended the study. */
 export async function tuneByAdapter(
   study: OpenStudy,
   definition: AdapterDefinition,
@@ -45,7 +45,7 @@ export function ruleOf(spec: StudySpec): MeasuringRule {
   };
 }
 
-/** Returns what a study on an opened adapter will do. Errors: USAGE, INPUT_INVALID. */
+/** Returns the plan of a study on an opened adapter. Errors: USAGE, INPUT_INVALID. */
 export function planByAdapter(
   study: PlannedFrom,
   { adapter, settings, space = spaceOf(settings, adapter) }: OpenedAdapter,
@@ -60,7 +60,7 @@ export function planByAdapter(
     places: space.places,
     viewSpace: space.view,
   });
-  // No request was sent, and no load seen, before the study.
+  // Before the study, no request was sent and no load was seen.
   const nothing = { requestMs: null, loadSeconds: null };
   return { ...others, plan: { ...plan, ...(usual && { usual: usual(nothing) }) } };
 }

@@ -13,10 +13,10 @@ export interface Twin {
   readonly text: string;
 }
 
-/** The twin of the server that the run in a directory measured. Errors: JOURNAL_INVALID, UNSUPPORTED. */
+/** Returns the twin of the server that the run in a directory measured. Errors: JOURNAL_INVALID, UNSUPPORTED. */
 export async function twinOfRun(directory: string): Promise<Twin> {
   const text = stringify(twinOf(await readJournal(studyFiles(directory).journal)), { aliasDuplicateObjects: false });
-  // Read like any other profile: what is served now is what the file will serve later.
+  // Reads the text like any other profile, so that the file will serve the same later.
   return { text, profile: parseProfile(text, `of ${directory}`) };
 }
 

@@ -4,12 +4,12 @@ import type { PromptSpec } from '../../workload/prompt-spec.ts';
 import { type PromptSetting, type PromptTraffic, promptsOf } from './prompts.ts';
 import { classShares, hasClasses, limitsOf, type PlayedWorkload, type WorkloadFront } from './workload.ts';
 
-/** What a language model is sent of a workload: `requests` with classes, or without where the workload has one only. */
+/** The prompts of a workload for a language model: `requests` with classes, or without if the workload has only one. */
 export type ClassPrompts = Pick<PromptTraffic, 'requests' | 'notes'>;
 
 /**
- * Returns the prompts of a front's classes. What a class does not say is as the options say. Errors: as `promptsOf`; UNSUPPORTED for classes that are asked
- * in another way than the command says, and for conversations among several classes.
+ * Returns the prompts of a front's classes. Options apply where a class says nothing. Errors: as `promptsOf`; UNSUPPORTED for classes that ask in
+ * another way than the command says, and for conversations among several classes.
  */
 export async function classPromptsOf(
   front: WorkloadFront,

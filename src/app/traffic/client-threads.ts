@@ -14,12 +14,12 @@ import { agentToken } from '../server/own-token.ts';
 import { readTls } from '../server/read-tls.ts';
 import { isLoopback } from '../server/tls.ts';
 
-/** Windows are ten times as long at least: what one agent counts a little earlier or later than another is lost in them. */
+/** Windows are at least ten times as long, so clock differences between agents hardly matter. */
 const USUAL_CLOCK_LIMIT_MS = 25;
 
 /**
- * The threads that send, on agents where those are named. This thread never does while something is measured: what else it has to do would make
- * replies look late that are not. Errors: AGENT_FAILED; USAGE, INPUT_INVALID for the token and certificates of agents.
+ * Returns the threads that send, on agents if any are named. This thread never sends during a measurement: its other work would make replies look
+ * late. Errors: AGENT_FAILED; USAGE, INPUT_INVALID for the token and certificates of agents.
  */
 export async function clientThreadsOf(client: ClientSpec, transport: WorkerTransport): Promise<Workers> {
   const { clientThreads: threadsEach = 1 } = client;
@@ -30,7 +30,7 @@ export async function clientThreadsOf(client: ClientSpec, transport: WorkerTrans
   return openAgents({ ...access, addresses: [first, ...others], threadsEach }, transport);
 }
 
-/** Does the same for inference requests over a transport with these options; an observer gets each request. */
+/** Does the same for inference requests over a transport with these options. An observer gets each request. */
 export function inferThreadsOf(
   client: ClientSpec & Pick<RequestSpec, 'outputTolerance'>,
   protocol: 'grpc' | 'http',
@@ -43,7 +43,7 @@ export function inferThreadsOf(
   return Promise.resolve(openWorkers(clientThreads, { ...transport, observes: true }, {}, onObserved));
 }
 
-/** Errors: USAGE for what agents cannot do. */
+/** Errors: USAGE for options that agents do not support. */
 export function checkAgents({ agents, sharedMemory = 'none' }: ClientSpec & TransportSpec): void {
   if (agents === undefined || sharedMemory === 'none') return;
   throw new TrituneError(
@@ -53,7 +53,7 @@ export function checkAgents({ agents, sharedMemory = 'none' }: ClientSpec & Tran
   );
 }
 
-/** Errors: USAGE for a server that each agent would look for on its own machine. */
+/** Errors: USAGE for a server address that each agent would resolve to its own machine. */
 function checkServerSeen(agents: readonly string[], transport: WorkerTransport): void {
   const target = targetOf(transport);
   if (!isLoopback(target) || agents.every(isLoopback)) return;
@@ -64,7 +64,7 @@ function checkServerSeen(agents: readonly string[], transport: WorkerTransport):
   );
 }
 
-/** Returns how the spec's agents are reached. Errors: USAGE, INPUT_INVALID. */
+/** Returns how to reach the spec's agents. Errors: USAGE, INPUT_INVALID. */
 export async function agentAccess(spec: AgentsSpec): Promise<AgentAccess> {
   const { agentTokenFile: tokenFile, agentTokenEnv: tokenEnv, agentTls } = spec;
   const { agentTlsCa: tlsCa, agentTlsCert: tlsCert, agentTlsKey: tlsKey } = spec;

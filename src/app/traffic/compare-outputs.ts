@@ -12,8 +12,8 @@ const TIMEOUT_MS = 30_000;
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
 /**
- * Tells whether outputs can be compared with expected ones: there are some, and a request has one reply that depends on no other. The replies of
- * sequences and of decoupled models are looked at while they are measured.
+ * True if outputs can be compared with expected ones: there are some, and each request has one reply that depends on no other. Replies of sequences
+ * and of decoupled models are checked during the measurement.
  */
 export const expectsOutputs = ({ requests }: PreparedInputs, config: ModelConfig): boolean =>
   !config.sequence_batching &&
@@ -21,8 +21,8 @@ export const expectsOutputs = ({ requests }: PreparedInputs, config: ModelConfig
   requests.some(({ expected }) => expected);
 
 /**
- * Sends every request that expects outputs once, one after another, and compares the replies with those. Errors: SERVER_FAILED for a request
- * that fails; a CandidateRefusedError for a reply of another form; those of `openLocalTraffic`; the signal's reason.
+ * Sends every request with expected outputs once, one after another, and compares the replies. Errors: SERVER_FAILED for a request that fails; a
+ * CandidateRefusedError for a reply of another form; those of `openLocalTraffic`; the signal's reason.
  */
 export async function compareReplies(
   opened: OpenServer,

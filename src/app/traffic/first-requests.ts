@@ -10,20 +10,21 @@ import type { Seen } from '../study/expected-duration.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
 const MOST_REQUESTS = 10;
-/** No further request after this long. */
+/** Sends no further request after this many milliseconds. */
 const LONG_ENOUGH_MS = 1000;
 const TIMEOUT_MS = 10_000;
 /** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
-/** What a few requests, one after another, tell: the median of what they took in ms, without the first; or why none was answered. */
+/** The result of a few requests, one after another: their median duration in ms, without the first; or why none was answered. */
 export type FirstRequests =
   | { readonly sent: number; readonly requestMs: number }
   | { readonly sent: number; readonly refusal: string };
 
 /**
- * What a few requests tell of the model, and a load of it: the one just made, else the last that the server's metrics tell of, which are read
- * meanwhile. A second at most, or a slow answer. Sequences are left alone: what began would have to end. Errors: as `openLocalTraffic`.
+ * Sends the model a few requests, for a second or until a slow answer comes. Meanwhile, finds out how long the model takes to load: from the load
+ * just made, else from the last one in the server's metrics. Skips sequences, because each one begun would have to end. Errors: as
+ * `openLocalTraffic`.
  */
 export async function lookFirst(
   spec: SeededTraffic,
@@ -69,6 +70,6 @@ async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): 
   return samples && lastLoadSeconds(samples, model);
 }
 
-/** Sends one request, and resolves with how it ended. */
+/** Sends one request. Resolves with how it ended. */
 export const sendOne = (transport: Transport, prepared: PreparedRequest): Promise<SendOutcome> =>
   new Promise((resolve) => transport.send(prepared, resolve));

@@ -9,21 +9,21 @@ import type { OpenServer } from '../server/open-server.ts';
 import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic.ts';
 import { rateSchedule } from './schedule.ts';
 
-/** The traffic of one front: what is sent to which model. */
+/** The traffic of one front: its model and requests. */
 export interface FrontAsked extends TrafficAsked {
   readonly requestDistribution: RequestDistribution;
 }
 
-/** What sends requests to the fronts of a study, each over threads of its own, as a profile takes it. */
+/** The senders for the fronts of a study, each with its own threads, in the form that a profile takes. */
 export interface OpenFronts {
   readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts' | 'watchClient'>>;
-  /** Returns the requests of other inputs to the front at this place, as its traffic sends them. */
+  /** Returns requests with other inputs to the front at this place, in the form of its traffic. */
   requestsFrom(place: number, inputs: PreparedInputs): FrontTraffic['requestsFor'];
-  /** Lets go of sockets and shared memory. */
+  /** Closes the sockets and frees shared memory. */
   close(): Promise<void>;
 }
 
-/** Opens the traffic of each front, the study's first. Errors: USAGE, UNSUPPORTED, SERVER_FAILED; nothing is left open then. */
+/** Opens the traffic of each front, the study's first. Errors: USAGE, UNSUPPORTED, SERVER_FAILED; on an error, leaves nothing open. */
 export async function openFronts(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
   fronts: readonly [FrontAsked, ...FrontAsked[]],

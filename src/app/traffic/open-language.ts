@@ -6,16 +6,16 @@ import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { clientThreadsOf } from './client-threads.ts';
 
-/** What sends prompts to a language model, opened. */
+/** An open connection that sends prompts to a language model. */
 export interface LanguageTraffic {
   readonly alarm: Alarm;
-  /** What sends in place of this thread. */
+  /** The threads that send instead of this one. */
   readonly threads: Required<Pick<LevelOptions, 'transport' | 'openFlow' | 'watchClient'>>;
-  /** Lets go of the sockets. */
+  /** Closes the sockets. */
   close(): Promise<void>;
 }
 
-/** Opens the threads that measure, warmed up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
+/** Opens the threads that measure, and warms them up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
 export async function openLanguageTraffic(
   options: EndpointOptions,
   requests: RequestSet,
@@ -39,7 +39,7 @@ export async function openLanguageTraffic(
   };
 }
 
-/** The threads send, and this one never does. */
+/** Only the threads send; this thread never does. */
 const nothingHere: LevelOptions['transport'] = {
   prepare: (request) => ({ request }),
   send: () => undefined,

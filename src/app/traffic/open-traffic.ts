@@ -17,8 +17,8 @@ import { openSharedTransport } from './shared-memory.ts';
 import { transportOptionsOf } from './transport.ts';
 
 /**
- * What is sent, how it travels and who sends it; `seed` is that of everything random in it. `mostBatch`: the samples of the largest request,
- * where the study varies them from `batch` on.
+ * The requests, their transport and their senders. `seed` seeds everything random in them. `mostBatch`: the samples of the largest request, if the
+ * study varies them from `batch` on.
  */
 export type SeededTraffic = TrafficSpec & { readonly seed: number; readonly mostBatch?: number };
 
@@ -37,38 +37,38 @@ export interface TrafficAsked {
   readonly timeoutMs: number;
   /** Called for every request that the threads sent, soon after its end. */
   readonly onObserved?: OnObserved | undefined;
-  /** Looks at the replies, instead of the comparison with expected outputs that the options ask for; null for none. */
+  /** Checks the replies instead of comparing them with the expected outputs of the options; null for no check. */
   readonly check?: ReplyCheck | null;
 }
 
-/** What sends requests to a server from this thread. */
+/** Sends requests to a server from this thread. */
 export interface LocalTraffic {
   readonly transport: Transport;
   readonly sequences: SequenceRule | undefined;
-  /** The requests as they are sent to a config of the model, of `batch` samples where that is given; `from`: other ones than it was opened for. */
+  /** Returns the requests for a config of the model, with `batch` samples if given. `from`: other inputs than the ones it was opened for. */
   requestsFor(config: ModelConfig, batch?: number, from?: PreparedInputs): RequestSet;
-  /** Lets go of sockets and shared memory. */
+  /** Closes the sockets and frees shared memory. */
   close(): Promise<void>;
 }
 
-/** What sends requests to a server, opened. */
+/** Sends requests to a server from threads. */
 export interface OpenTraffic extends LocalTraffic {
   readonly alarm: Alarm;
-  /** What sends in place of this thread. */
+  /** The threads that send instead of this one. */
   readonly threads: Required<Pick<LevelOptions, 'openFlow' | 'watchClient'>>;
-  /** Undefined where nothing is known of the client's own limit. */
+  /** Undefined if the client's own limit cannot be known. */
   readonly clientCeiling: (() => Promise<number | null>) | undefined;
 }
 
 type Opened = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>;
 
-/** Opens what the options say of how requests travel, for a few of them. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
+/** Opens a transport as the options say, for a few requests. Errors: USAGE, UNSUPPORTED, SERVER_FAILED. */
 export async function openLocalTraffic(opened: Opened, asked: TrafficAsked): Promise<LocalTraffic> {
   const { traffic, sequences, requestsFor } = await prepared(opened, asked);
   return { transport: traffic.transport, sequences, requestsFor, close: () => traffic.close() };
 }
 
-/** Does the same, and opens the threads that measure, warmed up against a server that does nothing. Errors: as before. */
+/** Does the same, and opens the threads that measure, warmed up against a server that does nothing. Errors: the same. */
 export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<OpenTraffic> {
   checkAgents(asked.spec);
   const { traffic, sequences, requestsFor, requests } = await prepared(opened, asked);
@@ -80,7 +80,7 @@ export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<
   });
   const { tls, check, streaming } = traffic.options;
   const runs = nullRuns(workers, { protocol, requests, sequences, streaming });
-  // Replies that are looked into are read by other code than the null server could warm.
+  // The null server cannot warm up the code that reads replies in detail.
   const isRead = check !== undefined || onObserved !== undefined;
   if (!isRead) await runs.warmUp();
   const alarm = openAlarm();
@@ -89,7 +89,7 @@ export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<
     alarm,
     sequences,
     threads: { openFlow: (order) => workers.openFlow(order), watchClient: workers.watchClient },
-    // The null server is one thread without TLS or outputs.
+    // The null server has one thread, and neither TLS nor outputs.
     clientCeiling: tls || isRead || traffic.isShared ? undefined : runs.ceiling,
     requestsFor,
     close: async () => {

@@ -9,15 +9,15 @@ import type { RequestSet } from '../../loadgen/types.ts';
 import type { PromptSpec } from '../../workload/prompt-spec.ts';
 import { replayed, type TimedRequests } from './schedule.ts';
 
-/** What a language model is sent. */
+/** The prompts for a language model. */
 export interface PromptTraffic {
-  /** Each with its `prompt`; conversations of several turns are streams, which the sender holds turn by turn. */
+  /** Requests, each with its `prompt`. Conversations of several turns are streams, which the sender plays turn by turn. */
   readonly requests: RequestSet;
   /** When the requests of a trace are due; null if unknown. A load level from the user takes precedence. */
   readonly schedule: TimedRequests | null;
   /** How `inputTokens` of the prompts were counted. */
   readonly countedBy: 'tokenizer' | 'estimate';
-  /** What the prompts are, a line each, for the head of a document. */
+  /** A description of the prompts, in lines for the head of a document. */
   readonly notes: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface PromptTraffic {
 export interface PromptSetting {
   readonly model: string;
   readonly seed: number;
-  /** How many times as fast a trace is played; 1 if not given. */
+  /** The factor by which a trace is sped up; 1 by default. */
   readonly traceSpeed?: number;
 }
 
@@ -34,7 +34,7 @@ const USUAL_INPUT = constant(512);
 const USUAL_OUTPUT = constant(128);
 const USUAL_PROMPTS = 1000;
 
-/** Options that say what is made up. */
+/** Options for generated prompts. */
 const madeUp = {
   inputTokens: '--input-tokens',
   prefixPrompts: '--prefix-prompts',

@@ -9,7 +9,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import type { OriginalModel } from '../server/open-server.ts';
 
-/** What is sent; `seed` is that of everything random in it. */
+/** The requests; `seed` seeds everything random in them. */
 export type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
 
 /** Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */

@@ -5,19 +5,19 @@ import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import type { LevelSpec } from '../profile/profile-spec.ts';
 
-/** Requests at a rate. The seed makes the arrivals the same every time: what differs between two measurements is not their luck. */
+/** Returns requests at a rate. The seed makes the arrivals the same every time, so that two measurements do not differ by luck. */
 export const rateSchedule = (
   { requestDistribution, seed }: Pick<LevelSpec, 'requestDistribution'> & { readonly seed: number },
   perSecond: number,
 ): Schedule =>
   requestDistribution === 'poisson' ? { kind: 'poisson', perSecond, seed } : { kind: 'constant', perSecond };
 
-/** Requests that are due at times of their own, not at a rate. */
+/** Requests with due times of their own instead of a rate. */
 export interface TimedRequests {
   readonly schedule: Schedule;
   /** Requests per second on average. */
   readonly perSecond: number;
-  /** How many requests there are in all; null for a schedule without an end. */
+  /** The total number of requests; null for an endless schedule. */
   readonly requests: number | null;
 }
 
@@ -27,7 +27,7 @@ type TimedSpec = Pick<
 > &
   Pick<RequestSpec, 'inputData'>;
 
-/** The schedule that the options ask for; null for plain concurrencies and rates. Errors: INPUT_INVALID, USAGE. */
+/** Returns the schedule in the options; null for plain concurrencies and rates. Errors: INPUT_INVALID, USAGE. */
 export async function timedRequestsOf(spec: TimedSpec): Promise<TimedRequests | null> {
   if (spec.requestIntervals !== undefined) {
     const gapsNs = await readIntervals(spec.requestIntervals);
@@ -55,13 +55,13 @@ function endless(schedule: Schedule, perSecond: number): TimedRequests {
   return { schedule, perSecond, requests: null };
 }
 
-/** Returns recorded arrivals as they are sent again, `speed` times as fast. */
+/** Returns recorded arrivals, replayed `speed` times as fast. */
 export function replayed(arrivalsNs: readonly number[], speed: number): TimedRequests {
   const spanNs = ((arrivalsNs.at(-1) ?? 0) - (arrivalsNs[0] ?? 0)) / speed;
   return finite({ kind: 'replay', arrivalsNs, speed }, spanNs);
 }
 
-/** A schedule with an end is asked for all of its requests beforehand, to know how many there are. */
+/** Takes all requests of a finite schedule in advance, to count them. */
 function finite(schedule: Schedule, spanNs: number): TimedRequests {
   const pacer = pacerOf(schedule);
   let requests = 0;

@@ -5,27 +5,27 @@ import type { TransportSpec } from '../../spec/traffic-spec.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { SharedMemory } from '../../triton/types.ts';
 
-/** perf_analyzer's. */
+/** perf_analyzer's default. */
 const DEFAULT_OUTPUT_BYTES = 102_400;
 
-/** The command line says the rest. */
+/** The part of a plan that comes from the command line. */
 type AskedRegions = Omit<RegionsPlan, 'unknownOutputBytes' | 'memory'>;
 
-/** A transport, and the memory that it shares with the server if the user wants that. */
+/** A transport, and the memory that it shares with the server, if any. */
 export interface SharedTransport {
   readonly transport: Transport;
-  /** With which it was opened; another thread opens its own with `sharedOutputs` of its part. */
+  /** The options it was opened with. Another thread opens its own with its part of `sharedOutputs`. */
   readonly options: OpenOptions;
   readonly isShared: boolean;
-  /** The requests as they are to be sent: with their inputs in shared memory. */
+  /** Returns the requests with their inputs in shared memory. */
   placed(set: RequestSet): RequestSet;
-  /** Ends what is in flight, lets go of sockets and memory, and tells the server. */
+  /** Ends requests in flight, closes sockets, frees memory, and unregisters it on the server. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the transport of the traffic to the server of `control`. Errors: USAGE for options that do not go together;
- * UNSUPPORTED where the machine has no such memory to share; SERVER_FAILED when the server cannot use it.
+ * Opens the transport of the traffic to the server of `control`. Errors: USAGE for options that do not work together; UNSUPPORTED if the machine has
+ * no such memory to share; SERVER_FAILED if the server cannot use it.
  */
 export async function openSharedTransport(
   protocol: 'grpc' | 'http',
@@ -57,7 +57,7 @@ export async function openSharedTransport(
   }
 }
 
-/** Shared memory that is registered with the server, if the flags want any. Errors: UNSUPPORTED, SERVER_FAILED. */
+/** Returns the shared memory registered with the server, if the flags ask for any. Errors: UNSUPPORTED, SERVER_FAILED. */
 export async function sharedRegionsOf(
   {
     sharedMemory = 'none',
@@ -71,7 +71,7 @@ export async function sharedRegionsOf(
   return openRegions(control, { ...plan, unknownOutputBytes, memory });
 }
 
-/** Returns the memory of the first GPU that has instances of the model, so that nothing crosses from one GPU to another. */
+/** Returns the memory of the first GPU that has instances of the model, so that no data crosses between GPUs. */
 function cudaMemoryFor({ instance_group: groups = [] }: ModelConfig) {
   return { kind: 'cuda', device: groups.flatMap(({ gpus = [] }) => gpus)[0] ?? 0 } as const;
 }

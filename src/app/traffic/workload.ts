@@ -13,7 +13,7 @@ import { requestsOf, type SeededRequests } from './requests.ts';
 /** A workload, and its arrivals at any rate. */
 export interface PlayedWorkload {
   readonly workload: Workload;
-  /** Requests per second, as the workload is written. */
+  /** Requests per second of the workload as written. */
   readonly perSecond: number;
   /** Seconds of one pass. */
   readonly passS: number;
@@ -24,11 +24,11 @@ export interface PlayedWorkload {
 export interface WorkloadFront {
   readonly model: string;
   readonly classes: readonly RequestClass[];
-  /** The arrivals of its classes at a rate of the whole workload. */
+  /** Returns the arrivals of its classes at a rate of the whole workload. */
   partAt(perSecond: number): ArrivalPlan;
 }
 
-/** Prepares to play a workload, `timeScale` times as long as it is written. The seed makes its arrivals the same every time. */
+/** Prepares to play a workload, `timeScale` times as long as written. The seed makes its arrivals the same every time. */
 export function played(
   workload: Workload,
   { seed, timeScale = 1 }: { readonly seed: number; readonly timeScale?: number | undefined },
@@ -41,7 +41,7 @@ export function played(
   };
 }
 
-/** A plan may have millions of arrivals: only the latest is kept. */
+/** Keeps only the latest plan, which may have millions of arrivals. */
 function rememberingOne(make: (perSecond: number) => ArrivalPlan): (perSecond: number) => ArrivalPlan {
   let last: { readonly perSecond: number; readonly plan: ArrivalPlan } | null = null;
   return (perSecond) => {
@@ -50,10 +50,7 @@ function rememberingOne(make: (perSecond: number) => ArrivalPlan): (perSecond: n
   };
 }
 
-/**
- * Returns a front for each model that the workload's classes ask, in the order in which they come; classes without a model ask `model`. Errors: USAGE
- * where there is none.
- */
+/** Returns a front for each model that the workload's classes name, in their order. Classes without a model use `model`. Errors: USAGE without it. */
 export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | undefined): readonly WorkloadFront[] {
   const indexes = workload.classes.map((_, index) => index);
   const byModel = Map.groupBy(indexes, (index) => {
@@ -71,7 +68,7 @@ export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | u
   });
 }
 
-/** Returns how many requests of each of its classes a front gets in a pass, at a rate of the whole workload. */
+/** Returns how many requests of each of its classes a front gets per pass, at a rate of the whole workload. */
 export const classShares = (front: WorkloadFront, perSecond: number): readonly number[] =>
   classCounts(front.partAt(perSecond));
 
@@ -80,14 +77,13 @@ export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimit
   Object.keys(limits).length > 0 ? limits : undefined;
 
 /**
- * Tells whether the requests are counted by class: where the workload has one only, whose figures are those of all, they are not, and its limits
- * are `limitsOf` it.
+ * True if requests are counted by class. With only one class they are not: its figures are those of all requests, and its limits are `limitsOf` it.
  */
 export const hasClasses = ({ classes }: Pick<Workload, 'classes'>): boolean => classes.length > 1;
 
 /**
- * Returns what a front's classes send to its model, as one set with classes, or without where the workload has one only. What a class does not say is
- * as the options say. `perSecond`: the rate by whose mix of classes the mean samples of a request are told. Errors: as `requestsOf`.
+ * Returns the inputs of a front's classes for its model, as one set with classes, or without if the workload has only one. Options apply where a
+ * class says nothing. `perSecond`: the rate whose mix of classes determines the mean samples per request. Errors: as `requestsOf`.
  */
 export async function classInputsOf(
   front: WorkloadFront,

@@ -20,8 +20,8 @@ interface SeenJournal {
 type Filled = Pick<Board, 'list' | 'take' | 'known' | 'forget' | 'trouble'>;
 
 /**
- * Shows the studies of directories, and of the directories in them, until the signal: journals that other processes write are read again when they
- * have grown. A journal that cannot be read is told of on the page.
+ * Shows the studies in directories and their subdirectories until the signal aborts. Reads journals of other processes again when they grow. Reports
+ * unreadable journals on the page.
  */
 export async function watchDirectories(
   directories: readonly string[],
@@ -35,7 +35,7 @@ export async function watchDirectories(
   }
 }
 
-/** Looks at all directories once. `isWritten`: whether a process holds that lock. Exported for tests. */
+/** Looks at all directories once. `isWritten`: returns true if a process holds that lock. Exported for tests. */
 export async function lookOnce(
   directories: readonly string[],
   board: Filled,
@@ -64,7 +64,7 @@ export async function lookOnce(
   board.trouble(faults[0] ?? null);
 }
 
-/** Those that began last come first. A study that nobody writes, and that has not ended, was interrupted. */
+/** Returns the heads, latest start first. A study without a writer and without an end was interrupted. */
 const headsOf = (
   found: ReadonlyMap<string, string>,
   seen: ReadonlyMap<string, SeenJournal>,
@@ -79,10 +79,10 @@ const headsOf = (
     })
     .sort((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
 
-/** A folder of all runs may have hundreds: those that were written to last are shown. */
+/** The maximum number of studies shown, the last written ones first: a folder of all runs may have hundreds. */
 const MOST_STUDIES = 20;
 
-/** Journals by the names of their studies: those of the directories, or of what is in them. */
+/** Returns the journals in directories or their subdirectories, by study name. */
 async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = await journalsIn(directories);
   const dated = await Promise.all([...found].map(async (each) => ({ each, ...(await sizeOf(each[1])) })));
@@ -111,7 +111,7 @@ async function journalsIn(directories: readonly string[]): Promise<ReadonlyMap<s
   return found;
 }
 
-/** The directory's name; the whole path where another study has that. */
+/** Returns the directory's name, or its whole path if another study has that name. */
 function nameIn(found: ReadonlyMap<string, string>, directory: string): string {
   const path = resolve(directory);
   return found.has(basename(path)) ? path : basename(path);

@@ -6,13 +6,13 @@ import { type RunningPage, servePage } from '../../watch/serve/page-server.ts';
 import { type ListenSpec, listeningTls } from '../server/listening-tls.ts';
 import { pageToken } from '../server/own-token.ts';
 
-/** How the page is served; a token lets whoever shows it steer studies. */
+/** How the page is served. Only visitors with the token may steer studies. */
 export interface WatchSpec extends ListenSpec {
   readonly tokenFile?: string;
   readonly tokenEnv?: string;
 }
 
-/** Serves the page, and a board to fill. `order`: how studies are steered; null where they cannot be. Errors: USAGE, INPUT_INVALID. */
+/** Serves the page. Returns a board to fill. `order`: steers studies; null if they cannot be steered. Errors: USAGE, INPUT_INVALID. */
 export async function openPage(
   spec: WatchSpec,
   order: Controls['order'] | null,

@@ -5,7 +5,7 @@ import { MS_PER_S } from '../../base/units.ts';
 import { parsePrometheus } from '../../profiler/devices/prometheus.ts';
 import type { CounterSeries } from '../../workload/log/counters.ts';
 
-/** Triton's counters of requests: an arrival is one that was served or one that failed. */
+/** Triton's request counters. Served and failed requests both count as arrivals. */
 const COUNTERS: ReadonlySet<string> = new Set(['nv_inference_request_success', 'nv_inference_request_failure']);
 
 const rangeAnswer = z.object({
@@ -20,7 +20,7 @@ const rangeAnswer = z.object({
   }),
 });
 
-/** The counters in answers of Prometheus' `/api/v1/query_range`, by model. Errors: INPUT_INVALID. */
+/** Returns the counters, by model, in replies of Prometheus' `/api/v1/query_range`. Errors: INPUT_INVALID. */
 export async function rangeCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
   const series = await Promise.all(paths.map(async (path) => seriesIn(path, await textOf(path))));
   return series.flat();
@@ -49,8 +49,8 @@ function seriesIn(path: string, text: string): readonly CounterSeries[] {
 const RANGE_HINT = "give Prometheus' answer of /api/v1/query_range to the query nv_inference_request_success";
 
 /**
- * The counters on pages that were scraped one after the other, by model and version. Each page is of the time in its samples, else of when
- * its file was last written. Errors: INPUT_INVALID.
+ * Returns the counters on a series of scraped pages, by model and version. A page's time comes from its samples, else from the file's modification
+ * time. Errors: INPUT_INVALID.
  */
 export async function scrapedCounters(paths: readonly string[]): Promise<readonly CounterSeries[]> {
   const series = new Map<string, { readonly name: string; readonly readings: Map<number, number> }>();

@@ -7,12 +7,12 @@ import { readLog } from '../../workload/log/read-log.ts';
 import { readTraceFiles } from '../study/read-traces.ts';
 import { rangeCounters, scrapedCounters } from './counter-files.ts';
 
-/** Bytes by which the form of a file is known. */
+/** The number of bytes read to recognize the format of a file. */
 const SNIFFED_BYTES = 2 ** 16;
 
 /**
- * Makes the parts of a workload of a recording, whose form is found by its content: Triton's trace files, Prometheus' counters of requests
- * as an answer to a range query or as scrapes, or a log of requests. Errors: INPUT_INVALID; UNSUPPORTED for traces of another form.
+ * Makes the parts of a workload from a recording, and recognizes its format by content: Triton's trace files, Prometheus' request counters (the
+ * answer to a range query, or scrapes), or a log of requests. Errors: INPUT_INVALID; UNSUPPORTED for traces of another format.
  */
 export async function recordedWorkload(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
   const start = await startOf(paths[0] as string);
@@ -34,7 +34,7 @@ function ofCounters(series: readonly CounterSeries[], { match }: LogRule): Recor
   );
 }
 
-/** Requests of clients; what an ensemble asked of its models comes of itself when it is asked again. */
+/** Takes only requests of clients: an ensemble will call its models again by itself. */
 async function ofTraces(paths: readonly string[], rule: LogRule): Promise<RecordedWorkload> {
   const { requests } = await readTraceFiles(paths);
   const tally = new LogTally(rule, 'trace of Triton');

@@ -9,13 +9,13 @@ export interface SaveRule {
   readonly path: string;
   /** The comment at the top of the file, in one or more lines. */
   readonly comment: string;
-  /** Writes over files that are there. */
+  /** Overwrites existing files. */
   readonly force: boolean;
 }
 
 /**
- * Writes a workload and its traces; every file is whole before it takes its name. Returns their paths, the workload's first. Errors:
- * OUTPUT_EXISTS for a file that is there already, OUTPUT_UNWRITABLE.
+ * Writes a workload and its traces. Each file gets its name only when it is complete. Returns their paths, the workload's first. Errors:
+ * OUTPUT_EXISTS for a file that already exists, OUTPUT_UNWRITABLE.
  */
 export async function saveWorkload(workload: Workload, { path, comment, force }: SaveRule): Promise<readonly string[]> {
   const folder = dirname(resolve(path));

@@ -3,19 +3,19 @@ import { figuresOf, type PlanFigures } from '../../workload/figures.ts';
 import { meanRateOf, type PlanOptions, planOf } from '../../workload/plan/plan-of.ts';
 import { durationOf, type Workload } from '../../workload/workload.ts';
 
-/** A workload as it is looked at. */
+/** A workload prepared for display. */
 export interface ShownWorkload {
   readonly workload: Workload;
   readonly plan: ArrivalPlan;
   readonly figures: PlanFigures;
-  /** Seconds of the workload as it is written; the plan may be shorter. */
+  /** Seconds of the workload as written; the plan may be shorter. */
   readonly naturalS: number;
 }
 
-/** Longer plans say no more on a screen, and take more time. */
+/** Longer plans take more time and show nothing more on a screen. */
 const MOST_SHOWN = 5_000_000;
 
-/** Compiles a workload to be looked at; one with very many requests is shortened, with its rates as they are. Errors: INPUT_INVALID. */
+/** Compiles a workload for display. Shortens one with very many requests, but keeps its rates. Errors: INPUT_INVALID. */
 export function shownWorkload(workload: Workload, options: PlanOptions): ShownWorkload {
   const mostSeconds = MOST_SHOWN / (options.meanPerSecond ?? meanRateOf(workload));
   const plan = planOf(workload, { ...options, mostSeconds: Math.min(options.mostSeconds ?? mostSeconds, mostSeconds) });

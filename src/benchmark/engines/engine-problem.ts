@@ -5,7 +5,7 @@ import type { Ask, Engine } from './engine.ts';
 import { engineCandidate, engineSpace, settingsOf } from './engine-space.ts';
 import { engineTruth } from './engine-truth.ts';
 
-/** A start of an engine: loading the weights, capturing graphs. */
+/** The time of an engine's start: loading the weights, capturing graphs. */
 const LOAD_MS = 45_000;
 const NS_PER_MS = 1e6;
 
@@ -27,7 +27,7 @@ export function engineProblem(engine: Engine): TestProblem {
   };
 }
 
-/** Returns the goal: its limits are multiples of what the original settings have at the lightest load. */
+/** Returns the goal: its limits are multiples of the original settings' figures at the lightest load. */
 function goalOf(engine: Engine, baseline: Candidate): Goal {
   const { tokens, latencyMs } = engineTruth(engine, baseline, engine.gridLevels[0] as number, undefined);
   const { ask } = engine;

@@ -2,9 +2,9 @@ import type { StepTimes } from '../../queueing/continuous/step-law.ts';
 import type { EngineSettings } from './engine.ts';
 
 /**
- * What a made-up engine takes for its steps, in nanoseconds. The form is another than that of the law which a search fits: decoding sequences are padded to
- * the sizes of captured graphs, weights and arithmetic overlap in part, short chunks are computed badly, and a step with both prompts and decoding has a cost
- * of its own.
+ * The times of a made-up engine's steps, in nanoseconds. The form differs from the law that a search fits: decoding sequences are padded to the
+ * sizes of captured graphs, weights and arithmetic overlap in part, short chunks compute inefficiently, and a step with both prompts and decoding
+ * has an extra cost.
  */
 export interface EngineTimes {
   readonly overheadNs: number;
@@ -13,25 +13,25 @@ export interface EngineTimes {
   readonly tokenNs: number;
   /** Tokens of a chunk that take twice their share of the arithmetic. */
   readonly shortChunk: number;
-  /** Reading of one token's keys and values. */
+  /** Reading one token's keys and values. */
   readonly contextNs: number;
   readonly pairNs: number;
-  /** Sampling and bookkeeping of one sequence, to the power of 1.15 of their number. */
+  /** Sampling and bookkeeping per sequence, with the number of sequences to the power of 1.15. */
   readonly sequenceNs: number;
-  /** Once a step that has both prompts and decoding. */
+  /** Added to each step that has both prompts and decoding. */
   readonly mixedNs: number;
-  /** Sizes that decoding sequences are padded to: multiples of this. */
+  /** Decoding sequences are padded to multiples of this number. */
   readonly padding: number;
   readonly cv: number;
-  /** How much of the arithmetic threads share: speed grows with the number to this power, up to `cores`. */
+  /** The effect of threads on arithmetic: speed grows with their number to this power, up to `cores`. */
   readonly threads?: { readonly power: number; readonly cores: number };
 }
 
 /** The power mean of weights and arithmetic: 1 is their sum, infinity their maximum. */
 const OVERLAP = 3;
-/** What keys and values in fewer bits take to read, and what each token then takes more. */
+/** The factors of reading keys and values in fewer bits, and of each token's time. */
 const FP8 = { context: 0.6, token: 1.06 };
-/** Threads beyond the cores make every step this much longer, each. */
+/** Each thread beyond the cores makes every step longer by this share. */
 const PER_SPARE_THREAD = 0.12;
 
 /** Returns the times of an engine's steps with these settings. */

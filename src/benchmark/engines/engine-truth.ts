@@ -10,11 +10,11 @@ import type { Engine } from './engine.ts';
 import { settingsOf } from './engine-space.ts';
 
 const REQUESTS = 400;
-/** Rounds of all requests in flight that are counted at least. */
+/** The minimum number of rounds of all requests in flight that count. */
 const ROUNDS = 4;
 const SEED = 77;
 
-/** Simulates what an engine truly does with a candidate at a level. */
+/** Simulates the true behaviour of an engine with a candidate at a level. */
 export function engineTruth(
   engine: Engine,
   candidate: Candidate,

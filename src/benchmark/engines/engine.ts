@@ -2,31 +2,31 @@ import type { SequenceLengths } from '../../queueing/continuous/lengths.ts';
 import type { StepTimes } from '../../queueing/continuous/step-law.ts';
 import type { LevelRange } from '../../study/types.ts';
 
-/** A made-up engine of a language model, with the traffic on it and what is asked of it. */
+/** A made-up engine of a language model, with its traffic and its goal. */
 export interface Engine {
   readonly name: string;
-  /** Returns what the engine truly takes for its steps. */
+  /** Returns the true times of the engine's steps. */
   times(settings: EngineSettings): StepTimes;
   readonly lengths: SequenceLengths;
   readonly roundTripNs: number;
-  /** Tokens of the KV cache with a share of the memory of 1, and what a token in fewer bits counts as. */
+  /** Tokens of the KV cache with a memory share of 1, and the size of a token in fewer bits. */
   readonly kvTokens: number;
   readonly axes: EngineAxes;
   readonly original: EngineSettings;
-  /** Tells whether the engine does not start: too much memory is asked for. */
+  /** True if the engine does not start because the settings need too much memory. */
   refuses(settings: EngineSettings): boolean;
   readonly ask: Ask;
   readonly levels: LevelRange;
-  /** The levels at which the optimum is looked for. */
+  /** The levels at which the optimum is searched for. */
   readonly gridLevels: readonly number[];
   /** Relative standard deviation of a measurement: of rates, and of high percentiles. */
   readonly noise: { readonly throughput: number; readonly latency: number };
 }
 
-/** What can be set. */
+/** The settings of an engine. */
 export interface EngineSettings {
   readonly max_num_seqs: number;
-  /** 0: prompts are not chunked. */
+  /** 0 if prompts are not chunked. */
   readonly max_num_batched_tokens: number;
   /** Share of the memory, 0 to 1. */
   readonly gpu_memory: number;
@@ -38,8 +38,8 @@ export interface EngineSettings {
 export type EngineAxes = { readonly [name in keyof EngineSettings]: readonly EngineSettings[name][] };
 
 /**
- * What is asked of an engine: most goodput; most output tokens per second within p99 TTFT and p99 ITL; or most requests per second within p99 latency.
- * The limits are multiples of what the original has at the lightest load.
+ * The goal of an engine: most goodput; most output tokens per second within p99 TTFT and p99 ITL; or most requests per second within p99 latency.
+ * The limits are multiples of the original's figures at the lightest load.
  */
 export interface Ask {
   readonly what: 'goodput' | 'tokens' | 'requests';

@@ -6,7 +6,7 @@ import { type EngineTimes, stepTimesOf } from './engine-times.ts';
 const US = 1e3;
 const MS = 1e6;
 
-/** Draws what the steps of a model on a GPU take. */
+/** Draws the step times of a model on a GPU. */
 const gpuTimes = (random: Random, changes: Partial<EngineTimes> = {}): EngineTimes => ({
   overheadNs: between(1, 4, random) * MS,
   weightsNs: between(5, 14, random) * MS,
@@ -21,7 +21,7 @@ const gpuTimes = (random: Random, changes: Partial<EngineTimes> = {}): EngineTim
   ...changes,
 });
 
-/** Draws what the steps of a small model on a few cores take. */
+/** Draws the step times of a small model on a few cores. */
 const cpuTimes = (random: Random): EngineTimes => ({
   ...gpuTimes(random),
   overheadNs: between(0.5, 2, random) * MS,
@@ -115,7 +115,7 @@ const kinds: Readonly<Record<string, (random: Random) => Made>> = {
       ask: { what: 'tokens', ttft: between(5, 10, random), itl: between(4, 8, random) },
       axes: { gpu_memory: [0.7, 0.8, 0.9], max_num_batched_tokens: [512, 1024, 2048, 8192] },
       original: { gpu_memory: 0.7 },
-      // Captured graphs and activations take what the KV cache leaves.
+      // Captured graphs and activations must fit into the memory that the KV cache leaves.
       refuses: ({ gpu_memory, max_num_seqs, max_num_batched_tokens }) =>
         max_num_seqs * gpu_memory ** 4 + max_num_batched_tokens / 64 > most,
     };
@@ -144,15 +144,15 @@ const kinds: Readonly<Record<string, (random: Random) => Made>> = {
 
 const names = Object.keys(kinds);
 
-/** Made-up engines by which constants of the search were chosen: the first of each kind. */
+/** The number of made-up engines used to choose constants of the search: the first of each kind. */
 export const CHOSEN_BY_ENGINES = names.length;
-/** How many made-up engines there are: two of each kind; the second ones the search is judged by. */
+/** The number of made-up engines: two of each kind. The second ones judge the search. */
 export const ALL_ENGINES = 2 * names.length;
 
 const GRID_LEVELS = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192];
 const MOST_IN_FLIGHT = 192;
 
-/** Returns the `index`-th made-up engine; the same for the same index. */
+/** Returns the `index`-th made-up engine, always the same for an index. */
 export function engineAt(index: number): Engine {
   const kind = names[index % names.length] as string;
   const random = randomFor(`engine ${index}`);

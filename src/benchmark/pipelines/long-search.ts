@@ -3,18 +3,18 @@ import type { Candidate } from '../../space/types.ts';
 import { nextTo } from '../../study/search/queueing/joint-candidates.ts';
 import { budgetOf, EDGE, type KnownBudget, type TestProblem, TIGHTNESSES } from '../problem.ts';
 
-/** A candidate at a level that is as good as a long search finds. */
+/** The best candidate and level that a long search finds. */
 export interface Found {
   readonly candidate: Candidate;
   readonly level: number;
   readonly throughput: number;
 }
 
-/** Climbs from random starts, beside those from the original config and from the best of an earlier search. */
+/** The number of random starts, in addition to the original config and the best of an earlier search. */
 const STARTS = 5;
 const MOST_STEPS = 60;
 
-/** Finds the highest true throughput with a p99 of `limitMs` at most: climbs over the truth from several starts, in which the first better neighbour is taken. */
+/** Finds the highest true throughput with a p99 up to `limitMs`. Climbs over the truth from several starts, taking the first better neighbour. */
 export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Found | null {
   const random = randomFor(`${problem.name} ${limitMs}`);
   const neighboursOf = nextTo(problem.space);
@@ -64,7 +64,7 @@ function atBestLevel(
   return best;
 }
 
-/** Returns the levels of the grid from one below to one above. */
+/** Returns the grid's levels from one below to one above. */
 function nearby({ gridLevels }: TestProblem, level: number): readonly number[] {
   const at = gridLevels.indexOf(level);
   return gridLevels.slice(Math.max(0, at - 1), at + 2);

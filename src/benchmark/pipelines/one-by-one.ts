@@ -7,7 +7,7 @@ import type { QueueingOptions } from '../../study/search/queueing/search-state.t
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Goal, History, Sampler, Trial } from '../../study/types.ts';
 
-/** Options of tuning one model after the other. */
+/** Options for tuning one model after another. */
 export interface OneByOneOptions extends QueueingOptions {
   readonly topology: Topology;
   readonly narrowed: (narrowing: Narrowing) => SpaceView;
@@ -17,8 +17,8 @@ export interface OneByOneOptions extends QueueingOptions {
 }
 
 /**
- * Tunes one model after the other, as people and tools do that know no pipelines: each with its part of the measurements, while the others stay as they
- * are in the best trial so far. The search itself is the default sampler's, with all that it knows of the pipeline. For comparison only.
+ * Tunes one model after another, like people and tools that know no pipelines. Each model gets part of the measurements, while the others stay as in
+ * the best trial so far. The search itself is the default sampler's, with all its knowledge of the pipeline. For comparison only.
  */
 export function oneByOneSampler(options: OneByOneOptions): Sampler {
   const { topology, goal, measurements, baseline } = options;
@@ -62,7 +62,7 @@ function baseOf(trials: readonly Trial[], measurements: number, goal: Goal): Can
   return bestTrial(before, goal)?.candidate ?? null;
 }
 
-/** Returns the narrowing that leaves models as they are in a candidate. */
+/** Returns the narrowing that keeps models as they are in a candidate. */
 function pinned({ shape }: Candidate, models: readonly string[]): Narrowing {
   const values = models.flatMap((model): [string, { pinned: ParameterValue }][] => {
     const policy = shape.members?.[model]?.policy;

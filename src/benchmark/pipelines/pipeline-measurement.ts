@@ -5,7 +5,7 @@ import { frontLevels, type Topology } from '../../space/topology.ts';
 import { type Disturbance, measurementOf } from '../measurement-of.ts';
 import type { FrontTruth, StageTruth, Truth } from '../truth.ts';
 
-/** Relative noise of the mean time of a batch size's executions: of any, and of a single one, which falls with their number. */
+/** Relative noise of the mean execution time of a batch size: the minimum, and that of a single execution, which falls with their number. */
 const EXECUTION_NOISE = { least: 0.015, single: 0.1 };
 
 /** Returns the measurement of a pipeline: of its front or fronts, with the statistics of each stage. */
@@ -63,7 +63,7 @@ export function pipelineMeasurement(
   };
 }
 
-/** Server's statistics of one stage: its queue and executions are slower where the whole is. */
+/** Returns the server's statistics of one stage. Its queue and executions slow down with the whole. */
 function breakdownOf(
   { requests, queueUs, computeUs, batches }: StageTruth,
   { rate }: Disturbance,
@@ -92,7 +92,7 @@ function breakdownOf(
 
 const NO_CACHE = { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 };
 
-/** Statistics of an ensemble: it neither queues nor executes, and has no batches. */
+/** Returns the statistics of an ensemble, which neither queues nor executes, and has no batches. */
 function ensembleBreakdown({
   requests = 0,
   latencyMs,

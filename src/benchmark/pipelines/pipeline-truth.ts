@@ -11,7 +11,7 @@ import type { Pipeline, PipelineModel } from './pipeline.ts';
 const REQUESTS = 900;
 const SEED = 31;
 
-/** Returns the topology of a pipeline, as a study of it has it. */
+/** Returns the topology of a pipeline, in the form of a study. */
 export function topologyOf({ models, fronts }: Pipeline): Topology {
   const calls = models.flatMap(({ name, calls: own = [] }) =>
     own.length > 0 ? [[name, own.map(({ model }) => model)] as const] : [],
@@ -23,7 +23,7 @@ export function topologyOf({ models, fronts }: Pipeline): Topology {
   };
 }
 
-/** Simulates what a pipeline truly does with a candidate at a level. */
+/** Simulates the true behaviour of a pipeline with a candidate at a level. */
 export function pipelineTruth(pipeline: Pipeline, candidate: Candidate, level: number): Truth {
   const found = simulateNetwork(networkOf(pipeline, candidate, level), {
     warmUpRequests: Math.min(300, 2 * level),
@@ -70,7 +70,7 @@ function networkOf(pipeline: Pipeline, candidate: Candidate, level: number): Net
   };
 }
 
-/** Idle instances take their part of the machine too; a law in busy instances cannot say that. */
+/** Idle instances use part of the machine too, which a law in busy instances cannot express. */
 function stageOf({ name, law, presence, device, calls }: PipelineModel, { shape }: Candidate): Stage {
   const policy = shape.members?.[name]?.policy ?? shape.policy;
   const longer = Math.max(1, policy.instances / presence);

@@ -2,19 +2,19 @@ import type { Device, Step } from '../../queueing/network/types.ts';
 import type { ServiceLaw } from '../../queueing/service-law.ts';
 import type { TopologyFront } from '../../space/topology.ts';
 
-/** A made-up pipeline: models with laws, what they share, and where clients send their requests. */
+/** A made-up pipeline: models with laws, the resources they share, and the targets of clients' requests. */
 export interface Pipeline {
   readonly name: string;
-  /** In the order in which requests reach them. */
+  /** The models in the order in which requests reach them. */
   readonly models: readonly PipelineModel[];
   readonly devices: readonly Device[];
   readonly fronts: readonly TopologyFront[];
   readonly roundTripMs: number;
-  /** Server's work on each request of a client, one after the other. */
+  /** The server's work on each client request, done one after another. */
   readonly frontEndUs: number;
   /** Relative standard deviation of a measurement: of throughput, of the percentile, and of a stage's mean execution times. */
   readonly noise: { readonly throughput: number; readonly latency: number; readonly execution: number };
-  /** The memory that instances of all models share, in units; absent: there is enough. */
+  /** The memory that instances of all models share, in units; absent if there is enough. */
   readonly memory?: number;
 }
 
@@ -22,22 +22,22 @@ export interface Pipeline {
 export interface PipelineModel {
   readonly name: string;
   readonly law: ServiceLaw;
-  /** What else instances do to each other by being there: beyond this number all of them share it, busy or not. */
+  /** The effect of idle instances: beyond this number, all of them share it, busy or not. */
   readonly presence: number;
   readonly device?: { readonly name: string; readonly share: number };
   readonly isOnGpu: boolean;
   readonly calls?: readonly PipelineCall[];
   /** The memory of one instance, in units. */
   readonly memory: number;
-  /** The largest batch that it is served with at first. */
+  /** The largest batch of the original config. */
   readonly batch: number;
-  /** The space of its own. */
+  /** The model's own search space. */
   readonly instances: readonly number[];
   readonly batches: readonly number[];
   readonly delaysUs: readonly number[];
 }
 
-/** Requests that a BLS model sends, for each sample: absent, its whole request. */
+/** Requests that a BLS model sends for each sample; absent for its whole request. */
 export interface PipelineCall {
   readonly model: string;
   readonly perSample?: number;

@@ -4,14 +4,14 @@ import type { Device } from '../../queueing/network/types.ts';
 import type { LawPoint, ServiceLaw } from '../../queueing/service-law.ts';
 import { chainOf, type Pipeline, type PipelineModel } from './pipeline.ts';
 
-/** How the time of an execution grows with its batch. */
+/** How the execution time grows with the batch. */
 type LawKind = 'batches well' | 'not at all' | 'fixed cost';
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 const GPU = 'gpu';
 const CPU = 'cpu';
 
-/** Draws a law. Half of those that batch have a quirk that the search's own law lacks: padded batches, or a cliff. */
+/** Draws a law. Half of the batching ones have a quirk that the search's own law lacks: padded batches, or a cliff. */
 function lawOf(kind: LawKind, ms: number, random: Random): ServiceLaw {
   const perSample = {
     'batches well': between(0.02, 0.08, random),
@@ -39,7 +39,7 @@ function lawOf(kind: LawKind, ms: number, random: Random): ServiceLaw {
 
 interface Drawn {
   readonly law: LawKind;
-  /** A single execution takes about this long. */
+  /** The approximate time of a single execution. */
   readonly ms: number;
   readonly on: typeof GPU | typeof CPU | 'own';
   readonly share?: number;
@@ -50,7 +50,7 @@ function modelOf(name: string, { law: kind, ms, on, share = 1 }: Drawn, random: 
   const isShared = on !== 'own';
   return {
     name,
-    // On a GPU that executions fill, those of one stage slow each other as others do; on cores the device says it all.
+    // On a GPU that executions fill, those of one stage slow each other down like any others. On cores, the device covers everything.
     law:
       on === GPU ? { ...law, interference: { perInstance: share * between(0.5, 0.9, random), batchExponent: 0 } } : law,
     presence: on === 'own' ? between(2.5, 6, random) : Number.POSITIVE_INFINITY,
@@ -175,12 +175,12 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 const names = Object.keys(kinds);
 
-/** Made-up pipelines by which constants of the search were chosen: the first of each kind. */
+/** The number of made-up pipelines used to choose constants of the search: the first of each kind. */
 export const CHOSEN_BY = names.length;
-/** How many made-up pipelines there are: two of each kind; the second ones the search is judged by. */
+/** The number of made-up pipelines: two of each kind. The second ones judge the search. */
 export const ALL_PIPELINES = 2 * names.length;
 
-/** Returns the `index`-th made-up pipeline; the same for the same index. */
+/** Returns the `index`-th made-up pipeline, always the same for an index. */
 export function pipelineAt(index: number): Pipeline {
   const kind = names[index % names.length] as string;
   const random = randomFor(`pipeline ${index}`);

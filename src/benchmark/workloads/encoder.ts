@@ -2,8 +2,8 @@ import { NS_PER_MS } from '../../base/units.ts';
 import type { MadeUpModel } from './problem-under.ts';
 
 /**
- * An image encoder on a small GPU, made up: an execution takes 6.5 ms, and 1 ms more for each image; two at once take 1.45 times as long each. The emulator
- * has it as the profile `encoder`.
+ * A made-up image encoder on a small GPU. An execution takes 6.5 ms, plus 1 ms for each image; two at once each take 1.45 times as long. The
+ * emulator has it as the profile `encoder`.
  */
 export const encoder: MadeUpModel = {
   name: 'encoder',
@@ -26,5 +26,5 @@ export const encoder: MadeUpModel = {
   high: 1500,
 };
 
-/** On p99. */
+/** The budget on p99. */
 export const ENCODER_BUDGET_MS = 56;

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts';
 import { readAnalyzerFile } from './read-file.ts';
 import { translate } from './translate.ts';
 
-/** Options that override these of the file: the address of the server and the load. */
+/** Options that override these options of the file: the address of the server and the load. */
 const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]>> = {
   concurrency: ['requestRate'],
   batch: ['batchSize'],
@@ -15,12 +15,12 @@ const replaced: Partial<Record<keyof TuneOptions, readonly (keyof TuneOptions)[]
   launch: ['url', 'controlUrl', 'metricsUrl'],
 };
 
-/** What is given for one of several models is set against what the file says of it by `optionsFor`. */
+/** `optionsFor` weighs values given for one of several models against the file's. */
 const byModel: ReadonlySet<string> = new Set(['constraint', 'inputData', 'shape', 'latencyBudget']);
 
 /**
- * The options with what `--model-analyzer-config` says, where the command line says nothing; says which keys of the file do not count. A
- * resumed run goes on with the options that it was started with. Errors: those of `translate`.
+ * Returns the options, completed from `--model-analyzer-config`, and lists the file's keys that are ignored. A resumed run continues with its
+ * original options. Errors: those of `translate`.
  */
 export function withAnalyzerFile(
   options: SeriesFlags,
@@ -53,7 +53,7 @@ export function withAnalyzerFile(
   };
 }
 
-/** The file's options of a server that the command line starts in another way. */
+/** Returns the file's options for a server that the command line starts in another way. */
 function uselessFor(launch: string | undefined): readonly (keyof TuneOptions)[] {
   if (launch === 'docker') return [];
   return launch === 'local' ? ['dockerArg'] : ['serverArg', 'dockerArg'];

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { NumberRange, TuneOptions } from '../../spec/tune-options.ts';
 import type { Ignore } from './schema.ts';
 
-/** One of the models that are profiled at the same time, as it would be tuned alone. */
+/** One of the models that are profiled at the same time, with its options as if tuned alone. */
 export interface Concurrent {
   readonly name: string;
   readonly weighting: number | undefined;
@@ -11,13 +11,13 @@ export interface Concurrent {
 
 type Options = Partial<TuneOptions>;
 
-/** Figures of the whole server, which no model has to itself. */
+/** Figures of the whole server, which belong to no single model. */
 const SHARED = /^gpu-/;
 const PERCENTILE = 99;
 
 /**
- * Returns the one study of models that are profiled at the same time: each model's goals are about it alone, and `weighting` says how much it counts. They
- * share one level; Model Analyzer gives each one of its own.
+ * Returns one study of the models that are profiled at the same time. Each model's goals only concern that model, and `weighting` sets its weight.
+ * They share one level, whereas Model Analyzer gives each its own.
  */
 export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): Options {
   const [first] = models as [Concurrent, ...Concurrent[]];
@@ -77,7 +77,7 @@ export function concurrentStudy(models: readonly Concurrent[], ignore: Ignore): 
   };
 }
 
-/** The model's objectives; each model's weigh as much as its weighting together. */
+/** Returns the model's objectives, whose weights add up to its weighting. */
 function objectivesOf({ objective = ['throughput:1'] }: Options, model: string, weighting: number): readonly string[] {
   const parsed = objective.map((text) => text.split(':') as [string, string?]);
   const sum = parsed.reduce((total, [, weight = '1']) => total + Number(weight), 0);
@@ -90,7 +90,7 @@ function objectivesOf({ objective = ['throughput:1'] }: Options, model: string, 
 const ofModel = (constraint: string, model: string): string =>
   SHARED.test(constraint) ? constraint : constraint.replace(/^[\w-]+/, (metric) => `${metric}@${model}`);
 
-/** The level of all together: as many requests as each would get. */
+/** Returns the common level: the sum of the requests for each. */
 function levelsOf(models: readonly Concurrent[]): Pick<Options, 'concurrency' | 'requestRate'> {
   const sum = (ranges: readonly (NumberRange | undefined)[]): NumberRange | undefined =>
     ranges.reduce((total, range) => total && range && { low: total.low + range.low, high: total.high + range.high });
@@ -99,7 +99,7 @@ function levelsOf(models: readonly Concurrent[]): Pick<Options, 'concurrency' | 
   return { ...(concurrency && { concurrency }), ...(requestRate && !concurrency && { requestRate }) };
 }
 
-/** undefined where nothing is given. */
+/** Returns undefined if nothing is given. */
 function present<T extends object>(fields: T): Partial<T> | undefined {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   return given.length > 0 ? (Object.fromEntries(given) as Partial<T>) : undefined;

@@ -10,7 +10,7 @@ import {
 } from '../../triton/config/schema.ts';
 import { invalid } from './read-file.ts';
 
-/** Parameters of a space of ours: the values by name, which is a short name or a path. */
+/** Parameters of our search space: values by name, which is a short name or a path. */
 export type SpaceParameters = { readonly [name: string]: readonly Json[] };
 
 type KeyPath = readonly (string | number)[];
@@ -18,9 +18,9 @@ type KeyPath = readonly (string | number)[];
 const MOST_VALUES = 1000;
 
 /**
- * Reads `model_config_parameters`: fields of Triton's ModelConfig, where a list stands for values to try. In a field that is a list itself, only
- * a list of lists does. Each field becomes a parameter of its own, so that all combinations are tried; the items of a list in a config, if it
- * has several, become one parameter together. Errors: INPUT_INVALID with the path of the key.
+ * Reads `model_config_parameters`: fields of Triton's ModelConfig, where a list holds values to try. In a field that is itself a list, only a list
+ * of lists does. Each field becomes a separate parameter, so that all combinations are tried. If a list in a config has several items, they become
+ * one parameter together. Errors: INPUT_INVALID with the path of the key.
  */
 export function configParameters(given: JsonObject, file: string, at: KeyPath): SpaceParameters {
   const fail = (path: KeyPath, reason: string): never => {
@@ -55,7 +55,7 @@ function fieldParameters(field: FieldSchema, value: Json, path: ConfigPath, plac
     );
   }
   if (shape === 'single' && schema.type === 'message' && (value === null || isJsonObject(value))) {
-    // An empty message is one that is there, which a space writes as true.
+    // An empty message means that the field is present, which a space writes as true.
     const isEmpty = value === null || Object.keys(value).length === 0;
     return isEmpty ? named(path, [true], place) : messageParameters(schema.message, value, path, place);
   }
@@ -74,7 +74,7 @@ function named(path: ConfigPath, values: readonly Json[], { at, fail }: Place): 
   return [[short ?? text, values]];
 }
 
-/** Every value that the field is to take. */
+/** Returns every value of the field to try. */
 function fieldValues({ shape, value: schema }: FieldSchema, value: Json, place: Place): readonly Json[] {
   if (shape === 'repeated') {
     const lists = isListOfLists(value) ? value : [value];
@@ -104,14 +104,14 @@ function valuesOf(schema: ValueSchema, value: Json, place: Place): readonly Json
   );
 }
 
-/** All objects whose fields take each of their values. */
+/** Returns all objects for the combinations of their fields' values. */
 function entries(object: JsonObject, valuesAt: (key: string, value: Json) => readonly Json[]): readonly JsonObject[] {
   const keys = Object.keys(object);
   const all = product(keys.map((key) => valuesAt(key, object[key] ?? null)));
   return all.map((values) => Object.fromEntries(keys.map((key, index) => [key, values[index] as Json])));
 }
 
-/** All of them, or a few more than are taken: what is refused for its number need not be made first. */
+/** Returns all combinations, or slightly more than allowed: too many are refused without being made. */
 const product = (lists: readonly (readonly Json[])[]): readonly (readonly Json[])[] =>
   lists.reduce<readonly (readonly Json[])[]>(
     (so, list) => fewOf(so.flatMap((before) => fewOf(list).map((value) => [...before, value]))),

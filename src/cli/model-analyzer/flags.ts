@@ -58,7 +58,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 ];
 
 export interface FlagOptions {
-  /** About the connections, which all models share. */
+  /** The connections' TLS options, which all models share. */
   readonly tls: TlsSpec;
   readonly requests: Partial<TuneOptions>;
 }
@@ -87,14 +87,14 @@ export function flagOptions(
   return { tls, requests };
 }
 
-/** Flags are the file's: one may have the name of something that every object has. */
+/** Flags come from the file: one may have the name of a property that every object has. */
 function optionOf(flag: string, protocol: Protocol): keyof typeof tuneOptionTable | undefined {
   const alike = sameOfProtocol[protocol];
   if (Object.hasOwn(same, flag)) return same[flag];
   return Object.hasOwn(alike, flag) ? alike[flag] : undefined;
 }
 
-/** By the option's own parser, as if it had been given on the command line. */
+/** Uses the option's own parser, as if it had been given on the command line. */
 function optionValue(
   option: keyof typeof tuneOptionTable,
   value: FlagValue,

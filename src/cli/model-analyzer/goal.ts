@@ -4,7 +4,7 @@ import type { AnalyzerFile, ModelSettings } from './schema.ts';
 
 type Limits = NonNullable<ModelSettings['constraints']>;
 
-/** Its names of metrics → ours, and the unit of its figures where a value of ours would have another. */
+/** Model Analyzer's metrics by name, our name for each, and the unit of its figures if ours differs. */
 const metrics: Readonly<Record<string, { readonly metric: string; readonly unit?: string }>> = {
   perf_throughput: { metric: 'throughput' },
   perf_latency: { metric: 'latency-p99', unit: 'ms' },
@@ -17,7 +17,7 @@ const metrics: Readonly<Record<string, { readonly metric: string; readonly unit?
   gpu_power_usage: { metric: 'gpu-power', unit: 'W' },
 };
 
-/** Metrics that are known by name and cannot be asked for here, with the reason. */
+/** Known metrics that are not supported, with the reason. */
 const unmeasured: readonly (readonly [RegExp, string])[] = [
   [/^gpu_utilization$/, 'Model Analyzer wants it high, and here a lower one is better'],
   [/^(gpu_free_memory|gpu_total_memory)$/, 'the memory in use is measured: gpu_used_memory'],
@@ -26,13 +26,13 @@ const unmeasured: readonly (readonly [RegExp, string])[] = [
   [/token/, 'figures of tokens are not measured'],
 ];
 
-/** The percentiles that a budget can be about, the first that has a limit. */
+/** The percentiles that a budget can limit; the first one with a limit counts. */
 const budgeted = ['perf_latency_p99', 'perf_latency_p95', 'perf_latency_p90'] as const;
 
 /**
- * What a model is tuned for: its own objectives and constraints, else those of the whole file; `latency_budget` and `min_throughput` take the
- * place of the constraint that they are short for. Latencies are in milliseconds, memory in megabytes. The limit on a percentile becomes the
- * budget, unless `percentile` says that the budget is about another one. Errors: UNSUPPORTED for a metric that is not measured.
+ * Returns what a model is tuned for: its own objectives and constraints, else those of the whole file. `latency_budget` and `min_throughput` replace
+ * the constraints that they abbreviate. Latencies are in milliseconds, memory in megabytes. The limit on a percentile becomes the budget, unless
+ * `percentile` selects another one. Errors: UNSUPPORTED for a metric that is not measured.
  */
 export function goalOptions(
   file: AnalyzerFile,
@@ -57,7 +57,7 @@ export function goalOptions(
   };
 }
 
-/** `perf_latency` is its old name of the 99th percentile. */
+/** `perf_latency` is Model Analyzer's old name for the 99th percentile. */
 function withShorthands({ perf_latency, ...limits }: Limits, { latency_budget, min_throughput }: AnalyzerFile): Limits {
   return {
     ...(perf_latency && { perf_latency_p99: perf_latency }),

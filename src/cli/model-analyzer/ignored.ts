@@ -8,7 +8,7 @@ const fromServer = "GPU figures are read from the server's metrics";
 const inPlace = 'configs are sent to the server: no model repository is written';
 const ownStop = 'the search stops on its own, or by --max-trials or --time-budget';
 
-/** Keys of Model Analyzer's that do not count, by pattern, and why. */
+/** Patterns of Model Analyzer's keys that are ignored, and why. */
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/^(output_model_repository_path|override_output_model_repository)$/, inPlace],
   [/^checkpoint_directory$/, 'the journal in the output directory is the checkpoint; use --resume'],
@@ -37,7 +37,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 const read = new Set([...Object.keys(analyzerFile.shape), ...Object.keys(modelSettings.shape)]);
 const ofParameters = ['batch_sizes', 'concurrency', 'request_rate'];
 
-/** Notes down the keys that nothing is read from, of the file, of a model's settings, or of its `parameters`. */
+/** Records the ignored keys of the file, of a model's settings, or of its `parameters`. */
 export function ignoreKeys(fields: object, prefix: string, ignore: Ignore): void {
   const known = prefix.endsWith('.parameters.') ? new Set(ofParameters) : read;
   for (const [key, value] of Object.entries(fields)) {

@@ -3,11 +3,11 @@ import { invalid, type ReadFile } from './read-file.ts';
 import type { Ignore, ModelSettings } from './schema.ts';
 
 export interface Load extends Pick<TuneOptions, 'concurrency' | 'requestRate'> {
-  /** In rising order, where the file lists them. */
+  /** The levels in rising order, if the file lists them. */
   readonly levels?: readonly number[];
 }
 
-/** The load levels of a model: those that it or the file lists, else the range to search. Errors: INPUT_INVALID for two kinds of load. */
+/** Returns the load levels of a model: those listed for it or in the file, else the range to search. Errors: INPUT_INVALID for two kinds of load. */
 export function loadOptions(read: ReadFile, name: string, { parameters }: ModelSettings): Load {
   const { file, content } = read;
   const own = parameters?.concurrency ?? parameters?.request_rate;
@@ -40,7 +40,7 @@ const rangeOf = (values: readonly number[]): NumberRange => ({ low: Math.min(...
 
 const rising = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 
-/** The samples of one request: the one number that is listed, or the range of several, which is searched beside the concurrency. */
+/** Returns the samples per request: the single listed number, or the range of several, which is searched together with the concurrency. */
 export function batchOptions(
   { content }: ReadFile,
   name: string,

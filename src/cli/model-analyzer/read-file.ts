@@ -4,15 +4,15 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
-/** A file of Model Analyzer's, read and of its form. */
+/** A parsed and checked file of Model Analyzer's. */
 export interface ReadFile {
   readonly file: string;
   readonly content: AnalyzerFile;
-  /** In the order of the file. */
+  /** The models in the order of the file. */
   readonly models: ReadonlyMap<string, ModelSettings>;
   /** The models that a BLS model calls. */
   readonly called: ReadonlyMap<string, ModelSettings>;
-  /** Models of ensembles of which the file says what to try. */
+  /** Models of ensembles for which the file lists values to try. */
   readonly steps: ReadonlyMap<string, ModelSettings>;
 }
 
@@ -31,7 +31,7 @@ export function readAnalyzerFile(file: string): ReadFile {
   return { file, content, models: modelsUnder('profile_models'), ...composing };
 }
 
-/** An empty list says as much as none. */
+/** An empty list counts as absent. */
 const isGiven = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
@@ -58,7 +58,7 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, file: string, above: r
 
 type Named = readonly (readonly [string, unknown])[];
 
-/** `a,b`, a list of names and of settings by name, or settings by name. null for anything else, and for none. */
+/** Parses `a,b`, a list of names and of settings by name, or settings by name. null for anything else, and for none. */
 function namedModels(value: unknown): Named | null {
   const items: unknown = typeof value === 'string' ? value.split(',').flatMap((name) => name.trim() || []) : value;
   const named = (Array.isArray(items) ? items : [items]).map((item: unknown): Named | null => {

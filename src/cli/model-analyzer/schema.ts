@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The keys of Model Analyzer's YAML file that mean something here, and the forms that it takes them in. Others are let through, and listed. */
+/** The supported keys of Model Analyzer's YAML file, and their forms. Other keys are accepted, and listed. */
 
 const text = z.string().min(1);
 const positive = z.number().positive();
@@ -52,7 +52,7 @@ const flagValue = z.union(
   'expected a value or a list of texts',
 );
 
-/** tritonserver's options by name; one in a list is given several times. */
+/** tritonserver's options by name; a list gives an option several times. */
 const serverFlags = z.record(
   text,
   z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()]))]),
@@ -123,5 +123,5 @@ export const analyzerFile = z.looseObject({
 export type AnalyzerFile = z.infer<typeof analyzerFile>;
 export type ModelSettings = z.infer<typeof modelSettings>;
 
-/** Notes down a key that does not count, and why. */
+/** Records an ignored key, and why. */
 export type Ignore = (key: string, reason: string) => void;

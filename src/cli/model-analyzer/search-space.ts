@@ -10,9 +10,8 @@ const DEFAULTS = { instances: [1, 5], batches: [1, 128] } as const;
 const MOST_COUNTS = 1000;
 
 /**
- * The search space of a model, as a file of ours would say it: every combination of the values in `model_config_parameters`; without any the
- * automatic one of instances and doubling batch sizes, or nothing but the model as it is where the search is disabled.
- * Errors: INPUT_INVALID with the path of the key.
+ * Returns the search space of a model in our format: every combination of the values in `model_config_parameters`; without any, the automatic one of
+ * instances and doubling batch sizes; or only the unchanged model if the search is disabled. Errors: INPUT_INVALID with the path of the key.
  */
 export function searchSpace(
   read: ReadFile,
@@ -46,7 +45,7 @@ export function searchSpace(
   }
 }
 
-/** Its quick and optuna searches go over instances and batch sizes besides the values that are listed; the brute one does not. */
+/** Model Analyzer's quick and optuna searches vary instances and batch sizes in addition to the listed values; the brute one does not. */
 function beside(listed: SpaceParameters, read: ReadFile): SpaceParameters {
   if ((read.content.run_config_search_mode ?? 'brute') === 'brute') return listed;
   const { instances, ...others } = automatic(read);
@@ -77,7 +76,7 @@ function automatic({ file, content }: ReadFile): SpaceParameters {
   };
 }
 
-/** As Model Analyzer walks: from the low end, twice as much each time, not beyond the high end. */
+/** Follows Model Analyzer: from the low end, doubling each time, up to the high end. */
 function doublings(low: number, high: number): readonly number[] {
   const values = [low];
   while (2 * (values.at(-1) as number) <= high) values.push(2 * (values.at(-1) as number));

@@ -13,7 +13,10 @@ const ofContainer = [
   'triton_docker_shm_size',
 ] as const;
 
-/** Where the server is, or how it is started; as Model Analyzer does, locally unless the file says otherwise. `models`: the settings of those that are tuned. */
+/**
+ * Returns the server's address, or how it is started: locally unless the file says otherwise, like Model Analyzer. `models`: the settings of the
+ * tuned models.
+ */
 export function serverOptions(
   file: AnalyzerFile,
   protocol: Protocol,
@@ -56,7 +59,7 @@ export function serverOptions(
   };
 }
 
-/** One server is started for all models, so the flags of a model apply only if it is the only one. */
+/** One server runs for all models, so the flags of a model apply only if it is the only one. */
 function serverArguments(
   file: AnalyzerFile,
   models: ReadonlyMap<string, ModelSettings>,

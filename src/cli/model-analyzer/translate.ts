@@ -13,19 +13,19 @@ import type { ReadFile } from './read-file.ts';
 import type { AnalyzerFile, Ignore, ModelSettings } from './schema.ts';
 import { serverOptions } from './server.ts';
 
-/** What a file of Model Analyzer's asks for, as options of ours. */
+/** The contents of a Model Analyzer file as our options. */
 export interface Translation {
   readonly models: readonly string[];
-  /** For the whole run. */
+  /** Options for the whole run. */
   readonly common: Partial<Omit<SeriesOptions, 'model' | 'space' | 'candidates' | 'latencyBudget'>>;
-  /** For each model. */
+  /** Options for each model. */
   readonly own: ReadonlyMap<string, Partial<TuneOptions>>;
   readonly ignored: readonly IgnoredKey[];
-  /** The models share the server: one study of all, under the name of the first. */
+  /** True if the models share the server: one study of all, under the name of the first. */
   readonly together: boolean;
 }
 
-/** What the command line says already, and the translation depends on. */
+/** The parts of the command line that the translation depends on. */
 export interface Given {
   readonly protocol: Protocol | undefined;
   readonly percentile: number | undefined;
@@ -39,7 +39,7 @@ const samplers: Readonly<Record<'brute' | 'quick' | 'optuna', SamplerName>> = {
   optuna: 'tpe',
 };
 
-/** Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for what the run would be a different one without. */
+/** Errors: INPUT_INVALID with the path of the key; UNSUPPORTED for settings whose omission would change the run. */
 export function translate(read: ReadFile, given: Given): Translation {
   const { file, content } = read;
   refuseTokens(content);
@@ -95,7 +95,7 @@ export function translate(read: ReadFile, given: Given): Translation {
   };
 }
 
-/** What is only about models that are profiled at the same time. */
+/** Records the keys that only concern models profiled at the same time. */
 function ignoreTogether({ content, models }: ReadFile, isTogether: boolean, ignore: Ignore): void {
   if (isTogether) return;
   if (content.run_config_profile_models_concurrently_enable)
@@ -107,7 +107,7 @@ function ignoreTogether({ content, models }: ReadFile, isTogether: boolean, igno
 
 interface Study {
   readonly options: Partial<TuneOptions>;
-  /** The values to try are those of the file. */
+  /** True if the file lists the values to try. */
   readonly isListed: boolean;
   readonly analyzer: Pick<AnalyzerSettings, 'space' | 'levels' | 'earlyExits'>;
 }
@@ -123,9 +123,9 @@ function studyOf(
   const load = loadOptions(read, name, settings);
   const { batch, batchSize } = batchOptions(read, name, settings, load, ignore);
   const { levels: listed, ...range } = load;
-  // Lists of both are a search for the best pair.
+  // Lists of both mean a search for the best pair.
   const levels = batchSize ? undefined : listed;
-  // Values that a person has listed are all tried, unless they ask for less.
+  // Tries all values that a person has listed, unless they ask for less.
   const isBrute = (content.run_config_search_mode ?? 'brute') === 'brute';
   const isListed =
     content.run_config_search_disable === true || (isBrute && settings.model_config_parameters !== undefined);
@@ -141,7 +141,7 @@ function studyOf(
   };
 }
 
-/** Keys that are read in other circumstances than those of this file. */
+/** Records the keys that do not apply to this file. */
 function ignoreUnused(content: AnalyzerFile, studies: readonly Study[], ignore: Ignore): void {
   const searched = studies.filter(({ analyzer }) => analyzer.levels === undefined);
   const unless = (isUsed: boolean, keys: readonly (keyof AnalyzerFile & string)[], reason: string): void => {
@@ -166,7 +166,7 @@ function ignoreUnused(content: AnalyzerFile, studies: readonly Study[], ignore: 
   unless(content.run_config_search_mode === 'optuna', ['optuna_max_trials'], 'it is about the optuna search');
 }
 
-/** Errors: UNSUPPORTED for a model whose figures would be of tokens. */
+/** Errors: UNSUPPORTED for a model whose figures would be about tokens. */
 function refuseTokens({ model_type: type }: AnalyzerFile): void {
   if (type?.toLowerCase() !== 'llm') return;
   throw new TrituneError(

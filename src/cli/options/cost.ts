@@ -8,7 +8,7 @@ type CostOptions = Pick<
   'prices' | 'gpu' | 'serverGpus' | 'instanceType' | 'forRate' | 'headroom' | 'holdChance'
 >;
 
-/** What a server costs, and what is to be served (docs/cost.md). */
+/** The price of a server, and the rate to serve (docs/cost.md). */
 export const costOptionTable: OptionTable<CostOptions> = under<CostOptions>('Cost and replicas', {
   prices: {
     flags: '--prices <file>',

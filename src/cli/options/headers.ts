@@ -2,7 +2,7 @@ import type { HeaderSpec } from '../../spec/server-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collect } from './option-values.ts';
 
-// All are read later: a fault found by the parser of options would be printed with the value.
+// Values are read later: the option parser would print a faulty value.
 export const headerOptionTable: OptionTable<HeaderSpec> = under<HeaderSpec>('Headers and tokens', {
   header: {
     flags: '-H, --header <name:value>',

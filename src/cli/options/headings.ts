@@ -1,4 +1,4 @@
-/** What options are for, in the order in which the help of a command lists them. */
+/** The groups of options, in the order of a command's help. */
 export const headings = [
   'Most used',
   'Options',

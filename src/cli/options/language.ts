@@ -4,7 +4,7 @@ import { type OptionTable, under } from './option-table.ts';
 
 type LanguageOptions = LanguageServerSpec & { readonly goodput?: GoodputSpec };
 
-/** The options of a study about how a language model is served and asked. */
+/** The options for serving and asking a language model in a study. */
 export const languageOptionTable: OptionTable<LanguageOptions> = under<LanguageOptions>('Language models', {
   endpoint: {
     flags: '--endpoint <kind>',

@@ -40,7 +40,7 @@ export const launchOptionTable: OptionTable<LaunchSpec> = under<LaunchSpec>('Ser
   },
 });
 
-/** The texts so far and this one. Errors: USAGE, when it cannot be given. */
+/** Returns the earlier texts and this one. Errors: USAGE if it is not allowed. */
 function collectWithout(faultOf: (text: string) => string | null): typeof collect {
   return (text, previous) => {
     const fault = faultOf(text);

@@ -2,39 +2,39 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isTrituneError } from '../../base/errors.ts';
 import { type Heading, headings } from './headings.ts';
 
-/** One option of a command: how it is written, what it means, and how its text becomes a value. */
+/** One option of a command: its flags, its meaning, and its parser. */
 export interface OptionRow<T> {
   readonly flags: string;
   readonly help: string;
   readonly parse?: (text: string, previous: T | undefined) => T;
   readonly choices?: readonly string[];
-  /** Words that a shell completes where others may be given too, such as the path of a file. */
+  /** Words that a shell completes although other values are allowed too, such as the path of a file. */
   readonly offers?: readonly string[];
   readonly default?: T;
   readonly required?: boolean;
-  /** What the option is for; the help lists it under this heading. */
+  /** The heading of the option in the help. */
   readonly heading?: Heading;
-  /** True for another tool's spelling: it works, and the help leaves it out. */
+  /** True for another tool's spelling: it works, but the help omits it. */
   readonly isHidden?: boolean;
 }
 
-/** An option that knows what a shell may offer for its value. */
+/** An option with completions for its value. */
 export class OfferingOption extends Option {
   offers: readonly string[] = [];
 }
 
-/** A row for every field of the command's options; the compiler finds a missing one. */
+/** One row for every field of the command's options; the compiler reports a missing one. */
 export type OptionTable<O> = { readonly [K in keyof O]-?: OptionRow<Exclude<O[K], undefined>> };
 
-/** Returns the table with every row that has no heading of its own under this one. */
+/** Returns the table with this heading in every row without one. */
 export function under<O>(heading: Heading, table: OptionTable<O>): OptionTable<O> {
   const rows = Object.entries(table) as [string, OptionRow<unknown>][];
   return Object.fromEntries(rows.map(([key, row]) => [key, { heading, ...row }])) as unknown as OptionTable<O>;
 }
 
 /**
- * Adds the table's options to the command. The help lists `mostUsed` first, in that order, and then the others under their headings. The
- * long flag in camelCase must be the row's key.
+ * Adds the table's options to the command. The help lists `mostUsed` first, in that order, and then the others under their headings. The row's key
+ * must be the long flag in camelCase.
  */
 export function addOptions<O>(
   command: Command,

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
 
-/** Parsers of option texts. Errors: USAGE, with what was expected. */
+/** Parsers of option texts. Errors: USAGE, with the expected form. */
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
 
@@ -89,13 +89,13 @@ function rangeOf(text: string, parse: (part: string) => number, example: string)
   return range;
 }
 
-/** For repeatable options that take a list: the names so far and those between commas. */
+/** For repeatable options that take a list: the earlier names plus the comma-separated ones. */
 export const collectListed = (text: string, previous: readonly string[] | undefined): readonly string[] => [
   ...(previous ?? []),
   ...text.split(',').flatMap((name) => name.trim() || []),
 ];
 
-/** For repeatable options: the values so far and this one. */
+/** For repeatable options: the earlier values plus this one. */
 export const collect = (text: string, previous: readonly string[] | undefined): readonly string[] => [
   ...(previous ?? []),
   text,

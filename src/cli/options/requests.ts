@@ -7,7 +7,7 @@ import { headerOptionTable } from './headers.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collect, positiveNumber, positiveWhole, wholeNumber, wholeRange } from './option-values.ts';
 
-/** The options about what is sent. */
+/** The options for requests. */
 export type RequestOptions = RequestSpec & HeaderSpec;
 
 export const requestOptionTable: OptionTable<RequestOptions> = under<RequestOptions>('Requests', {
@@ -66,7 +66,7 @@ export const requestOptionTable: OptionTable<RequestOptions> = under<RequestOpti
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
 
-/** Adds 'NAME:D1,D2' to the shapes so far. Names may contain colons. */
+/** Adds 'NAME:D1,D2' to the earlier shapes. Names may contain colons. */
 function namedShape(
   text: string,
   previous: Readonly<Record<string, readonly number[]>> | undefined,
@@ -90,7 +90,7 @@ function integerRange(text: string): NumberRange {
   throw usage(`'${text}' is not a range of integers`, 'write LOW:HIGH, for example 0:30000');
 }
 
-/** 'NAME:VALUE:TYPE' behind the parameters so far. Values may hold colons. */
+/** Adds 'NAME:VALUE:TYPE' to the earlier parameters. Values may contain colons. */
 function requestParameter(
   text: string,
   previous: readonly RequestParameter[] | undefined,

@@ -4,7 +4,7 @@ import type { SweepRange } from '../../profiler/sweep.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
 import { positiveNumber, positiveWhole, wholeRange } from './option-values.ts';
 
-/** Parsers of option texts in perf_analyzer's spelling. Errors: USAGE, with what was expected. */
+/** Parsers of option texts in perf_analyzer's spelling. Errors: USAGE, with the expected form. */
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
 
@@ -61,7 +61,7 @@ export function percentileOrNone(text: string): number {
   throw usage(`'${text}' is not a percentile`, 'give 1 to 99.99, or -1 for the average');
 }
 
-/** START[:END] of sequence ids; without an end they go up to the largest there is. */
+/** START[:END] of sequence ids; the end defaults to the largest possible id. */
 export function sequenceIdRange(text: string): { readonly low: number; readonly high: number } {
   const [low = '', high, ...rest] = text.split(':');
   const range = { low: positiveWhole(low), high: high === undefined ? 2 ** 32 - 1 : positiveWhole(high) };
@@ -69,7 +69,7 @@ export function sequenceIdRange(text: string): { readonly low: number; readonly 
   throw usage(`'${text}' is not a range of sequence ids`, 'write START:END, for example 1:1000');
 }
 
-/** Numbers with commas between. */
+/** Comma-separated numbers. */
 export function wholeList(text: string): readonly number[] {
   return text.split(',').map((part) => positiveWhole(part.trim()));
 }

@@ -1,7 +1,7 @@
 import type { TemporalFlags } from '../../app/fleet/temporal-options.ts';
 import { type OptionTable, under } from './option-table.ts';
 
-/** How to reach Temporal. Secrets are read from files and variables: a command line is for all to see. */
+/** How to reach Temporal. Secrets come from files and variables, because anyone can see a command line. */
 export const temporalOptionTable: OptionTable<TemporalFlags> = under<TemporalFlags>('Temporal', {
   temporalNamespace: {
     flags: '--temporal-namespace <name>',

@@ -11,13 +11,13 @@ import { type Breakage, breakConnection } from '../wire/broken-connection.ts';
 import type { GrpcMethods } from './methods.ts';
 import { GrpcStream, type Line } from './stream.ts';
 
-/** A window is given back in pieces of this size. */
+/** A window is returned in pieces of this size. */
 const WINDOW_PIECE = 2 ** 24;
 
-/** Trailers of a request, and headers of streams that are over: nobody's, but the table of names must see them. */
+/** Sink for trailers of a request and headers of ended streams: nobody needs them, but the table of names must see them. */
 const NOWHERE = { field: (): void => undefined };
 
-/** A client's HTTP/2 connection (RFC 9113). A client that breaks the protocol gets a GOAWAY, and the connection ends. */
+/** A client's HTTP/2 connection (RFC 9113). If the client breaks the protocol, it gets a GOAWAY and the connection ends. */
 export class GrpcConnection implements FrameSink, FrameEvents, Line {
   readonly #socket: Socket;
   readonly #methods: GrpcMethods;
@@ -38,7 +38,7 @@ export class GrpcConnection implements FrameSink, FrameEvents, Line {
     this.#writer = new FrameWriter(socket);
     this.#frames = new ConnectionFrames(new Acknowledgements(socket, this.#writer), this.#peer, this);
     this.#bodies = new BodySender(this.#writer, this.#peer);
-    // A client that goes away takes its calls with it.
+    // A client that disconnects ends its calls.
     socket.on('error', () => this.cut());
     socket.on('close', () => this.#reader.stop());
     socket.on('data', (chunk) => this.#read(chunk as Buffer));
@@ -162,7 +162,7 @@ export class GrpcConnection implements FrameSink, FrameEvents, Line {
     this.#streamOf(streamId)?.cancelled();
   }
 
-  /** The client closes when it is done. */
+  /** The client closes the connection when it is done. */
   goAway(): void {}
 
   settingsChanged({ initialWindow }: { readonly initialWindow: number }): void {

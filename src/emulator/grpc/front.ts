@@ -15,14 +15,14 @@ import { inferMethod, NO_REQUEST, streamInferMethod } from './infer.ts';
 import type { GrpcCall, GrpcMethods } from './methods.ts';
 import { startGrpcServer } from './server.ts';
 
-/** Starts the gRPC protocol. Calls that Triton does not have get UNIMPLEMENTED. Rejects when it cannot listen. */
+/** Starts the gRPC protocol. Calls that Triton lacks get UNIMPLEMENTED. Rejects if it cannot listen. */
 export function startGrpcFront(context: ServerContext, host: string, port: number): Promise<Front> {
   return startGrpcServer(grpcMethods(context), host, port);
 }
 
 type Answer = (request: JsonObject) => JsonObject | Promise<JsonObject>;
 
-/** What the front does with each call, by its path on the wire. */
+/** Returns the method for each call, by path on the wire. */
 export function grpcMethods(context: ServerContext): GrpcMethods {
   const answers: Record<string, Answer> = { ...modelAnswers(context), ...serverAnswers(context) };
   const methods = new Map<string, (call: GrpcCall) => ReturnType<typeof unary>>();

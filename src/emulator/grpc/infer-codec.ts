@@ -5,8 +5,8 @@ import type { TensorPlace } from '../wire/shared-memory.ts';
 import { inputValues, textCallOf } from '../wire/text-call.ts';
 
 /**
- * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: tensors are measured, not
- * decoded, and a response is encoded once per batch size. Field numbers are those of `proto/grpc_service.proto`.
+ * The infer path's own reader and writer of ModelInferRequest and ModelInferResponse: measures tensors without decoding them, and encodes a
+ * response once per batch size. Field numbers are those of `proto/grpc_service.proto`.
  */
 export function readInferRequest(bytes: Uint8Array): InferCall {
   const reader = protobuf.Reader.create(bytes);
@@ -50,7 +50,7 @@ export function readInferRequest(bytes: Uint8Array): InferCall {
   };
 }
 
-/** What a language model is asked: only then are values looked at. */
+/** Reads the prompt of a language model; only these requests have their values read. */
 function textIn(
   inputs: readonly ReadInput[],
   raws: readonly Uint8Array[],
@@ -66,7 +66,7 @@ function textIn(
   return textCallOf(inputValues(valued), parameters);
 }
 
-/** A view of the bytes of a field. */
+/** Returns a view of the bytes of a field. */
 function bytesIn(reader: protobuf.Reader): Uint8Array {
   const length = skipBytes(reader);
   return reader.buf.subarray(reader.pos - length, reader.pos);
@@ -77,7 +77,7 @@ interface ReadInput {
   datatype: string;
   readonly shape: number[];
   readonly parameters: Record<string, unknown>;
-  /** The typed contents; null when the values come raw. */
+  /** The typed contents; null if the values are raw. */
   elements: number | null;
 }
 
@@ -91,7 +91,7 @@ function skipField(reader: protobuf.Reader, tag: number): void {
   reader.skipType(tag & 7);
 }
 
-/** A field that goes on behind its message would be read twice. */
+/** A field that continues past its message would be read twice. */
 function checkEnd(reader: protobuf.Reader, end: number): void {
   if (reader.pos !== end) throw new RangeError('a field is longer than its message');
 }
@@ -125,7 +125,7 @@ function readPackedShape(reader: protobuf.Reader, shape: number[]): void {
   checkEnd(reader, end);
 }
 
-/** How many elements an InferTensorContents holds: packed fp32 and fp64 by length, packed varints by last bytes. */
+/** Returns the number of elements in an InferTensorContents: packed fp32 and fp64 by length, packed varints by last bytes. */
 function countContents(reader: protobuf.Reader): number {
   const end = reader.uint32() + reader.pos;
   let elements = 0;
@@ -174,11 +174,11 @@ const placesOf = (outputs: readonly ReadOutput[]): Map<string, TensorPlace> =>
     }),
   );
 
-/** One entry of a map of parameters: the name is field 1, the value field 2, and of that bool is 1, int64 2, string 3, uint64 5. */
+/** Reads one entry of a parameter map: the name is field 1, the value field 2; inside the value bool is 1, int64 2, string 3, uint64 5. */
 function readParameter(reader: protobuf.Reader, parameters: Record<string, unknown>): void {
   const end = reader.uint32() + reader.pos;
   let name = '';
-  // A parameter without a value is there all the same, and none of any type.
+  // A parameter without a value still exists, but has no type.
   let value: unknown = null;
   while (reader.pos < end) {
     const tag = reader.uint32();
@@ -200,7 +200,7 @@ function readParameter(reader: protobuf.Reader, parameters: Record<string, unkno
   parameters[name] = value;
 }
 
-/** A number, or its digits when it is too large to be one. */
+/** Returns a number, or its digits if it is too large for one. */
 function exactly(value: number | { toString(): string }): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);

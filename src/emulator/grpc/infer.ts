@@ -36,10 +36,10 @@ export function inferMethod(context: ServerContext): (call: GrpcCall) => CallTak
   };
 }
 
-/** ModelStreamInfer: any number of requests, each with any number of responses, in the order in which those are ready. */
+/** ModelStreamInfer: any number of requests, each with any number of responses, in the order in which they become ready. */
 export function streamInferMethod(context: ServerContext): (call: GrpcCall) => CallTaker {
   return (call) => {
-    // A client may ask for errors as the status of the whole stream, which ends with the first of them.
+    // A client may ask for errors as the status of the whole stream, which ends with the first error.
     const endsAtErrors = call.headers.get('triton_grpc_error') === 'true';
     let inFlight = 0;
     let isDone = false;
@@ -68,7 +68,7 @@ export function streamInferMethod(context: ServerContext): (call: GrpcCall) => C
             else if (outcome.kind === 'failed') fail(outcome.failure, request.id);
             else if (outcome.kind === 'disturbed') disturb(call, outcome);
             else if (request.wantsEmptyFinal) call.send(emptyFinalResponse(outcome.served.model, request.id));
-            // A request that hangs keeps its stream open.
+            // A hanging request keeps its stream open.
             if (outcome.kind !== 'disturbed') ended();
           },
         });

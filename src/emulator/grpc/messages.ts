@@ -2,10 +2,10 @@ import { inflated } from '../wire/inflated.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 const PREFIX_BYTES = 5;
-/** As gRPC, whose lengths are signed numbers. */
+/** gRPC's own limit: its lengths are signed numbers. */
 const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
 
-/** Cuts the bytes of a call into its messages: a flag and four bytes of length in front of each. */
+/** Splits the bytes of a call into its messages, each preceded by a flag and four bytes of length. */
 export class MessageCutter {
   readonly #encoding: string;
   readonly #take: (message: Buffer) => void;
@@ -32,7 +32,7 @@ export class MessageCutter {
     this.#bytes = rest.length;
   }
 
-  /** Bytes of the message at the front. A prefix that lies in several chunks is put together. */
+  /** Returns the length of the first message. Assembles a prefix that spans several chunks. */
   #wanted(): number {
     if ((this.#chunks[0] as Buffer).length < PREFIX_BYTES) this.#chunks = [Buffer.concat(this.#chunks)];
     const length = (this.#chunks[0] as Buffer).readUInt32BE(1);
@@ -49,7 +49,7 @@ function decompressed(message: Buffer, encoding: string): Buffer {
   throw new ProtocolFailure('UNIMPLEMENTED', `compression '${encoding}' is not supported`);
 }
 
-/** Returns a message with its prefix, not compressed. */
+/** Returns an uncompressed message with its prefix. */
 export function framed(message: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
   bytes[0] = 0;

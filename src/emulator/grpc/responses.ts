@@ -6,7 +6,7 @@ import { zeroTensor } from '../wire/tensors.ts';
 /** The tag of a length-delimited field. */
 const tagOf = (field: number): number => (field << 3) | 2;
 
-/** Returns a ModelInferResponse with zero tensors, or with the `text` in those of bytes, without the request's id. */
+/** Returns a ModelInferResponse with zero tensors, or with `text` in those of type BYTES, without the request's id. */
 export function writeInferResponse(
   signature: ModelSignature,
   version: string,
@@ -25,7 +25,7 @@ export function writeInferResponse(
     for (const size of output.shape) writer.int64(size);
     writer.ldelim().ldelim();
   }
-  // The real server gives empty bytes for what it wrote into shared memory.
+  // The real server returns empty bytes for outputs that it wrote into shared memory.
   for (const { name, datatype, shape } of outputs) {
     const values = text !== undefined && datatype === 'BYTES' ? textTensor(text) : zeroTensor(datatype, shape);
     writer.uint32(tagOf(6)).bytes(outputPlaces.has(name) ? Buffer.alloc(0) : values);
@@ -43,7 +43,7 @@ function textTensor(text: string): Buffer {
   return tensor;
 }
 
-/** The same response with the request's id: protobuf takes fields in any order. */
+/** Returns the same response with the request's id: protobuf accepts fields in any order. */
 export function withRequestId(response: Buffer, id: string): Buffer {
   if (id === '') return response;
   return Buffer.concat([response, protobuf.Writer.create().uint32(tagOf(3)).string(id).finish()]);
@@ -68,7 +68,7 @@ export function streamResponse(response: Uint8Array, id: string, isFinal: boolea
   return protobuf.Writer.create().uint32(tagOf(2)).bytes(Buffer.concat(parts)).finish();
 }
 
-/** What says that a request to a decoupled model has no more responses: it has the model's name only. */
+/** Returns the response that ends a request to a decoupled model; it has only the model's name. */
 export function emptyFinalResponse(model: string, id: string): Uint8Array {
   return streamResponse(protobuf.Writer.create().uint32(tagOf(1)).string(model).finish(), id, true);
 }

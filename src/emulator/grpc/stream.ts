@@ -6,13 +6,13 @@ import { grpcStatusOf, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { framed, MessageCutter } from './messages.ts';
 import type { CallTaker, GrpcCall, GrpcMethods } from './methods.ts';
 
-/** The connection that streams are on. */
+/** The connection that carries streams. */
 export interface Line {
   /** Sends a header block. */
   answer(streamId: number, block: Buffer, endsStream: boolean): void;
-  /** Sends the stream's body as far as the client takes it, and the rest when it does. */
+  /** Sends as much of the stream's body as the client accepts, and the rest later. */
   body(stream: GrpcStream): void;
-  /** Nothing more comes or goes on the stream. */
+  /** Called when nothing more arrives or leaves on the stream. */
   over(stream: GrpcStream): void;
   break(stream: GrpcStream, how: Breakage): void;
 }
@@ -28,7 +28,7 @@ const RESPONSE_FIELDS = [
 const RESPONSE_HEADERS = Buffer.from(RESPONSE_FIELDS);
 const OK_TRAILERS = Buffer.from(literal('grpc-status', '0'));
 
-/** One call: its request as it comes, and its answer as the client takes it. */
+/** One call: its request as it arrives, and its answer as the client accepts it. */
 export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
   readonly headers = new Map<string, string>();
   readonly streamId: number;
@@ -36,13 +36,13 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
   body: Buffer = NOTHING;
   sentBytes = 0;
   window: number;
-  /** Bytes of DATA that came and were not given back to the stream's window yet. */
+  /** Bytes of DATA that arrived and have not been returned to the stream's window yet. */
   unreturned = 0;
   readonly #line: Line;
   #taker: CallTaker | null = null;
   #cutter: MessageCutter | null = null;
   #hasAnswered = false;
-  /** What comes after the body. */
+  /** Trailers that follow the body. */
   #trailers: Buffer | null = null;
   #isOver = false;
   #hasRequest = false;
@@ -57,7 +57,7 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
     this.headers.set(name, value);
   }
 
-  /** The request's headers have come. */
+  /** Called when the request's headers have arrived. */
   begin(methods: GrpcMethods): void {
     const method = methods.get(this.headers.get(':path') ?? '');
     if (!method) {
@@ -78,7 +78,7 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
     }
   }
 
-  /** The client has sent all that it will. */
+  /** Called when the client has sent everything. */
   requestEnd(): void {
     if (this.#hasRequest) return;
     this.#hasRequest = true;
@@ -86,7 +86,7 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
     this.#endIfDone();
   }
 
-  /** The client has given the call up. */
+  /** Called when the client has cancelled the call. */
   cancelled(): void {
     this.#isOver = true;
     this.#line.over(this);
@@ -145,12 +145,12 @@ export class GrpcStream implements GrpcCall, FieldSink, Outgoing {
     if (this.sentBytes === this.body.length) this.allSent();
   }
 
-  /** A call that was answered before its request was whole is kept until that is: what still comes is its. */
+  /** A call that was answered before its request was whole is kept until then, because it owns the data that still arrives. */
   #endIfDone(): void {
     const isAnswered = this.#trailers !== null && this.body === NOTHING;
     if (this.#hasRequest && isAnswered) this.#line.over(this);
   }
 }
 
-/** gRPC over HTTP/2, "Responses": printable ASCII but '%' as it is, other bytes of UTF-8 as %XX. */
+/** gRPC over HTTP/2, "Responses": printable ASCII except '%' stays, other bytes of UTF-8 become %XX. */
 const percentEncoded = (text: string): string => text.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent);

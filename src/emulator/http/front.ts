@@ -15,12 +15,12 @@ import { routeOf } from './routes.ts';
 const TARGET = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/(infer|generate|generate_stream)$/;
 const DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy";
 
-/** Starts the HTTP/REST protocol. Rejects when it cannot listen. */
+/** Starts the HTTP/REST protocol. Rejects if it cannot listen. */
 export function startHttpFront(context: ServerContext, host: string, port: number): Promise<Front> {
   return startListening(httpListener(context), host, port);
 }
 
-/** What the front does with each request. */
+/** Returns the handler of requests. */
 export function httpListener(context: ServerContext): RequestListener {
   return (request, response) => {
     const target = TARGET.exec(pathOf(request));
@@ -32,7 +32,7 @@ export function httpListener(context: ServerContext): RequestListener {
   };
 }
 
-/** Any HTTP server of the emulator, on its port. */
+/** Starts any HTTP server of the emulator on its port. */
 export async function startListening(listener: RequestListener, host: string, port: number): Promise<Front> {
   const server = createServer({ keepAliveTimeout: 60_000 }, listener);
   const listening = await listen(server, host, port);
@@ -84,7 +84,7 @@ function run(
   }
 }
 
-/** Throws a ProtocolFailure, or what can be told as one. */
+/** Throws a ProtocolFailure, or an error that can be reported as one. */
 function infer(
   context: ServerContext,
   model: string,
@@ -93,7 +93,7 @@ function infer(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  // An unknown model is told before a bad body, as by the real server.
+  // An unknown model is reported before a bad body, as by the real server.
   const { signature } = context.repository.serving(model, version);
   const plain = plainBody(body, request.headers['content-encoding']);
   const call = readHttpInfer(model, version, plain, headerLengthOf(request, plain), signature);

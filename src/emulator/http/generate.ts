@@ -16,14 +16,17 @@ interface GenerateRequest {
   readonly model: string;
   readonly version: string;
   readonly body: Buffer;
-  /** Server-sent events, one per response, in place of one JSON. */
+  /** Server-sent events, one per response, instead of a single JSON. */
   readonly isStream: boolean;
 }
 
 const NOT_ONE =
   'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses';
 
-/** The generate extension: a flat JSON object whose keys are inputs or parameters in, one of outputs out. Throws what can be told as a failure. */
+/**
+ * The generate extension: a flat JSON object with inputs or parameters as its request, and one with outputs as its response. Throws errors that can
+ * be reported as a failure.
+ */
 export function generate(context: ServerContext, request: GenerateRequest, response: ServerResponse): void {
   const call = readGenerate(request, context.repository.serving(request.model, request.version).signature);
   const replies: Json[] = [];
@@ -67,7 +70,7 @@ function readGenerate({ model, version, body }: GenerateRequest, signature: Mode
   };
 }
 
-/** One sample; the first open size takes all the values that the others leave. */
+/** Returns the shape of one sample; the first open size takes all values that the others leave. */
 function shapeFor(elements: number, shape: readonly number[], hasBatch: boolean): number[] {
   const fixed = elementCount(shape.filter((size) => size > 0));
   const open = shape.findIndex((size, index) => size < 0 && !(hasBatch && index === 0));

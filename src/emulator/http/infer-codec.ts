@@ -5,7 +5,7 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import { elementBytes, elementCount, zeroTensor } from '../wire/tensors.ts';
 import { countIn, jsonOf, listIn, notA, textIn } from './request.ts';
 
-/** An infer call over HTTP, with what only HTTP asks: which outputs shall come as binary. */
+/** An infer call over HTTP, with HTTP's own option: the outputs to return in binary form. */
 export interface HttpInferCall extends InferCall {
   readonly binaryByDefault: boolean;
   readonly binaryByOutput: ReadonlyMap<string, boolean>;
@@ -16,8 +16,8 @@ interface Fields {
 }
 
 /**
- * Reads an infer body: JSON alone, or JSON of `headerLength` bytes with the binary tensors behind it. Tensors are
- * measured, not decoded. Throws INTERNAL for what is not such a body, INVALID_ARGUMENT for tensors cut short.
+ * Reads an infer body: JSON alone, or JSON of `headerLength` bytes followed by the binary tensors. Measures tensors without decoding them. Throws
+ * INTERNAL for any other body, INVALID_ARGUMENT for truncated tensors.
  */
 export function readHttpInfer(
   model: string,
@@ -92,7 +92,7 @@ function sizeIn(value: unknown): number {
   return value as number;
 }
 
-/** A body of nothing but one tensor, for a model with one input; a batch of 1 when the model has batches. */
+/** Reads a body that is just one tensor, for a model with one input; the batch is 1 if the model has batches. */
 function readRawInfer(version: string, body: Buffer, { model, inputs, maxBatchSize }: ModelSignature): HttpInferCall {
   const [input] = inputs;
   if (!input || inputs.length > 1)
@@ -109,7 +109,7 @@ function readRawInfer(version: string, body: Buffer, { model, inputs, maxBatchSi
   };
 }
 
-/** Values may come flat or nested like the shape. */
+/** Values may be flat or nested like the shape. */
 function countValues(data: unknown): number {
   if (!Array.isArray(data)) return data === undefined ? 0 : 1;
   return Array.isArray(data[0]) ? data.reduce((sum: number, part) => sum + countValues(part), 0) : data.length;
@@ -139,10 +139,10 @@ export function writeHttpInfer(
   return { body: Buffer.concat([header, ...binaries]), headerLength: header.length };
 }
 
-/** As JSON a value takes tens of bytes before it is text. */
+/** In JSON form a value takes tens of bytes before it becomes text. */
 const MOST_VALUES = 2 ** 24;
 
-/** Returns a zero tensor as JSON. Throws INTERNAL when that would be larger than any memory. */
+/** Returns a zero tensor as JSON. Throws INTERNAL if it would exceed any memory. */
 export function zeroValues({ datatype, shape }: { readonly datatype: string; readonly shape: readonly number[] }) {
   const length = elementCount(shape);
   if (length > MOST_VALUES) throw new ProtocolFailure('INTERNAL', `failed to write ${length} values as JSON`);

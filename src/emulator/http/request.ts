@@ -3,12 +3,12 @@ import { nestsDeeperThan } from '../../base/json.ts';
 import { inflated } from '../wire/inflated.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
-/** Levels of a body's JSON: tensors have a few, and whoever walks through one calls himself once a level. */
+/** The maximum nesting of a body's JSON: tensors have a few levels, and code that walks it recurses once per level. */
 const MOST_LEVELS = 100;
-/** As over gRPC. */
+/** The same limit as over gRPC. */
 const MOST_BODY_BYTES = 2 ** 31 - 1;
 
-/** Reads the body to its end, unless it is longer than any message may be: then the connection is cut. */
+/** Reads the body to its end; cuts the connection if it exceeds the maximum message length. */
 export function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -21,12 +21,12 @@ export function readBody(request: IncomingMessage, done: (body: Buffer) => void)
   request.on('error', () => request.socket.destroy());
 }
 
-/** Returns the body without the compression that its header names. Throws INTERNAL for what is not compressed so. */
+/** Returns the body without the compression that its header names. Throws INTERNAL if it is not compressed that way. */
 export function plainBody(body: Buffer, encoding: string | undefined): Buffer {
   return encoding === 'gzip' || encoding === 'deflate' ? inflated(body, encoding) : body;
 }
 
-/** Returns a part of a path as its sender meant it. Throws INVALID_ARGUMENT for broken escapes. */
+/** Returns a decoded part of a path. Throws INVALID_ARGUMENT for broken escapes. */
 export function pathSegment(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -35,35 +35,35 @@ export function pathSegment(text: string): string {
   }
 }
 
-/** Returns the object or list that a body holds. Throws INTERNAL for anything else, and for what is nested deeper than any request. */
+/** Returns the object or list in a body. Throws INTERNAL for anything else, and for deeper nesting than any request has. */
 export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));
     if (json !== null && typeof json === 'object' && !nestsDeeperThan(MOST_LEVELS, json))
       return json as { readonly [key: string]: unknown };
   } catch {
-    // Told below, in the words for everything that is no JSON object.
+    // Reported below, with the message for everything that is not a JSON object.
   }
   throw new ProtocolFailure('INTERNAL', 'failed to parse the request JSON buffer');
 }
 
-/** What Triton says of a value of another type. */
+/** Triton's message about a value of another type. */
 export const notA = (type: string): ProtocolFailure =>
   new ProtocolFailure('INTERNAL', `attempt to access JSON non-${type} as ${type}`);
 
-/** Returns the text in a field. Throws INTERNAL when it holds anything else. */
+/** Returns the text in a field. Throws INTERNAL for anything else. */
 export function textIn(value: unknown): string {
   if (typeof value !== 'string') throw notA('string');
   return value;
 }
 
-/** Returns the list in a field. Throws INTERNAL when it holds anything else. */
+/** Returns the list in a field. Throws INTERNAL for anything else. */
 export function listIn(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw notA('array');
   return value;
 }
 
-/** Returns the number of bytes, or of anything else, in a field. Throws INTERNAL when it holds anything else. */
+/** Returns the count in a field, such as a number of bytes. Throws INTERNAL for anything else. */
 export function countIn(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw notA('unsigned-integer');
   return value;

@@ -12,13 +12,13 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import { countIn, jsonOf, pathSegment, textIn } from './request.ts';
 import { changedLog, changedTrace } from './settings-routes.ts';
 
-/** Gives the JSON of the reply, or undefined for one without a body. */
+/** Returns the JSON of the reply; undefined for a reply without a body. */
 type Route = (context: ServerContext, body: Buffer) => Json | undefined | Promise<Json | undefined>;
 
 interface Pattern {
   readonly method: 'GET' | 'POST';
   readonly path: RegExp;
-  /** The path's groups, decoded; '' where one is missing. */
+  /** The decoded groups of the path; '' for a missing one. */
   readonly route: (model: string, version: string) => Route;
 }
 
@@ -101,7 +101,7 @@ const patterns: readonly Pattern[] = [
   }),
 ];
 
-/** Returns the route of a request, or undefined when there is none. Throws INVALID_ARGUMENT for a path with broken escapes. */
+/** Returns the route of a request; undefined if there is none. Throws INVALID_ARGUMENT for a path with broken escapes. */
 export function routeOf(method: string, path: string): Route | undefined {
   for (const pattern of patterns) {
     const match = pattern.method === method ? pattern.path.exec(path) : null;
@@ -128,7 +128,7 @@ function whenTrue(holds: boolean, otherwise: string): undefined {
   return undefined;
 }
 
-/** A model that was never loaded has its name only. */
+/** A model that was never loaded has only its name. */
 function indexReply(context: ServerContext, body: Buffer): Json {
   const { ready } = parseBody(body);
   return context.repository.index(ready === true).map(({ name, version, state, reason }) => {
@@ -137,7 +137,7 @@ function indexReply(context: ServerContext, body: Buffer): Json {
   });
 }
 
-/** The parameters of a load body, which must be strings: `config` holds JSON, files come as base64. */
+/** Reads the parameters of a load body, which must be strings: `config` holds JSON, files are base64. */
 function loadParametersOf(body: Buffer): { config: string | undefined; files: UploadedFiles } {
   const { parameters } = parseBody(body);
   const entries = Object.entries((parameters ?? {}) as Record<string, unknown>);

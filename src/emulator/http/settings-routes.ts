@@ -16,7 +16,7 @@ export function changedTrace(body: { readonly [name: string]: unknown }): TraceC
   );
 }
 
-/** Sets what the body of a log setting says. Throws as `LogSettings.update`. */
+/** Applies the body of a log setting. Throws as `LogSettings.update`. */
 export function changedLog(settings: LogSettings, body: { readonly [name: string]: unknown }): void {
   settings.update(
     body,

@@ -4,19 +4,19 @@ import type { Random } from '../../base/random.ts';
 import type { TextCall } from '../wire/infer-call.ts';
 import type { FinishReason } from './engine-figures.ts';
 
-/** What a request says of the answer that it wants. */
+/** The part of a request that describes the wanted answer. */
 type AnswerWish = Pick<TextCall, 'maxTokens' | 'minTokens' | 'ignoresEnd' | 'stops'>;
 
 /** An answer. */
 export interface Answer {
-  /** As they are written one behind the other. */
+  /** Pieces of text that are written one after another. */
   readonly tokens: readonly string[];
-  /** All tokens together, without the stop that ended them. */
+  /** All tokens together, without the stop text that ended them. */
   readonly text: string;
   readonly finish: Extract<FinishReason, 'stop' | 'length'>;
 }
 
-/** Answers with random words of one token each, which end by themselves after a length of the model's own. */
+/** Answers with random one-token words, and ends after a length that the model chooses. */
 export class Answerer {
   readonly #random: Random;
   readonly #ownLength: () => number;
@@ -26,7 +26,7 @@ export class Answerer {
     this.#ownLength = wholeNumbers(ownTokens, random, 1);
   }
 
-  /** `most`: tokens that there is place for, at least 1. */
+  /** `most`: the number of tokens that there is room for, at least 1. */
   answer({ maxTokens, minTokens, ignoresEnd, stops }: AnswerWish, most: number): Answer {
     const limit = Math.min(maxTokens ?? most, most);
     const own = ignoresEnd ? limit : Math.max(minTokens, this.#ownLength());
@@ -42,7 +42,7 @@ export class Answerer {
   }
 }
 
-/** Cuts an answer off behind the token that completes a stop. */
+/** Cuts an answer off after the token that completes a stop text. */
 function stoppedAt(
   words: readonly string[],
   minTokens: number,

@@ -4,13 +4,13 @@ import type { StepWork } from '../../queueing/continuous/step-law.ts';
 /** Why a generation ended, in vLLM's words. */
 export type FinishReason = 'stop' | 'length' | 'abort';
 
-/** Bounds of the buckets of times in seconds: from a millisecond to minutes, as the engines' pages have them. */
+/** Bounds of the time buckets in seconds: from a millisecond to minutes, as on the engines' pages. */
 const SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160,
 ];
 const TOKENS = [1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384];
 
-/** A histogram as Prometheus has them: each bucket holds what is no more than its bound. */
+/** A histogram in Prometheus's form: each bucket counts the values up to its bound. */
 export class BucketCounts {
   readonly bounds: readonly number[];
   readonly #counts: number[];
@@ -29,7 +29,7 @@ export class BucketCounts {
     if (bucket >= 0) this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
   }
 
-  /** How many values each bound is not below. */
+  /** The number of values up to each bound. */
   get cumulative(): readonly number[] {
     let sum = 0;
     return this.#counts.map((count) => {
@@ -39,7 +39,7 @@ export class BucketCounts {
   }
 }
 
-/** What an engine has done since its start. */
+/** Counters of an engine since its start. */
 export class EngineFigures {
   promptTokens = 0;
   generationTokens = 0;
@@ -65,7 +65,7 @@ export class EngineFigures {
     this.stepTokens.add(prefillTokens + decoding);
   }
 
-  /** A token came; `firstNs` is the time to it where it was the first, `gapNs` that since the one before. */
+  /** Records a token. `firstNs`: the time to it if it was the first; `gapNs`: the time since the previous one. */
   emitted(firstNs: number | null, gapNs: number): void {
     this.generationTokens++;
     if (firstNs === null) this.interTokenS.add(gapNs / NS_PER_S);

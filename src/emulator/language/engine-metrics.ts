@@ -1,7 +1,7 @@
 import type { LanguageEngine } from './engine.ts';
 import type { BucketCounts } from './engine-figures.ts';
 
-/** An engine under the name that its model is served by. */
+/** An engine with the served name of its model. */
 export interface NamedEngine {
   readonly model: string;
   readonly engine: LanguageEngine;

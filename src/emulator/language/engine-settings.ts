@@ -8,14 +8,14 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 const positive = z.number().positive();
 const positiveWhole = z.int().positive();
 
-/** What an engine can be told when it starts, under vLLM's names (`vllm serve --help`, and `model.json` of Triton's vLLM backend). */
+/** Start options of an engine, under vLLM's names (`vllm serve --help`, and `model.json` of Triton's vLLM backend). */
 const settings = {
   max_num_seqs: positiveWhole,
   max_num_batched_tokens: positiveWhole,
   enable_chunked_prefill: z.boolean(),
   enable_prefix_caching: z.boolean(),
   gpu_memory_utilization: positive.max(1),
-  /** Takes the place of what memory leaves for the KV cache, in blocks of 16 tokens. */
+  /** Replaces the memory that is left for the KV cache, in blocks of 16 tokens. */
   num_gpu_blocks_override: positiveWhole.nullable(),
   kv_cache_dtype: z.enum(['auto', 'fp8', 'fp8_e4m3', 'fp8_e5m2']),
   max_model_len: positiveWhole,
@@ -34,12 +34,12 @@ export const engineSettings = z.strictObject({
 
 export type EngineSettings = z.infer<typeof engineSettings>;
 
-/** Settings that differ from the profile's; what else a `model.json` says is about the model and is not looked at. */
+/** Settings that differ from the profile's; everything else in a `model.json` is about the model and is ignored. */
 const changes = z.looseObject(settings).partial();
 
 const BLOCK_TOKENS = 16;
 
-/** Returns the settings with those of an uploaded `model.json` in their place. Throws INVALID_ARGUMENT for a wrong one. */
+/** Returns the settings, overridden by those of an uploaded `model.json`. Throws INVALID_ARGUMENT for an invalid one. */
 export function uploadedSettings(own: EngineSettings, files: UploadedFiles = NO_FILES): EngineSettings {
   const [, content] = [...files].find(([name]) => name.endsWith('/model.json')) ?? [];
   if (!content) return own;
@@ -50,7 +50,7 @@ export function uploadedSettings(own: EngineSettings, files: UploadedFiles = NO_
   }
 }
 
-/** Returns the settings with these in their place. Throws where one has no such value. */
+/** Returns the settings, overridden by these. Throws if one has an invalid value. */
 export function changedSettings(own: EngineSettings, changed: unknown): EngineSettings {
   const checked = changes.safeParse(changed);
   if (!checked.success) {
@@ -61,16 +61,16 @@ export function changedSettings(own: EngineSettings, changed: unknown): EngineSe
   return { ...own, ...Object.fromEntries(known) };
 }
 
-/** What a model needs of its device's memory. */
+/** A model's needs of device memory. */
 export interface LanguageMemory {
   readonly deviceMib: number;
   /** Weights and activations. */
   readonly modelMib: number;
-  /** Bytes that one token takes in the KV cache, at 16 bits. */
+  /** Bytes per token in the KV cache, at 16 bits. */
   readonly kvBytesPerToken: number;
 }
 
-/** Returns the scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, where the KV cache has no place for the longest sequence. */
+/** Returns the scheduler's policy; throws INVALID_ARGUMENT, in vLLM's manner, if the KV cache has no room for the longest sequence. */
 export function policyOf(
   engine: EngineSettings,
   { deviceMib, modelMib, kvBytesPerToken }: LanguageMemory,

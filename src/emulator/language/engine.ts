@@ -8,7 +8,7 @@ import type { WakeUps } from '../scheduling/wake-ups.ts';
 import { EngineFigures, type FinishReason } from './engine-figures.ts';
 import { PrefixBlocks } from './prefix-blocks.ts';
 
-/** What is asked of an engine. The answer is known from the start: the time that it takes is what counts. */
+/** A request to an engine. The answer is known from the start: only the time that it takes matters. */
 export interface Generation {
   readonly prompt: readonly string[];
   /** At least one token. */
@@ -16,16 +16,16 @@ export interface Generation {
   readonly finish: FinishReason;
 }
 
-/** A generation under way. */
+/** A generation in progress. */
 export interface Submitted {
   /** Tokens of its prompt that need not be computed; 0 until it is admitted. */
   readonly cachedTokens: number;
-  /** Ends it before its end; does nothing after that. */
+  /** Cancels it; does nothing after its end. */
   cancel(): void;
 }
 
 export interface GenerationListener {
-  /** The token with this number, from 0, has come. */
+  /** Called when the token with this number, from 0, is ready. */
   token(index: number): void;
 }
 
@@ -38,12 +38,12 @@ interface Running extends Submitted {
   lastNs: number;
 }
 
-/** An engine that fell behind by more, since its thread was held up, does not make up for it. */
+/** An engine that falls behind by more, because its thread was delayed, does not catch up. */
 const MOST_BEHIND_NS = 50 * NS_PER_MS;
 
 /**
- * An engine of a language model in real time: the scheduler of `ContinuousBatcher`, whose steps take the time that their law says. Tokens
- * come at the ends of steps. A step begins when the one before has ended by the law, even where the event loop told of that a moment later.
+ * A language model's engine in real time: the scheduler of `ContinuousBatcher`, whose steps take the time of their law. Tokens arrive at the ends
+ * of steps. A step begins when the previous one has ended by the law, even if the event loop reported that a moment later.
  */
 export class LanguageEngine {
   readonly policy: ContinuousPolicy;
@@ -56,7 +56,7 @@ export class LanguageEngine {
   #isStepping = false;
   #onDrained: (() => void)[] = [];
 
-  /** `spread` draws a factor on each step's time. Throws INPUT_INVALID for a policy that nothing can run under. */
+  /** `spread` draws a factor for each step's time. Throws INPUT_INVALID for a policy under which nothing can run. */
   constructor(
     {
       policy,
@@ -88,7 +88,7 @@ export class LanguageEngine {
     return this.#batcher.preemptions;
   }
 
-  /** Begins to work on it. Throws INPUT_INVALID where the KV cache has no place for it. */
+  /** Starts a generation. Throws INPUT_INVALID if the KV cache has no room for it. */
   submit(generation: Generation, listener: GenerationListener): Submitted {
     const { prompt, output } = generation;
     const cachedTokens = this.policy.cachesPrefixes ? this.#blocks.known(prompt) : 0;
@@ -106,7 +106,7 @@ export class LanguageEngine {
     return running;
   }
 
-  /** Resolves when nothing runs or waits any more. */
+  /** Resolves once nothing is running or waiting. */
   drained(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onDrained.push(resolve));
@@ -118,7 +118,7 @@ export class LanguageEngine {
     if (!step) return;
     this.#isStepping = true;
     this.#admitted(step, nowNs);
-    // Its lists are good until the batcher is asked again, and a cancellation asks it.
+    // Its lists are valid until the next call to the batcher, and a cancellation calls it.
     const emitted = [...step.emitted];
     this.#wakeUps.at(step.endNs, () => {
       this.figures.stepped(step.work);
@@ -132,7 +132,7 @@ export class LanguageEngine {
   #admitted({ admitted }: Step, nowNs: number): void {
     for (const { id, cachedTokens } of admitted) {
       const running = this.#running.get(id);
-      // Once more after a preemption: its prompt was counted.
+      // Again after a preemption: its prompt was already counted.
       if (!running || running.emitted > 0) continue;
       running.cachedTokens = cachedTokens;
       this.figures.admitted(running.generation.prompt.length, cachedTokens, nowNs - running.arrivedNs);
@@ -149,7 +149,7 @@ export class LanguageEngine {
     if (index === 0) this.#remember(generation.prompt);
     if (running.emitted === generation.output.length) {
       this.#running.delete(id);
-      // The next turn of a conversation has the answer in its prompt.
+      // The prompt of the conversation's next turn includes the answer.
       this.#remember([...generation.prompt, ...generation.output]);
       this.figures.finished(generation.finish, endNs - arrivedNs);
     }

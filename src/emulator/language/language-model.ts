@@ -10,18 +10,18 @@ import { Answerer } from './answer.ts';
 import { changedSettings, type EngineSettings, policyOf, uploadedSettings } from './engine-settings.ts';
 import type { LanguageProfile } from './language-schema.ts';
 
-/** A language model with the settings that it is loaded with. */
+/** A language model with the settings of its load. */
 export interface LanguageModel {
   readonly policy: ContinuousPolicy;
   readonly law: StepLaw;
-  /** Draws a factor on each step's time. */
+  /** Draws a factor for each step's time. */
   readonly spread: () => number;
   readonly answerer: Answerer;
-  /** Tokens of a prompt and its answer together, at most. */
+  /** The maximum number of tokens in a prompt and its answer together. */
   readonly mostTokens: number;
 }
 
-/** Returns the profile with these settings of all its engines in place of its own. Errors: USAGE where it has none, or for a wrong value. */
+/** Returns the profile with these settings for all its engines. Errors: USAGE if it has no engine, or for an invalid value. */
 export function withEngineSettings(profile: Profile, changes: Partial<EngineSettings>): Profile {
   if (Object.keys(changes).length === 0) return profile;
   if (!profile.models.some(({ language }) => language)) {
@@ -58,8 +58,8 @@ export function stepLawOf({ step }: LanguageProfile): StepLaw {
 }
 
 /**
- * Returns a profile's language model, with the settings of an uploaded `model.json` in place of its own. Throws INVALID_ARGUMENT for
- * settings that its engine would not start with.
+ * Returns a profile's language model, with the settings of an uploaded `model.json` as overrides. Throws INVALID_ARGUMENT for settings with which
+ * its engine would not start.
  */
 export function languageModelOf(
   profile: LanguageProfile,

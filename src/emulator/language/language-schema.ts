@@ -9,7 +9,7 @@ export const languageSchema = z.strictObject({
   /** The time of a step; `src/queueing/continuous/step-law.ts` has the formula. */
   step: z.strictObject({
     base_ms: atLeastZero.default(0),
-    /** To read the weights. */
+    /** Time to read the weights. */
     floor_ms: atLeastZero,
     per_prefill_token_us: positive,
     per_sequence_us: atLeastZero,
@@ -23,9 +23,9 @@ export const languageSchema = z.strictObject({
     model_mib: positive,
     kv_bytes_per_token: positive,
   }),
-  /** Length of an answer that nothing cuts off: log-normal. */
+  /** Length of an unlimited answer: log-normal. */
   answer_tokens: z.strictObject({ mean: positive, std: atLeastZero }).default({ mean: 200, std: 150 }),
-  /** What the engine is started with. */
+  /** Start options of the engine. */
   engine: engineSettings.prefault({}),
 });
 

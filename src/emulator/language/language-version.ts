@@ -21,20 +21,20 @@ export interface LanguageVersionOptions {
 }
 
 export interface TextListener {
-  /** A token of the answer, as it is to be written behind those before. */
+  /** Called for each token of the answer, to be appended to the previous ones. */
   token(text: string, index: number): void;
-  /** All tokens have come. */
+  /** Called after the last token. */
   end(): void;
 }
 
-/** An answer under way. */
+/** An answer in progress. */
 export interface TextAnswer extends Pick<Answer, 'text' | 'finish'> {
   readonly promptTokens: number;
   readonly outputTokens: number;
   readonly submitted: Submitted;
 }
 
-/** One loaded version of a language model: requests go to its engine, whichever protocol they came over. */
+/** One loaded version of a language model: requests over any protocol go to its engine. */
 export class LanguageVersion implements Servable {
   readonly model: string;
   readonly version: string;
@@ -43,7 +43,7 @@ export class LanguageVersion implements Servable {
   readonly isDecoupled: boolean;
   readonly encoded = new AnswerCache();
   readonly engine: LanguageEngine;
-  /** Tokens of a prompt and its answer together, at most. */
+  /** The maximum number of tokens in a prompt and its answer together. */
   readonly mostTokens: number;
   config: ModelConfig;
   readonly #language: LanguageModel;
@@ -68,7 +68,7 @@ export class LanguageVersion implements Servable {
     return this.engine.waiting;
   }
 
-  /** A request over Triton's protocols: a response for each token where it asks for a stream, else one. */
+  /** Submits a request over Triton's protocols: one response per token for a stream, otherwise a single one. */
   submit(job: Job): void {
     const { text } = job;
     if (!text) throw new ProtocolFailure('INVALID_ARGUMENT', `'${this.model}' needs a text to answer`);
@@ -83,7 +83,7 @@ export class LanguageVersion implements Servable {
     });
   }
 
-  /** Begins to answer. Throws INVALID_ARGUMENT for a prompt that leaves no place for an answer. */
+  /** Starts an answer. Throws INVALID_ARGUMENT for a prompt that leaves no room for an answer. */
   generate(request: Omit<TextCall, 'isStream'>, listener: TextListener): TextAnswer {
     const prompt = request.texts.flatMap(estimatedWords);
     if (prompt.length === 0) throw new ProtocolFailure('INVALID_ARGUMENT', 'The decoder prompt cannot be empty');
@@ -128,7 +128,7 @@ export class LanguageVersion implements Servable {
   }
 }
 
-/** In vLLM's manner. */
+/** The message is in vLLM's manner. */
 function tooLong(most: number, promptTokens: number, maxTokens: number | null): ProtocolFailure {
   const wanted = maxTokens === null ? '' : ` and ${maxTokens} in the completion`;
   return new ProtocolFailure(

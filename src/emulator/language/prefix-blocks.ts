@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const BLOCK_TOKENS = 16;
 
 /**
- * Knows which beginnings of prompts an engine has computed before, in whole blocks, as vLLM's automatic prefix caching does: a block is
- * known by its tokens and by all before it. The longest unused goes first when there are more than the cache has place for.
+ * Knows the prompt prefixes that an engine has already computed, in whole blocks, like vLLM's automatic prefix caching: a block is identified by
+ * its tokens and all before it. If the cache is full, the least recently used block goes first.
  */
 export class PrefixBlocks {
   readonly #most: number;
@@ -35,7 +35,7 @@ export class PrefixBlocks {
     }
   }
 
-  /** False for a block that is not known. */
+  /** False for an unknown block. */
   #use(block: string): boolean {
     if (!this.#blocks.delete(block)) return false;
     this.#blocks.add(block);

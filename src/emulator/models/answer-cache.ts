@@ -1,4 +1,4 @@
-/** `headerLength`: of the JSON in front of binary tensors, over HTTP; null without any. */
+/** `headerLength`: of the JSON before binary tensors, over HTTP; null without any. */
 export interface EncodedAnswer {
   readonly body: Buffer;
   readonly headerLength: number | null;
@@ -7,7 +7,7 @@ export interface EncodedAnswer {
 const MOST_ANSWERS = 1000;
 const MOST_BYTES = 2 ** 28;
 
-/** Encoded answers by what was asked. Requests ask in as many ways as they like: when it holds too much, it forgets all. */
+/** Encoded answers by request. Requests can vary without limit, so the cache forgets all when it holds too much. */
 export class AnswerCache {
   readonly #answers = new Map<string, EncodedAnswer>();
   #bytes = 0;

@@ -4,12 +4,12 @@ import type { Servable } from './servable.ts';
 
 type Done = (failure: ProtocolFailure | null) => void;
 type Task = (done: Done) => void;
-/** The version of a model that serves. Throws NOT_FOUND. */
+/** Returns the serving version of a model. Throws NOT_FOUND. */
 type Serving = (model: string, version: string) => Servable;
 
 /**
- * Makes the calls of one execution of `model`, whose requests have these numbers of samples. `done` gets null when all were answered,
- * otherwise the failure that the whole execution ends with, in the words of Triton's Python backend.
+ * Makes the calls of one execution of `model`, whose requests have these numbers of samples. `done` gets null if all were answered; otherwise the
+ * failure that ends the whole execution, in the words of Triton's Python backend.
  */
 export function runBlsCalls(
   model: string,
@@ -24,7 +24,7 @@ export function runBlsCalls(
   join(requestSamples.map(ofRequest))((failure) => done(failure && executionFailure(model, failure)));
 }
 
-/** The requests that one call makes; the called model is looked up when they are sent. */
+/** The requests of one call; the called model is looked up when they are sent. */
 function callTask({ model, fanOut, send }: BlsCall, samples: number, serving: Serving): Task {
   return (done) => {
     const whole = samples * fanOut;
@@ -45,7 +45,7 @@ function requestTask(model: string, samples: number, serving: Serving): Task {
   };
 }
 
-/** Its largest batch; one request with everything for a model that is not there, which fails when it is sent. */
+/** Returns its largest batch. For a missing model: one request with everything, which fails when it is sent. */
 function mostAtOnce(model: string, serving: Serving): number {
   try {
     return Math.max(1, serving(model, '').signature.maxBatchSize);
@@ -59,7 +59,7 @@ function piecesOf(samples: number, most: number): number[] {
   return Array.from({ length: Math.ceil(samples / most) }, (_, index) => Math.min(most, samples - index * most));
 }
 
-/** Ends with the first failure; the tasks after it are not begun. */
+/** Ends with the first failure; later tasks are not started. */
 function inTurn(tasks: readonly Task[]): Task {
   return (done) => {
     const run = (index: number): void => {
@@ -71,7 +71,7 @@ function inTurn(tasks: readonly Task[]): Task {
   };
 }
 
-/** Ends when all have ended, with the first failure of any. */
+/** Ends when all tasks have ended, with the first failure of any. */
 function together(tasks: readonly Task[]): Task {
   return (done) => {
     let left = tasks.length;
@@ -86,14 +86,14 @@ function together(tasks: readonly Task[]): Task {
   };
 }
 
-/** As `exec()` of a request to a model that is not loaded raises it (seen on Triton 2.51). */
+/** The error that `exec()` of a request to an unloaded model raises (seen on Triton 2.51). */
 const notReady = (model: string): ProtocolFailure =>
   new ProtocolFailure(
     'INTERNAL',
     `Model ${model} - Error when running inference: Failed for execute the inference request. Model '${model}' is not ready.`,
   );
 
-/** As the Python backend tells an exception in `execute`, which all requests of the batch get. */
+/** The Python backend's report of an exception in `execute`, which all requests of the batch get. */
 const executionFailure = (model: string, { message }: ProtocolFailure): ProtocolFailure =>
   new ProtocolFailure(
     'INTERNAL',

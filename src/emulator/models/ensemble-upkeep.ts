@@ -5,54 +5,54 @@ import type { ModelEntry } from './model-entry.ts';
 import { NO_FILES } from './uploaded-files.ts';
 
 /**
- * Keeps ensembles in step with their models, as Triton 2.51 does (seen there; docs/served-model.md has the facts). After each control
- * call an ensemble goes whose models are missing or do not fit it any more, comes back when they do, and is recreated, with
- * statistics from 0, while one of its models has been loaded with a config since the ensemble's own last load.
+ * Keeps ensembles in step with their models, as Triton 2.51 does (seen there; docs/served-model.md has the facts). After each control call, an
+ * ensemble whose models are missing or no longer fit is removed, and comes back when they fit again. It is recreated, with statistics from 0, while
+ * one of its models has been loaded with a config since the ensemble's own last load.
  */
 export class EnsembleUpkeep {
   readonly #entries: ReadonlyMap<string, ModelEntry>;
-  /** Went away with one of their models, and come back with it: the configs that they were served with. */
+  /** Ensembles that went away with one of their models and come back with it: the configs that they were served with. */
   readonly #away = new Map<string, ModelConfig>();
-  /** One of their models was loaded with a config after them. */
+  /** Ensembles with a model that was loaded with a config after them. */
   readonly #stale = new Set<string>();
 
   constructor(entries: ReadonlyMap<string, ModelEntry>) {
     this.#entries = entries;
   }
 
-  /** A model, or an ensemble, is about to be unloaded: the ensembles over it go too. */
+  /** Called before a model or an ensemble is unloaded: also removes the ensembles that use it. */
   leaves(model: string): void {
     for (const entry of this.#over(model)) this.#sendAway(entry);
   }
 
-  /** A load with a config has reached the model, whether it succeeds or not. */
+  /** Called when a load with a config has reached the model, whether it succeeds or not. */
   overridden(model: string): void {
     for (const { name } of this.#over(model)) this.#stale.add(name);
   }
 
-  /** An ensemble was loaded by its own name: nothing is left to do for it, nor for the ensembles in it. */
+  /** Called when an ensemble was loaded by name: neither it nor its inner ensembles need anything else. */
   loaded(ensemble: string): void {
     this.unloaded(ensemble);
     this.#stale.delete(ensemble);
     for (const part of this.#partsOf(ensemble)) this.loaded(part);
   }
 
-  /** An ensemble was unloaded by its own name: it does not come back by itself. */
+  /** Called when an ensemble was unloaded by name: it does not come back on its own. */
   unloaded(ensemble: string): void {
     this.#away.delete(ensemble);
   }
 
-  /** Returns whether an ensemble with this config would contain itself. */
+  /** True if an ensemble with this config would contain itself. */
   isCircular({ name }: ModelEntry, config: ModelConfig): boolean {
     return composingModels(config).some((part) => part === name || this.#contains(part, name));
   }
 
-  /** Returns why the ensemble cannot be served over its models' present configs, or null. */
+  /** Returns why the ensemble cannot be served with its models' current configs; null if it can. */
   misfit(entry: ModelEntry, config: ModelConfig = this.#configOf(entry)): string | null {
     return ensembleMisfit(config, (part) => this.#entries.get(part)?.serving?.config);
   }
 
-  /** What follows from a control call, for inner ensembles before those over them. */
+  /** Applies the consequences of a control call, to inner ensembles before outer ones. */
   async settle(): Promise<void> {
     for (const entry of this.#innerFirst()) {
       const isWhole = this.#partsOf(entry.name).every((part) => this.#entries.get(part)?.serving);
@@ -62,7 +62,7 @@ export class EnsembleUpkeep {
       else if (this.#away.has(entry.name) && fits) {
         const config = this.#configOf(entry);
         this.#away.delete(entry.name);
-        // Nobody asked for it: when it cannot be loaded it stays away, and its index entry says why.
+        // No client asked for it: if it cannot be loaded it stays away, and its index entry says why.
         await entry.load({ config, files: NO_FILES, version: entry.version }).catch(() => undefined);
       }
     }
@@ -74,7 +74,7 @@ export class EnsembleUpkeep {
     entry.unload();
   }
 
-  /** What serves, or what would. */
+  /** Returns the config that is served, or would be. */
   #configOf(entry: ModelEntry): ModelConfig {
     return entry.serving?.config ?? this.#away.get(entry.name) ?? entry.stored;
   }

@@ -23,13 +23,13 @@ export interface EnsembleOptions {
   readonly config: ModelConfig;
   readonly lifetime: VersionStatistics;
   readonly clock: Clock;
-  /** The version of a composing model that serves. Throws NOT_FOUND. */
+  /** Returns the serving version of a composing model. Throws NOT_FOUND. */
   serving(model: string, version: string): Servable;
 }
 
 /**
- * An ensemble: a request goes through its steps, each as soon as the tensors that it needs are there, in the composing
- * models' own queues. Its statistics are Triton's: no queue of its own, and the compute times of all steps added up.
+ * An ensemble: a request passes through its steps in the composing models' own queues, each step as soon as its input tensors exist. Its statistics
+ * are Triton's: no queue of its own, and the sum of the compute times of all steps.
  */
 export class EnsembleVersion implements Servable {
   readonly model: string;
@@ -63,7 +63,7 @@ export class EnsembleVersion implements Servable {
       this.#inFlight--;
       for (const counters of [this.statistics, this.#options.lifetime]) {
         if (failure) {
-          // Triton 2.51 counts a request that one of the steps fails twice.
+          // Triton 2.51 counts a request twice if one of the steps fails it.
           counters.failed(totalNs);
           counters.failed(totalNs);
         } else {
@@ -89,7 +89,7 @@ export class EnsembleVersion implements Servable {
 
 type PassageEnd = (failure: ProtocolFailure | null, compute: ExecutionSplit, totalNs: number) => void;
 
-/** One request's way through the steps. */
+/** One request's passage through the steps. */
 class Passage {
   readonly #left: Set<Step>;
   readonly #tensors: Set<string>;
@@ -132,7 +132,7 @@ class Passage {
         );
       served.submit({ id, samples, sequence, done: (failure, compute) => this.#ended(step, failure, compute) });
     } catch (error) {
-      // Whatever else was started goes on; the request fails when that has ended.
+      // Other started steps continue; the request fails once they have ended.
       queueMicrotask(() => this.#ended(step, asProtocolFailure(error), null));
     }
   }

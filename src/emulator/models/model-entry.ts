@@ -19,41 +19,41 @@ import { VersionStatistics } from './version-statistics.ts';
 export interface EntryOptions {
   readonly name: string;
   readonly isLanguageModel?: boolean;
-  /** What a load without a config loads: the profile's config, with defaults. */
+  /** The config of a load without a config: the profile's, with defaults. */
   readonly stored: ModelConfig;
   readonly gpus: number;
   readonly modelSimulatorOf: (config: ModelConfig, files: UploadedFiles) => ModelSimulator;
   readonly faults: Faults;
-  /** For an ensemble and BLS: the version of another model that serves. Throws NOT_FOUND. */
+  /** For an ensemble and BLS: returns the serving version of another model. Throws NOT_FOUND. */
   readonly servingOf: (model: string, version: string) => Servable;
 }
 
-/** What a load loads. */
+/** The content of a load. */
 export interface LoadSource {
   readonly config: ModelConfig;
-  /** Version of the uploaded files; the repository has version 1 only. */
+  /** Version of the uploaded files; the repository has only version 1. */
   readonly version: string;
-  /** None for those of the repository. */
+  /** Empty for those of the repository. */
   readonly files: UploadedFiles;
 }
 
 const STORED_VERSION = '1';
 
-/** One model of the repository through its loads and unloads, with Triton's semantics of each. */
+/** One model of the repository, with Triton's semantics of loads and unloads. */
 export class ModelEntry {
   readonly name: string;
   /** Counters for the metrics endpoint: they outlive every reload. */
   readonly lifetime: VersionStatistics;
-  /** What its last load took, those in place apart. */
+  /** Duration of its last load, except in-place ones. */
   loadSeconds = 0;
   #state: ModelIndexEntry['state'] = '';
   #reason = '';
   #serving: Servable | null = null;
   #version = STORED_VERSION;
-  /** The posted config that serves, to tell an instance-only change from any other. */
+  /** The posted config that is served, to tell an instance-only change from any other. */
   #posted: LoadSource | null = null;
   #draining = new Set<Servable>();
-  /** Numbers under which it was served before and is not now. */
+  /** Version numbers that were served before and are not now. */
   readonly #former = new Set<string>();
   #isRemoved = false;
   #tail: Promise<void> = Promise.resolve();
@@ -103,7 +103,7 @@ export class ModelEntry {
     return this.#version;
   }
 
-  /** One entry per version that there is or was, by number. */
+  /** Returns one entry per present or former version, by number. */
   index(): ModelIndexEntry[] {
     if (this.#isRemoved) return [];
     if (this.#state === '') return [{ name: this.name, version: '', state: '', reason: '' }];
@@ -116,13 +116,13 @@ export class ModelEntry {
     return [...former, now].sort((a, b) => Number(a.version) - Number(b.version));
   }
 
-  /** The effective config of the version that serves, or null. */
+  /** Returns the effective config of the serving version, or null. */
   effectiveConfig(): ModelConfig | null {
     if (!this.serving) return null;
     return this.#options.faults.readBack?.(this.serving.config) ?? this.serving.config;
   }
 
-  /** Throws INTERNAL when a fault says so. */
+  /** Throws INTERNAL if a fault demands it. */
   readStatistics(): ModelStatistics | null {
     const fault = this.#options.faults.disturbStatistics?.({ model: this.name }) ?? null;
     if (fault === 'fail') throw new ProtocolFailure('INTERNAL', `failed to read the statistics of '${this.name}'`);
@@ -133,9 +133,8 @@ export class ModelEntry {
   }
 
   /**
-   * Loads `posted` as a whole config, or the stored one when null. A model that is ready stays as it is without a
-   * config: an override is sticky, and the repository never changes; only uploaded files are undone by it. Loads of one
-   * model go one after the other.
+   * Loads `posted` as a whole config, or the stored one if null. Without a config a ready model stays as it is: an override is sticky, and the
+   * repository never changes; such a load only undoes uploaded files. Loads of one model run one after another.
    */
   load(posted: LoadSource | null): Promise<void> {
     return this.#inTurn(async () => {
@@ -145,7 +144,7 @@ export class ModelEntry {
       const placement = place(this.name, source.config, { gpus: this.#options.gpus });
       if (this.#differsInInstancesOnly(source)) {
         await this.#changeInPlace(placement);
-        // Files that come with the config that serves are dropped (verified on 2.51).
+        // Files that arrive with the config that is already served are dropped (verified on 2.51).
         this.#posted = { ...source, files: this.#posted?.files ?? NO_FILES };
       } else {
         await this.#loadAnew(placement, source);
@@ -154,7 +153,7 @@ export class ModelEntry {
     });
   }
 
-  /** Makes the stored config serve at once, as at the start of a server. */
+  /** Serves the stored config at once, as at the start of a server. */
   loadAtStart(): void {
     const placement = place(this.name, this.#options.stored, { gpus: this.#options.gpus });
     const simulator = this.#options.modelSimulatorOf(placement.config, NO_FILES);
@@ -164,7 +163,7 @@ export class ModelEntry {
     this.#posted = { config: this.#options.stored, version: STORED_VERSION, files: NO_FILES };
   }
 
-  /** An ensemble is recreated: its statistics start again from 0, and what is under way goes on. */
+  /** Recreates an ensemble: its statistics restart from 0, and requests in progress continue. */
   renew(): void {
     const { serving } = this;
     if (!serving) return;
@@ -174,12 +173,12 @@ export class ModelEntry {
     this.#serve(placement, simulator, this.#warmUp(placement, simulator), serving.version);
   }
 
-  /** Its directory goes: what is served is served on, but the index does not list it and no load finds it (verified on 2.51). */
+  /** Removes its directory: the served version continues, but the index does not list it and no load finds it (verified on 2.51). */
   remove(): void {
     this.#isRemoved = true;
   }
 
-  /** Returns at once; what is queued is still answered, and new requests find no such model. */
+  /** Returns at once; queued requests are still answered, and new ones find no such model. */
   unload(): void {
     if (this.#state !== 'READY' && this.#state !== 'UNAVAILABLE') return;
     const leaving = this.#serving;
@@ -195,10 +194,10 @@ export class ModelEntry {
     });
   }
 
-  /** Triton's rule for a change in place: nothing but the instance groups and the version policy differs. */
+  /** Triton's rule for an in-place change: only the instance groups and the version policy differ. */
   #differsInInstancesOnly({ config, version, files }: LoadSource): boolean {
     if (!this.#serving || !this.#posted || version !== this.#posted.version) return false;
-    // The repository's own files after uploaded ones are another model (verified on 2.51).
+    // The repository's own files after uploaded ones count as another model (verified on 2.51).
     if (files.size === 0 && this.#posted.files.size > 0) return false;
     const rest = ({ instance_group: _, version_policy: __, ...others }: ModelConfig): string => canonicalJson(others);
     return rest(this.#posted.config) === rest(config);
@@ -258,7 +257,7 @@ export class ModelEntry {
     this.#applyNeverReady(placement, false);
   }
 
-  /** Takes the time that a load takes; gives what is to be served after it. Throws as the load fails. */
+  /** Takes the time of a load; returns what to serve after it. Throws if the load fails. */
   async #prepared(placement: Placement, seconds: number, inPlace: boolean): Promise<Placement> {
     const { faults, gpus } = this.#options;
     const load = { model: this.name, config: placement.config, inPlace };
@@ -304,7 +303,7 @@ export class ModelEntry {
     else this.#state = 'READY';
   }
 
-  /** The version answers what it has and takes nothing new. */
+  /** The version answers its requests and accepts no new ones. */
   #retire(version: Servable | null): void {
     if (!version) return;
     this.#draining.add(version);

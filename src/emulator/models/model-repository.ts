@@ -17,7 +17,7 @@ export type ControlMode = 'explicit' | 'none' | 'poll';
 export class ModelRepository {
   readonly #entries: ReadonlyMap<string, ModelEntry>;
   readonly #controlMode: ControlMode;
-  /** Loaded for an ensemble and never by their own name. */
+  /** Loaded for an ensemble and never by name. */
   readonly #dependents = new Set<string>();
   readonly #ensembles: EnsembleUpkeep;
 
@@ -31,7 +31,7 @@ export class ModelRepository {
     return [...this.#entries.values()];
   }
 
-  /** Whether any of the models is a language model, loaded or not. */
+  /** True if any of the models is a language model, loaded or not. */
   get hasLanguageModels(): boolean {
     return this.models.some((entry) => entry.isLanguageModel);
   }
@@ -50,7 +50,7 @@ export class ModelRepository {
     return serving !== undefined && serving !== null && (version === '' || version === serving.version);
   }
 
-  /** The version that answers requests. Throws NOT_FOUND. */
+  /** Returns the version that answers requests. Throws NOT_FOUND. */
   serving(model: string, version: string): Servable {
     return servingVersion(this.#entries, model, version);
   }
@@ -71,7 +71,7 @@ export class ModelRepository {
     return this.#entries.get(model)?.effectiveConfig() as ModelConfig;
   }
 
-  /** Returns the statistics of one model, or of all that are ready when `model` is ''. Throws INVALID_ARGUMENT. */
+  /** Returns the statistics of one model, or of all ready models if `model` is ''. Throws INVALID_ARGUMENT. */
   statistics(model: string, version: string): ModelStatistics[] {
     if (model === '') return this.models.flatMap((entry) => entry.readStatistics() ?? []);
     const statistics = this.isModelReady(model, version) ? this.#entries.get(model)?.readStatistics() : null;
@@ -80,9 +80,9 @@ export class ModelRepository {
   }
 
   /**
-   * Loads a model, with `configJson` as its whole config when given, and of `files` those versions instead of the stored
-   * one. An ensemble loads the models that it is made of. Throws UNAVAILABLE without explicit control, INTERNAL with
-   * Triton's one text for whatever it cannot read, INVALID_ARGUMENT when the model cannot start.
+   * Loads a model, with `configJson` as its whole config if given, and the versions in `files` instead of the stored one. An ensemble also loads
+   * its models. Throws UNAVAILABLE without explicit control, INTERNAL with Triton's one text for anything that it cannot read, INVALID_ARGUMENT if
+   * the model cannot start.
    */
   async load(model: string, configJson?: string, files: UploadedFiles = NO_FILES): Promise<void> {
     this.#checkControl();
@@ -110,8 +110,8 @@ export class ModelRepository {
   }
 
   /**
-   * Unloads a model; one that is unknown or not loaded is no error. Ensembles that need it go with it; the models of an
-   * ensemble go with it when `withDependents`, unless they were loaded by name. Throws UNAVAILABLE without explicit control.
+   * Unloads a model; an unknown or unloaded one is no error. Ensembles that need it go too. `withDependents` also unloads the models of an
+   * ensemble, unless they were loaded by name. Throws UNAVAILABLE without explicit control.
    */
   unload(model: string, withDependents = false): void {
     this.#checkControl();
@@ -140,7 +140,7 @@ export class ModelRepository {
     await this.#ensembles.settle();
   }
 
-  /** Loads what is not there, side by side. */
+  /** Loads missing models in parallel. */
   async #loadComposing(config: ModelConfig): Promise<void> {
     const load = async (name: string): Promise<void> => {
       const entry = this.#entries.get(name);
@@ -153,7 +153,7 @@ export class ModelRepository {
     await Promise.all(composingModels(config).map(load));
   }
 
-  /** Throws INVALID_ARGUMENT for a model that has no trace settings: one that is not there. */
+  /** Throws INVALID_ARGUMENT for a model without trace settings, because it does not exist. */
   checkTraced(model: string): void {
     if (model !== '' && !this.#entries.get(model)?.serving)
       throw new ProtocolFailure('INVALID_ARGUMENT', `Request for unknown model : ${model}`);

@@ -10,15 +10,15 @@ import type { VersionStatistics } from './version-statistics.ts';
 
 /** One request on its way through a model. */
 export interface Job {
-  /** The request's own, for messages; '' without one. */
+  /** The request's own id, for messages; '' without one. */
   readonly id: string;
   readonly samples: number;
   readonly sequence: SequenceMark | null;
-  /** For a language model: what it is to answer. */
+  /** For a language model: the text to answer. */
   readonly text?: TextCall | undefined;
-  /** A decoupled model has one of its responses; a language model's holds a text. */
+  /** Called for each response of a decoupled model; a language model's holds a text. */
   respond?(text?: string): void;
-  /** No more will come. `compute`: the execution that served it, when there was one. */
+  /** Called after the last response. `compute`: the execution that served it, if any. */
   done(failure: ProtocolFailure | null, compute: ExecutionSplit | null): void;
 }
 
@@ -29,20 +29,20 @@ export interface Servable {
   readonly config: ModelConfig;
   readonly signature: ModelSignature;
   readonly statistics: VersionStatistics;
-  /** True: any number of responses to a request, on streams only. */
+  /** True: any number of responses per request, on streams only. */
   readonly isDecoupled: boolean;
-  /** The front ends fill it. */
+  /** Filled by the front ends. */
   readonly encoded: AnswerCache;
   /** Requests that are not executing yet. */
   readonly waitingRequests: number;
-  /** Throws a ProtocolFailure when the request cannot be taken; `job` is never called then. */
+  /** Throws a ProtocolFailure if the request cannot be accepted; then never calls `job`. */
   submit(job: Job): void;
-  /** Changes instances in place from `before` of them: statistics stay, and so do the instances that remain; those that are added have warmed up. */
+  /** Changes instances in place from `before`: statistics and remaining instances stay; added instances have warmed up. */
   setInstances(placement: Placement, before: number, warmUp: WarmUp): void;
-  /** Resolves when nothing is queued or executing any more. */
+  /** Resolves once nothing is queued or executing. */
   drained(): Promise<void>;
 }
 
-/** Whether a model with this config may answer a request any number of times. */
+/** True if a model with this config may answer a request any number of times. */
 export const isDecoupledConfig = ({ model_transaction_policy: policy }: ModelConfig): boolean =>
   (policy as { readonly decoupled?: boolean } | undefined)?.decoupled === true;

@@ -23,9 +23,9 @@ export interface VersionOptions {
   readonly version: string;
   readonly placement: Placement;
   readonly simulator: ModelSimulator;
-  /** What its instances have done before it serves. */
+  /** The work of its instances before it serves. */
   readonly warmUp: WarmUp;
-  /** The version of another model that serves, for BLS. Throws NOT_FOUND. */
+  /** Returns the serving version of another model, for BLS. Throws NOT_FOUND. */
   readonly servingOf: (model: string, version: string) => Servable;
   /** The model's counters for the metrics endpoint, which outlive the version. */
   readonly lifetime: VersionStatistics;
@@ -36,18 +36,18 @@ interface Ticket {
   readonly enqueuedNs: number;
 }
 
-/** An execution whose answers leave. */
+/** An execution whose answers are being sent. */
 interface Ending {
   readonly instance: number;
   readonly gpu: number | null;
   readonly batchSize: number;
   readonly tickets: readonly Ticket[];
   readonly startNs: number;
-  /** Time by which the answers leave before it ends. */
+  /** Time between the sending of the answers and its end. */
   readonly leadNs: number;
 }
 
-/** The dynamic batcher, or the sequence batcher where the config asks for it. */
+/** Returns the dynamic batcher, or the sequence batcher if the config asks for it. */
 function schedulerOf({ model, placement: { config, instances } }: VersionOptions, lanes: Lanes): Scheduler {
   if (config.sequence_batching) return new SequenceScheduler(model, config, instances);
   return createBatcher(policyOf(config, lanes.length));
@@ -56,15 +56,15 @@ function schedulerOf({ model, placement: { config, instances } }: VersionOptions
 /** The GPU of each instance that may execute; null for the CPU of a machine with GPUs. */
 type Lanes = Placement['gpuOf'];
 
-/** Returns the instances that execute at once: on each GPU as many as it lets. */
+/** Returns the instances that execute at once: on each GPU as many as it allows. */
 function lanesOf({ gpuOf, config }: Placement, { atOnce }: ModelSimulator): Lanes {
   if (config.sequence_batching) return gpuOf;
   return gpuOf.filter((gpu, index) => gpuOf.slice(0, index).filter((each) => each === gpu).length < atOnce);
 }
 
 /**
- * One loaded model version: requests go in, the dynamic batcher groups them, and each execution takes as long as the
- * model's simulator says, in real time. Statistics hold the times that really passed.
+ * One loaded model version: the dynamic batcher groups requests, and each execution takes as long as the model's simulator says, in real time.
+ * Statistics hold the times that really passed.
  */
 export class ServedVersion implements Servable {
   readonly model: string;
@@ -149,7 +149,7 @@ export class ServedVersion implements Servable {
     return this.#batcher.waitingRequests === 0 && this.#batcher.busyInstances === 0;
   }
 
-  /** What the batcher asks of its driver: start what it has started, and wake it when it wants to be woken. */
+  /** Drives the batcher: runs the executions that it has started, and wakes it when it asks for that. */
   #advance(): void {
     for (let started = this.#batcher.takeStarted(); started; started = this.#batcher.takeStarted())
       this.#start(started);
@@ -190,7 +190,10 @@ export class ServedVersion implements Servable {
     });
   }
 
-  /** Instances that are busy on the GPU of one that starts, itself included. Those that start at the same moment count where all are on one GPU. */
+  /**
+   * Returns the number of busy instances on the GPU of a starting one, itself included. Those that start at the same moment count if all are on one
+   * GPU.
+   */
   #busyBeside(gpu: number | null): number {
     const own = this.#busyOn.get(gpu) ?? 1;
     return this.#lanes.every((each) => each === gpu) ? this.#batcher.busyInstances : own;
@@ -209,7 +212,7 @@ export class ServedVersion implements Servable {
     else end(null);
   }
 
-  /** Triton counts these executions as any other, with a request for each sample of the batch (checked on 2.51). */
+  /** Triton counts these executions like any other, with a request for each sample of the batch (checked on 2.51). */
   #warmedUp(from: number, to: number, { samples }: WarmUp): void {
     for (const { batchSize, executions, executionNs } of samples) {
       const compute = splitExecution(this.#simulator, executionNs);
@@ -225,7 +228,7 @@ export class ServedVersion implements Servable {
     }
   }
 
-  /** What the first execution of an instance, and of a batch size on it, take longer. */
+  /** Returns the extra time of the first execution of an instance, and of a batch size on it. */
   #coldNs(instance: number, batchSize: number): number {
     const { firstExecutionMs, firstOfSizeMs } = this.#simulator;
     let ms = this.#warm.has(instance) ? 0 : firstExecutionMs;

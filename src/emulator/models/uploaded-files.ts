@@ -3,22 +3,22 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 const PREFIX = 'file:';
 
-/** Files that a load brings, by the name of their load parameter. */
+/** Files of a load, by the name of their load parameter. */
 export type UploadedFiles = ReadonlyMap<string, Uint8Array>;
 
 export const NO_FILES: UploadedFiles = new Map();
 
-/** Tells whether one of the files holds the text. */
+/** True if one of the files holds the text. */
 export const holdsText = (files: UploadedFiles, text: string): boolean =>
   [...files.values()].some((content) => Buffer.from(content.buffer, content.byteOffset, content.length).includes(text));
 
-/** Whether a load parameter brings a file: `file:VERSION/NAME`. */
+/** True if a load parameter is a file: `file:VERSION/NAME`. */
 export const isFileParameter = (name: string): boolean => name.startsWith(PREFIX);
 
 /**
- * The version that a load serves: without files the stored one, else one that the files bring, and none but theirs. The
- * emulator serves one version at a time, the highest that the version policy lets through; what the files hold, a profile's
- * arms may ask for. Throws INVALID_ARGUMENT when there is none.
+ * Returns the version that a load serves: the stored one without files, otherwise one of the files' versions only. The emulator serves one version
+ * at a time, the highest that the version policy allows; a profile's arms may depend on the content of the files. Throws INVALID_ARGUMENT if there
+ * is none.
  */
 export function chosenVersion(model: string, config: ModelConfig, files: UploadedFiles): string {
   if (files.size === 0) return '1';

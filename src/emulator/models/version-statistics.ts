@@ -54,7 +54,7 @@ export class VersionStatistics {
     entry.output.add(compute.outputNs, times);
   }
 
-  /** `times`: how many requests of this kind there were. */
+  /** `times`: the number of requests of this kind. */
   succeeded(batch: number, queueNs: number, compute: ExecutionSplit, totalNs: number, times = 1): void {
     this.inferenceCount += batch * times;
     this.queue.add(queueNs, times);
@@ -69,7 +69,7 @@ export class VersionStatistics {
     this.fail.add(totalNs);
   }
 
-  /** All counters start again at 0. */
+  /** Resets all counters to 0. */
   reset(): void {
     const { success, fail, queue, computeInput, computeInfer, computeOutput } = this;
     for (const tally of [success, fail, queue, computeInput, computeInfer, computeOutput]) tally.reset();

@@ -4,7 +4,7 @@ import type { CalibratedServer } from '../../queueing/calibration/model.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { parseProfile } from './profiles.ts';
 
-/** A model of a profile to be written: its config, and the server that was fitted to its results. */
+/** A model for a new profile: its config, and the server that was fitted to its results. */
 export interface CalibratedModel {
   readonly config: ModelConfig;
   readonly server: CalibratedServer;
@@ -17,7 +17,7 @@ export interface ProfileHead {
   readonly gpu: string;
 }
 
-/** A table of results tells nothing of these; they are the same in every profile that is made of one. */
+/** Values that a result table lacks; they are the same in every profile that is made from one. */
 const NOT_IN_A_TABLE = {
   device: { memory_mib: 16384, power_w: { idle: 25, busy: 250 } },
   memory: { model_mib: 500, instance_mib: 700, sample_mib: 0.5 },
@@ -29,7 +29,7 @@ const HEAD_LINES =
 const SIGNIFICANT_DIGITS = 4;
 const LINE_WIDTH = 120;
 
-/** Returns the YAML of an emulator profile with these models. Throws PROFILE_INVALID when no emulator could run it. */
+/** Returns the YAML of an emulator profile with these models. Throws PROFILE_INVALID if no emulator could run it. */
 export function calibratedProfile(head: ProfileHead, models: readonly CalibratedModel[]): string {
   const { name, description, source, gpu } = head;
   const profile = {

@@ -1,7 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 
-/** Returns the values at a dotted path of field names; a list gives every value that any of its elements has there. */
+/** Returns the values at a dotted path of field names; for a list, those of all its elements. */
 export function valuesAt(config: ModelConfig, path: string): readonly Json[] {
   let found: readonly Json[] = [config as JsonObject];
   for (const name of path.split('.')) {
@@ -15,7 +15,7 @@ export function valuesAt(config: ModelConfig, path: string): readonly Json[] {
   return found;
 }
 
-/** Returns the config with this value at a dotted path of field names, in every element of a list; what is missing on the way is made. */
+/** Returns the config with this value at a dotted path of field names, in every element of a list; creates missing parts of the path. */
 export function withValueAt(config: ModelConfig, path: string, value: Json): ModelConfig {
   return changedAt(config as JsonObject, path.split('.'), value) as ModelConfig;
 }
@@ -28,7 +28,7 @@ function changedAt(at: Json | undefined, [name, ...rest]: readonly string[], val
   return { ...object, [name]: changedAt(next, rest, value) };
 }
 
-/** Whether each of these paths has its value in the config, or none where the value is null: what `when` means in a profile. */
+/** True if each of these paths has its value in the config, or no value for null: the meaning of `when` in a profile. */
 export function configMeets(config: ModelConfig, when: { readonly [path: string]: Json }): boolean {
   return Object.entries(when).every(([path, wanted]) => {
     const values = valuesAt(config, path);

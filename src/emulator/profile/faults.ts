@@ -4,16 +4,16 @@ import type { Faults, FaultyLoad } from '../faults.ts';
 import { configMeets, withValueAt } from './config-paths.ts';
 import type { InferFault, LoadFault, ModelProfile, Profile, StatisticsFault } from './schema.ts';
 
-/** Twelve days: longer than anybody waits, and no more than a timer can hold. */
+/** Twelve days: longer than anybody waits, and the maximum of a timer. */
 const FOR_EVER_MS = 2 ** 30;
 const OUT_OF_MEMORY = 'out of memory: failed to allocate the memory of the model';
 
-/** Returns the faults that a profile asks for. Each counts its own loads and requests, from the start of the emulator. */
+/** Returns the faults of a profile. Each counts its own loads and requests, from the start of the emulator. */
 export function profileFaults(profile: Profile, random: Random): Faults {
   const models = new Map(profile.models.map((model) => [model.config.name, new ModelFaults(model, random)]));
   const loads = (what: LoadFault['what']) => (load: FaultyLoad) => models.get(load.model)?.meets(load, what);
   return {
-    // The first question about a load: it counts it.
+    // The first question about a load, so it counts the load.
     delayLoadMs: (load) => {
       models.get(load.model)?.nextLoad(load);
       if (loads('hang')(load)) return FOR_EVER_MS;
@@ -31,7 +31,7 @@ export function profileFaults(profile: Profile, random: Random): Faults {
         (config, [path, value]) => withValueAt(config, path, value),
         load.config,
       ),
-    // The first question about a request: it counts it.
+    // The first question about a request, so it counts the request.
     disturbInfer: (call) => {
       const fault = models.get(call.model)?.nextRequest();
       return !fault || fault.what === 'fail' || fault.what === 'delay' || fault.what === 'cut' ? null : fault.what;
@@ -60,7 +60,7 @@ class ModelFaults {
   readonly #readings: readonly Counted<StatisticsFault>[];
   readonly #random: Random;
   #load: readonly LoadFault[] = [];
-  /** What befalls the request that `nextRequest` counted. */
+  /** The fault of the request that `nextRequest` counted. */
   request: InferFault | undefined;
 
   constructor({ faults }: ModelProfile, random: Random) {
@@ -91,7 +91,7 @@ class ModelFaults {
   }
 }
 
-/** Wraps a fault: a number of requests pass first, then it strikes a limited number of times. */
+/** Wraps a fault: lets a number of requests pass, then strikes a limited number of times. */
 class Counted<F> {
   readonly fault: F;
   #toPass: number;

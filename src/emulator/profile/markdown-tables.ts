@@ -1,4 +1,4 @@
-/** A table of a Markdown document, its rows by the names of its header. */
+/** A table of a Markdown document, with rows keyed by the names in its header. */
 export interface MarkdownTable {
   readonly header: readonly string[];
   readonly rows: readonly Readonly<Record<string, string>>[];
@@ -6,7 +6,9 @@ export interface MarkdownTable {
 
 const RULE = /^:?-+:?$/;
 
-/** Returns the tables of a text in their order, in the pipe form of GitHub's Markdown: a header, a rule, and rows, to the first line without a pipe. */
+/**
+ * Returns the tables of a text in order, in the pipe form of GitHub's Markdown: a header, a rule, and rows up to the first line without a pipe.
+ */
 export function markdownTables(text: string): readonly MarkdownTable[] {
   const lines = text.split(/\r?\n/).map(cellsOf);
   return lines.flatMap((cells, index): MarkdownTable[] => {
@@ -19,7 +21,7 @@ export function markdownTables(text: string): readonly MarkdownTable[] {
   });
 }
 
-/** The cells of a line that begins with a pipe; null for any other. */
+/** Returns the cells of a line that begins with a pipe; null for any other. */
 function cellsOf(line: string): readonly string[] | null {
   const text = line.trim();
   if (!text.startsWith('|')) return null;

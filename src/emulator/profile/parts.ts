@@ -1,9 +1,9 @@
 import type { Profile } from './schema.ts';
 
-/** A model or ensemble of a profile, and the models that its requests go on to. */
+/** A model or ensemble of a profile, and the models that receive its requests. */
 interface Node {
   readonly name: string;
-  /** Where in the profile it says so. */
+  /** Its place in the profile. */
   readonly place: string;
   readonly parts: readonly string[];
 }
@@ -22,7 +22,7 @@ export function partsFault(profile: Profile): { readonly place: string; readonly
   return circle ? { place: circle.place, reason: `requests to '${circle.name}' would come back to it` } : null;
 }
 
-/** Returns these models and ensembles, and the models that the ensembles are made of: what is loaded when they are. */
+/** Returns these models and ensembles, plus the models of the ensembles: everything that is loaded with them. */
 export function withComposingModels(profile: Profile, names: readonly string[]): ReadonlySet<string> {
   const ensembles = new Map(ensembleNodes(profile).map((node) => [node.name, node] as const));
   return new Set(names.flatMap((name) => [name, ...below(name, ensembles)]));
@@ -42,7 +42,7 @@ const ensembleNodes = ({ ensembles }: Profile): Node[] =>
     parts: config.ensemble_scheduling.step.map(({ model_name }) => model_name),
   }));
 
-/** All that its requests go on to, at any depth. */
+/** Returns every model that its requests reach, at any depth. */
 function below(name: string, nodes: ReadonlyMap<string, Node>): Set<string> {
   const found = new Set<string>();
   const add = (of: string): void => {

@@ -8,17 +8,16 @@ import { validateConfig } from '../../triton/config/validation.ts';
 import { notPolled, ProtocolFailure } from '../wire/protocol-failure.ts';
 import { withTritonDefaults } from './triton-defaults.ts';
 
-/** What a posted config is read for. */
+/** The model for which a posted config is read. */
 export interface PostedFor {
   readonly name: string;
-  /** The model's own config: its backend is the only one that the emulator has a law for. */
+  /** The model's own config: the emulator only has a law for its backend. */
   readonly stored: ModelConfig;
 }
 
 /**
- * The config of a load call, read as Triton reads one: protobuf JSON without unknown fields, then the rules of a model
- * config, then defaults. Throws INTERNAL with the one generic text for all of that, INVALID_ARGUMENT for a backend that
- * the emulator does not have.
+ * Reads the config of a load call like Triton: protobuf JSON without unknown fields, then the rules of a model config, then defaults. Throws
+ * INTERNAL with the one generic text for all of these, INVALID_ARGUMENT for a backend that the emulator lacks.
  */
 export function readPostedConfig(model: PostedFor, configJson: string): ModelConfig {
   const posted = parse(model.name, configJson);
@@ -38,10 +37,7 @@ export function readPostedConfig(model: PostedFor, configJson: string): ModelCon
   return withTritonDefaults(config, model.name);
 }
 
-/**
- * Where instances may stand is checked when they are made, and a warm-up when it runs, with words of their own; a count below 1 is
- * taken as 1.
- */
+/** The placement of instances is checked when they are made, and a warm-up when it runs, with their own messages; a count below 1 counts as 1. */
 const toldLater = /^(instance_group\[\d+\]\.(kind|gpus|count)|model_warmup)/;
 
 function parse(model: string, configJson: string): ModelConfig {
@@ -56,7 +52,7 @@ function parse(model: string, configJson: string): ModelConfig {
   throw notPolled(model);
 }
 
-/** False when a field or an enum's value is none that ModelConfig has; protobuf's JSON reader takes no such thing. */
+/** False if a field or an enum value does not exist in ModelConfig; protobuf's JSON reader refuses such input. */
 function isKnown(schema: MessageSchema, message: { readonly [field: string]: Json | undefined }): boolean {
   return Object.entries(message).every(([name, value]) => {
     const field = schema.field(name);

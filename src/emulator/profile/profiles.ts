@@ -10,7 +10,7 @@ import { readStoredConfig } from './posted-config.ts';
 import { type Profile, profileSchema } from './schema.ts';
 import { lawOf } from './simulators.ts';
 
-/** The package's own profiles: two levels up from `src/emulator` and from `dist/emulator` alike. */
+/** The package's own profiles: two levels up from both `src/emulator` and `dist/emulator`. */
 const folder = fileURLToPath(new URL('../../../emulator-profiles/', import.meta.url));
 
 /** Returns the names of the profiles that come with the package. */
@@ -22,8 +22,8 @@ export function profileNames(): string[] {
 }
 
 /**
- * A profile of the package by its name, or any by the path of its file (anything with a `/`, `\` or `.`).
- * Errors: PROFILE_INVALID, with the file, the place in it and the reason.
+ * Loads a profile of the package by name, or any by the path of its file (anything with a `/`, `\` or `.`). Errors: PROFILE_INVALID, with the file,
+ * the place in it and the reason.
  */
 export function loadProfile(nameOrFile: string): Profile {
   const isFile = /[./\\]/.test(nameOrFile);
@@ -59,7 +59,7 @@ export function parseProfile(text: string, file: string): Profile {
   return checked.data;
 }
 
-/** The first ensemble that could not be served over its models, and why; null when all can. */
+/** Returns the first ensemble that could not be served with its models, and why; null if all can. */
 function misfit({ models, ensembles }: Profile): { readonly place: string; readonly reason: string } | null {
   const configs = new Map(
     [...models, ...ensembles].map(({ config }) => [config.name, readStoredConfig(config)] as const),

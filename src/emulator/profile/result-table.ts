@@ -3,17 +3,17 @@ import { TrituneError } from '../../base/errors.ts';
 import type { CalibrationRow, ServerTimes } from '../../queueing/calibration/row.ts';
 import { markdownTables } from './markdown-tables.ts';
 
-/** The rows of a result table that belong to one server and model, measured at several levels. */
+/** Rows of a result table for one server and model, measured at several levels. */
 export interface SetUp {
-  /** What tells it from the others of its table, by column: `gpu`, `backend`, `dataset`, or the trial and its parameters. */
+  /** Labels that distinguish it from others in its table, by column: `gpu`, `backend`, `dataset`, or the trial and its parameters. */
   readonly labels: Readonly<Record<string, string>>;
-  /** As the table says; null where it does not. */
+  /** From the table; null if absent. */
   readonly instances: number | null;
   readonly rows: readonly CalibrationRow[];
 }
 
 type Cells = Readonly<Record<string, string>>;
-/** Where a figure stands, by the columns of our own tables, of published ones and of perf_analyzer, and its size in ours. */
+/** Where to find a figure, by the columns of our own tables, of published ones and of perf_analyzer, and the factor to our unit. */
 type Places = readonly (readonly [column: string, factor: number])[];
 
 const US = 1e-3;
@@ -100,15 +100,15 @@ const places = {
   executions: [['execution_count', 1]],
 } satisfies Record<string, Places>;
 
-/** Columns that say what was measured, beside those of a trial, which stand before its level. */
+/** Columns that describe the measured set-up, except those of a trial, which precede its level. */
 const LABELS = ['gpu', 'backend', 'precision', 'dataset', 'trial', 'role'];
-/** The names of the same in tables of parameters. */
+/** The names of the same labels in tables of parameters. */
 const PARAMETERS = { GPU: 'gpu', Backend: 'backend', Precision: 'precision', Dataset: 'dataset' } as const;
 
 /**
- * Reads a result table: a published one of offline and online rows or `tritune profile --scenario`, as CSV or as Markdown with its table of
- * parameters before it; `results.csv` of a run; or perf_analyzer's. `clientBatch`: samples per request where the table does not say. Rows of request rates, of failures
- * and of a client that was the limit are left out. Throws INPUT_INVALID when nothing is left.
+ * Reads a result table: a published one with offline and online rows or `tritune profile --scenario`, as CSV or as Markdown with its table of
+ * parameters before it; `results.csv` of a run; or perf_analyzer's. `clientBatch`: samples per request if the table does not say. Leaves out rows
+ * of request rates, of failures, and of a client that was the limit. Throws INPUT_INVALID if nothing is left.
  */
 export function readResultTable(text: string, file: string, clientBatch: number): SetUp[] {
   const groups = new Map<
@@ -132,7 +132,7 @@ export function readResultTable(text: string, file: string, clientBatch: number)
   );
 }
 
-/** The rows of all tables, each with the parameters of the last table of them before it. */
+/** Returns the rows of all tables, each with the parameters of the last parameter table before it. */
 function markdownRows(text: string): Cells[] {
   let parameters: Cells = {};
   return markdownTables(text).flatMap(({ header, rows }) => {
@@ -172,7 +172,7 @@ function serverOf(cells: Cells): ServerTimes | null {
   return { queueMs, inputMs, inferMs, outputMs };
 }
 
-/** The mean latency of a table that has only its parts. */
+/** Returns the mean latency of a table that has only its parts. */
 function meanOf(cells: Cells, server: ServerTimes | null): number | null {
   const outside = [places.send, places.network, places.receive].map((place) => figure(cells, place));
   if (!server || outside.some((part) => part === null)) return null;

@@ -12,8 +12,8 @@ import { configMeets } from './config-paths.ts';
 import type { Arm, ModelProfile, Profile } from './schema.ts';
 
 /**
- * Returns the simulator of a profile's model with the given config: its service law, changed by every arm whose conditions hold, and by the
- * drift since the start of the server, `elapsedNs` ago.
+ * Returns the simulator of a profile's model with the given config: its service law, changed by every arm whose conditions hold, and by the drift
+ * since the server's start, `elapsedNs` ago.
  */
 export function modelSimulatorOf(
   profile: ModelProfile,
@@ -54,8 +54,8 @@ export function modelSimulatorOf(
 }
 
 /**
- * Returns the simulator of a profile's language model, with the settings of an uploaded `model.json`; settings that its engine would not
- * start with are its refusal.
+ * Returns the simulator of a profile's language model, with the settings of an uploaded `model.json`; if its engine would not start with them, the
+ * simulator refuses.
  */
 export function languageSimulatorOf(
   profile: ModelProfile & { readonly language: LanguageProfile },
@@ -78,7 +78,7 @@ function blsPlanOf({ bls }: ModelProfile): BlsPlan | null {
   return { ...bls, stages };
 }
 
-/** Returns the model's service law with these arms applied; its own without any. */
+/** Returns the model's service law with these arms applied; its own law without any. */
 export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
   const { execution_ms, at_once, padded_sizes, cv, split } = profile.law;
   const interference = arms.findLast((arm) => arm.interference)?.interference ?? profile.law.interference;
@@ -90,7 +90,7 @@ export function lawOf(profile: ModelProfile, arms: readonly Arm[]): ServiceLaw {
     ...(at_once === undefined ? {} : { atOnce: at_once }),
     paddedSizes: padded_sizes,
     cv,
-    // The emulator has a front end of its own, which takes the time it takes.
+    // The emulator's own front end already takes its time.
     frontEndNs: 0,
     split,
   };
@@ -104,7 +104,7 @@ export function armsOf(profile: ModelProfile, config: ModelConfig, files: Upload
 
 const MS_PER_MINUTE = 60 * MS_PER_S;
 
-/** Grows or falls evenly with time, and stays where it ends. */
+/** Changes linearly with time, and stays at its end. */
 function driftFactor(drift: ModelProfile['drift'], elapsedNs: () => number): number {
   if (!drift) return 1;
   const factor = 1 + drift.per_minute * (elapsedNs() / msToNs(MS_PER_MINUTE));

@@ -4,9 +4,9 @@ import type { ModelSimulator } from './model-simulator.ts';
 import { MOST_INSTANCES, type Placement } from './placement.ts';
 
 /**
- * Takes the memory of each GPU for the instances on it, which are all instances of a model, in place of what it held before; in a full reload both are there for a
- * moment (Triton swaps them when the new one is loaded). Throws INVALID_ARGUMENT with
- * a backend's words when it refuses them, there are too many, or too little memory; then nothing has changed.
+ * Reserves memory on each GPU for its instances, which are all instances of a model, and releases what the model held before. During a full reload
+ * both exist for a moment (Triton swaps them once the new one is loaded). Throws INVALID_ARGUMENT with a backend's message if it refuses them, if
+ * there are too many, or if memory is too small; then nothing has changed.
  */
 export function admit(
   device: Device,

@@ -23,8 +23,8 @@ export class Device {
   }
 
   /**
-   * Sets what `owner` holds, by GPU; when that does not fit on one of them nothing changes, and `missingMib` is above 0: of the GPU that lacks most.
-   * `isBeside`: what it holds goes only when the new is there, so that both must fit.
+   * Sets what `owner` holds, by GPU. If that does not fit on one of them, nothing changes, and `missingMib` is above 0: that of the GPU that lacks
+   * most. `isBeside`: the old memory is only released once the new exists, so both must fit.
    */
   reserve(
     owner: object,

@@ -9,13 +9,13 @@ export interface Placeable {
   readonly gpus: number;
 }
 
-/** The config with every instance group on a definite kind and definite GPUs, and how many instances that makes. */
+/** The config with a definite kind and definite GPUs for every instance group, and the resulting instances. */
 export interface Placement {
   readonly config: ModelConfig;
   readonly instances: number;
   /**
-   * The GPU of each instance, in the order in which they are started: one on each GPU of a group before the second ones. 0 on a machine whose only
-   * device is its CPU; null on the CPU of a machine with GPUs, which takes none of these. Empty for more than MOST_INSTANCES, which nothing admits.
+   * The GPU of each instance, in start order: one on each GPU of a group before the second ones. 0 on a machine whose only device is its CPU; null
+   * on the CPU of a machine with GPUs, which uses none of these. Empty for more than MOST_INSTANCES, which are never admitted.
    */
   readonly gpuOf: readonly (number | null)[];
 }
@@ -29,7 +29,7 @@ export function place(model: string, config: ModelConfig, device: Placeable): Pl
   return { config: { ...config, instance_group: groups }, instances, gpuOf };
 }
 
-/** An instance of KIND_MODEL is where its backend puts it: on the first GPU. */
+/** The backend places an instance of KIND_MODEL: on the first GPU. */
 function gpusOf({ kind, count = 1, gpus = [] }: InstanceGroup, { gpus: all }: Placeable): readonly (number | null)[] {
   const where = kind === 'KIND_CPU' && all > 0 ? [null] : gpus.length > 0 ? gpus : [0];
   return Array.from({ length: count }, () => where).flat();

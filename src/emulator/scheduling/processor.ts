@@ -1,18 +1,18 @@
 import type { Clock } from '../../base/clock.ts';
 import type { WakeUps } from './wake-ups.ts';
 
-/** Something that happens when an execution has got so far. */
+/** An event at some point of an execution. */
 export interface Moment {
-  /** The work that is done by then: nanoseconds of the execution when it has the processor to itself. */
+  /** The work done by then: nanoseconds of the execution if it has the processor to itself. */
   readonly atNs: number;
   readonly action: () => void;
 }
 
 /** One execution. */
 export interface Work {
-  /** The model version: its executions slow each other by its own law, which is in `atNs` already. */
+  /** The model version: its own law, already in `atNs`, says how its executions slow each other. */
   readonly owner: object;
-  /** The part of the processor that the execution takes, 0 to 1; 0: it neither slows others nor is slowed. */
+  /** The share of the processor that the execution takes, 0 to 1; 0: it neither slows others nor is slowed. */
   readonly share: number;
   /** By rising time, at least one; the last is the end of the execution. */
   readonly moments: readonly Moment[];
@@ -20,20 +20,19 @@ export interface Work {
 
 interface Running {
   readonly work: Work;
-  /** Index of the moment that comes next. */
+  /** Index of the next moment. */
   next: number;
   doneNs: number;
-  /** Work per time, 1 when nothing slows it. */
+  /** Work per time; 1 if nothing slows it. */
   speed: number;
   sinceNs: number;
   cancel: () => void;
 }
 
 /**
- * A GPU or CPU that several models use. Their executions run at once, and while they ask for more than there is each runs
- * slower by the same factor: processor sharing, which is what the time slices of a GPU and the scheduler of an operating
- * system come to over an execution. A model asks for the sum of its executions' shares, and for the whole at most; alone it is
- * not slowed, as its own law says what its instances cost each other.
+ * A GPU or CPU that several models share. Their executions run at once, and if they ask for more than there is, each is slowed by the same factor.
+ * This is processor sharing, which approximates a GPU's time slices and an operating system's scheduler over an execution. A model asks for the sum
+ * of its executions' shares, but at most for the whole; alone it is not slowed, because its own law says what its instances cost each other.
  */
 export class Processor {
   readonly #clock: Clock;
@@ -47,7 +46,7 @@ export class Processor {
     this.#wakeUps = wakeUps;
   }
 
-  /** Starts an execution; its moments happen when its work has got so far. */
+  /** Starts an execution; its moments occur as its work progresses. */
   run(work: Work): void {
     const nowNs = this.#clock.nowNs();
     if (this.#running.size === 0) this.#busySinceNs = nowNs;
@@ -57,7 +56,7 @@ export class Processor {
     if (work.share > 0) this.#share(nowNs);
   }
 
-  /** Nanoseconds in which at least one execution was running, since the start. */
+  /** Returns the nanoseconds in which at least one execution was running, since the start. */
   busyNs(): number {
     return this.#busyNs + (this.#running.size > 0 ? this.#clock.nowNs() - this.#busySinceNs : 0);
   }
@@ -87,7 +86,7 @@ export class Processor {
     if (one.work.share > 0) this.#share(nowNs);
   }
 
-  /** Gives everything that runs the speed that it has from now on. */
+  /** Sets the new speed of everything that runs. */
   #share(nowNs: number): void {
     const asked = new Map<object, number>();
     for (const { work } of this.#running) asked.set(work.owner, Math.min(1, (asked.get(work.owner) ?? 0) + work.share));

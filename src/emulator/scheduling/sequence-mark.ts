@@ -1,6 +1,6 @@
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
-/** What a request says of the sequence that it belongs to. */
+/** A request's information about its sequence. */
 export interface SequenceMark {
   /** Key of the correlation id; a number and a text never share one. */
   readonly key: string;
@@ -11,8 +11,8 @@ export interface SequenceMark {
 }
 
 /**
- * The mark in a request's parameters, or null when they name no sequence: 0 and '' are no correlation ids.
- * Throws INVALID_ARGUMENT for an id that is no number and no text.
+ * Returns the mark in a request's parameters; null if they name no sequence: 0 and '' are not correlation ids. Throws INVALID_ARGUMENT for an id
+ * that is neither a number nor a text.
  */
 export function sequenceIn(parameters: { readonly [name: string]: unknown } | undefined): SequenceMark | null {
   const id = parameters?.sequence_id;

@@ -15,7 +15,7 @@ interface SequenceBatching {
 }
 
 interface SequencePolicy {
-  /** Sequences that an instance takes at a time. */
+  /** The maximum number of sequences on an instance at a time. */
   readonly slots: number;
   /** Policy of the batcher of each instance. */
   readonly policy: BatcherPolicy;
@@ -23,7 +23,7 @@ interface SequencePolicy {
   readonly idleNs: number;
 }
 
-/** What a config says of its sequence batcher. */
+/** Returns the policy of a config's sequence batcher. */
 export function sequencePolicy(config: ModelConfig): SequencePolicy {
   const batching = config.sequence_batching as SequenceBatching;
   const max = Math.max(1, config.max_batch_size ?? 0);
@@ -37,7 +37,7 @@ export function sequencePolicy(config: ModelConfig): SequencePolicy {
     idleNs: (Number(batching.max_sequence_idle_microseconds ?? 0) || DEFAULT_IDLE_US) * NS_PER_US,
     policy: {
       maxBatchSize: max,
-      // Without a delay a batch takes every slot that has a request, however few are asked for.
+      // Without a delay a batch takes every slot with a request, however few are preferred.
       preferredBatchSizes: delayUs > 0 ? preferred : [],
       maxQueueDelayNs: delayUs * NS_PER_US,
       instances: 1,

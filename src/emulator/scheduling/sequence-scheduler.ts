@@ -8,14 +8,14 @@ import type { Scheduler } from './scheduler.ts';
 import type { SequenceMark } from './sequence-mark.ts';
 import { sequencePolicy } from './sequence-policy.ts';
 
-/** One live sequence. It has at most one request with its instance's batcher; the others wait here in order. */
+/** One live sequence. At most one of its requests is with its instance's batcher; the others wait here in order. */
 interface Sequence {
   readonly key: string;
   /** Null while it waits for a slot. */
   lane: Lane | null;
   readonly waiting: number[];
   isRunning: boolean;
-  /** Its last request has come. */
+  /** True once its last request has arrived. */
   isEnded: boolean;
   lastRequestNs: number;
 }
@@ -25,16 +25,15 @@ interface Lane {
   readonly instance: number;
   readonly batcher: Batcher;
   slotsTaken: number;
-  /** False after the instances have become fewer: what lives on it ends there, and nothing new comes. */
+  /** False after the number of instances was reduced: live sequences end there, and nothing new arrives. */
   isOpen: boolean;
   running: Sequence[];
 }
 
 /**
- * Triton's sequence batcher: a sequence gets a slot of an instance at its start and keeps it to its end, its requests run
- * one after the other, and a batch takes one request from each of several sequences. `direct` has max_batch_size slots per
- * instance, `oldest` max_candidate_sequences. Sequences beyond all slots wait for one in order of their start; a sequence
- * that has been idle for longer than max_sequence_idle_microseconds is forgotten.
+ * Triton's sequence batcher: a sequence gets a slot of an instance at its start and keeps it to its end, its requests run one after another, and a
+ * batch takes one request from each of several sequences. `direct` has max_batch_size slots per instance, `oldest` max_candidate_sequences.
+ * Sequences beyond all slots wait in order of their start; a sequence that is idle for longer than max_sequence_idle_microseconds is forgotten.
  */
 export class SequenceScheduler implements Scheduler {
   readonly #model: string;
@@ -43,7 +42,7 @@ export class SequenceScheduler implements Scheduler {
   readonly #policy: BatcherPolicy;
   readonly #lanes: Lane[] = [];
   readonly #live = new Map<string, Sequence>();
-  /** Ended, with requests that are not answered yet: their ids are free for other sequences. */
+  /** Ended sequences with unanswered requests: other sequences may reuse their ids. */
   readonly #ending = new Set<Sequence>();
   readonly #backlog: Sequence[] = [];
   /** By request id. */
@@ -151,7 +150,7 @@ export class SequenceScheduler implements Scheduler {
     else this.#feed(sequence, nowNs);
   }
 
-  /** Gives free slots to the sequences that wait for one, on the instance that has most of them. */
+  /** Gives free slots to waiting sequences, on the instance with the most free slots. */
   #fillSlots(nowNs: number): void {
     while (this.#backlog.length > 0) {
       let best: Lane | undefined;
@@ -180,7 +179,7 @@ export class SequenceScheduler implements Scheduler {
     this.#fillSlots(nowNs);
   }
 
-  /** Forgets the sequences from which nothing has come for too long; those with requests under way are kept. */
+  /** Forgets sequences that have been idle for too long; keeps those with requests in progress. */
   #reap(nowNs: number): void {
     this.#reapNs = Number.POSITIVE_INFINITY;
     for (const sequence of [...this.#live.values()]) {

@@ -4,17 +4,17 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { ModelSimulator } from './model-simulator.ts';
 
-/** Executions of one sample of `model_warmup` on each instance that is made. */
+/** Executions of one sample of `model_warmup` on each new instance. */
 export interface WarmUpSample {
   readonly batchSize: number;
   readonly executions: number;
   readonly executionNs: number;
 }
 
-/** What instances do before they serve. */
+/** The work of instances before they serve. */
 export interface WarmUp {
   readonly samples: readonly WarmUpSample[];
-  /** By how much the load is longer: the instances warm up side by side, as many as execute at once. */
+  /** The extra time of the load: the instances warm up in parallel, as many as execute at once. */
   readonly seconds: number;
 }
 
@@ -27,8 +27,8 @@ interface Entry {
 }
 
 /**
- * The warm-up of `instances` new instances, the cold start of their first executions included. As Triton does (checked on 2.51): a count of 0 is one
- * execution, a batch size of 0 none. Throws INVALID_ARGUMENT for a sample that the model would not take.
+ * Returns the warm-up of `instances` new instances, including the cold start of their first executions. As in Triton (checked on 2.51), a count of
+ * 0 is one execution, and a batch size of 0 none. Throws INVALID_ARGUMENT for a sample that the model would not accept.
  */
 export function warmUpOf(model: string, config: ModelConfig, instances: number, simulator: ModelSimulator): WarmUp {
   const entries = (config.model_warmup ?? []) as unknown as readonly Entry[];

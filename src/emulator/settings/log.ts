@@ -1,6 +1,6 @@
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
-/** Settings in Triton's order and with its names. */
+/** Settings with Triton's names, in its order. */
 export interface LogValues {
   readonly log_file: string;
   readonly log_info: boolean;
@@ -12,7 +12,7 @@ export interface LogValues {
 
 const flags = ['log_info', 'log_warning', 'log_error'] as const;
 
-/** The log settings, which can be set and read back; the emulator has no log. Checks and words are those of Triton 2.51. */
+/** The log settings, which can be set and read back; the emulator has no log. Checks and messages are those of Triton 2.51. */
 export class LogSettings {
   #values: LogValues = {
     log_file: '',
@@ -28,8 +28,8 @@ export class LogSettings {
   }
 
   /**
-   * Unknown names are passed over. `badFormat` is what refuses a format that is none: the protocols word it differently.
-   * Throws UNIMPLEMENTED, INTERNAL and what `badFormat` gives; then nothing has changed.
+   * Skips unknown names. `badFormat` makes the error for an invalid format, which the protocols word differently. Throws UNIMPLEMENTED, INTERNAL
+   * and the error of `badFormat`; then nothing has changed.
    */
   update(change: { readonly [name: string]: unknown }, badFormat: (format: string) => ProtocolFailure): void {
     const next: Record<string, unknown> = { ...this.#values };

@@ -1,10 +1,10 @@
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
-/** Values by name; null takes the setting back to what holds without it. */
+/** Values by name; null resets the setting to its fallback. */
 export type TraceChange = { readonly [name: string]: readonly string[] | null };
 export type TraceValues = { readonly [name: string]: readonly string[] };
 
-/** What a server has that was started without `--trace-config`, in Triton's order. */
+/** The settings of a server without `--trace-config`, in Triton's order. */
 const defaults: TraceValues = {
   trace_level: ['OFF'],
   trace_rate: ['1000'],
@@ -17,14 +17,14 @@ const numbers = ['trace_rate', 'trace_count', 'log_frequency'] as const;
 const UINT32 = 2 ** 32;
 
 /**
- * Trace settings of the server and of its models, with the checks and the words of Triton 2.51. The emulator writes no
- * traces: as on a server without a trace file, tracing cannot be switched on.
+ * Trace settings of the server and of its models, with the checks and messages of Triton 2.51. The emulator writes no traces: as on a server
+ * without a trace file, tracing cannot be switched on.
  */
 export class TraceSettings {
   readonly #file: string;
   readonly #changed = new Map<string, Map<string, readonly string[]>>();
 
-  /** `file`: as on a server that was started with one, `''` for none. Nothing is written to it. */
+  /** `file`: the trace file that the server was started with, `''` for none. Nothing is written to it. */
   constructor(file = '') {
     this.#file = file;
   }
@@ -35,7 +35,7 @@ export class TraceSettings {
     return { ...defaults, trace_file: [this.#file], ...of(''), ...(model !== '' && of(model)) };
   }
 
-  /** Unknown names and levels are passed over. Throws UNIMPLEMENTED and INVALID_ARGUMENT; then nothing has changed. */
+  /** Skips unknown names and levels. Throws UNIMPLEMENTED and INVALID_ARGUMENT; then nothing has changed. */
   update(model: string, change: TraceChange): void {
     if (change.trace_file)
       throw new ProtocolFailure('UNIMPLEMENTED', 'trace file location can not be updated through network protocol');
@@ -61,7 +61,7 @@ export class TraceSettings {
   }
 }
 
-/** A rate below 0 wraps around, as the server's own number does. */
+/** A rate below 0 wraps around, like the server's own number. */
 function readNumber(name: (typeof numbers)[number], values: readonly string[]): string {
   const [text = ''] = values;
   if (values.length !== 1) throw refusal(`expect only 1 value for '${name}'`);

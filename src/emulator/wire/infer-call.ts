@@ -5,7 +5,7 @@ import { ProtocolFailure, requestTag } from './protocol-failure.ts';
 import type { TensorPlace } from './shared-memory.ts';
 import { elementBytes, elementCount, tensorBytes, tensorMetadata } from './tensors.ts';
 
-/** One inference request, as much of it as the emulator looks at: never the values of a tensor. */
+/** The parts of an inference request that the emulator reads: never the values of a tensor. */
 export interface InferCall {
   readonly model: string;
   readonly version: string;
@@ -13,27 +13,27 @@ export interface InferCall {
   readonly inputs: readonly InferInput[];
   /** Names; empty asks for all outputs. */
   readonly outputs: readonly string[];
-  /** By the name of an output: where in shared memory it shall be written. */
+  /** The place in shared memory for each output, by name. */
   readonly outputPlaces: ReadonlyMap<string, TensorPlace>;
   readonly sequence: SequenceMark | null;
-  /** For a language model: what it is to answer. Undefined where the inputs hold no text. */
+  /** For a language model: the text to answer. Undefined if the inputs hold no text. */
   readonly text?: TextCall | undefined;
-  /** True on a stream whose client wants a final response without outputs from a decoupled model, which says that there are no more. */
+  /** True on a stream whose client wants a decoupled model to mark the end with a final response without outputs. */
   readonly wantsEmptyFinal: boolean;
 }
 
-/** A text to answer, whichever protocol it comes over. */
+/** A text to answer, over any protocol. */
 export interface TextCall {
-  /** What was said, in order. */
+  /** The messages, in order. */
   readonly texts: readonly string[];
-  /** null: as long as there is place for. */
+  /** null: as long as there is room. */
   readonly maxTokens: number | null;
   readonly minTokens: number;
-  /** The answer goes on to `maxTokens` whatever the model says. */
+  /** The answer continues to `maxTokens` whatever the model says. */
   readonly ignoresEnd: boolean;
-  /** Texts with which the answer ends, which are not in it. */
+  /** Texts that end the answer and are not part of it. */
   readonly stops: readonly string[];
-  /** A response for each token, else one for all. */
+  /** One response per token, otherwise one for all. */
   readonly isStream: boolean;
 }
 
@@ -41,11 +41,11 @@ export interface InferInput {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
-  /** What came with it: bytes when raw, elements when typed, a place in shared memory. */
+  /** The size of its content: bytes if raw, elements if typed, a place in shared memory. */
   readonly size: { readonly bytes: number } | { readonly elements: number } | { readonly place: TensorPlace };
 }
 
-/** What requests to one loaded config are checked against. */
+/** The expectations for requests to one loaded config. */
 export interface ModelSignature {
   readonly model: string;
   readonly maxBatchSize: number;
@@ -137,7 +137,7 @@ function checkTensor(signature: ModelSignature, input: InferInput, expected: Ten
     );
 }
 
-/** What the front end looks at before the model does: as many values as the shape says. */
+/** The front end's check before the model's: the number of values must match the shape. */
 function checkSize({ name, datatype, shape, size }: InferInput): void {
   const elements = elementCount(shape);
   const bytes = elementBytes(datatype);
@@ -158,7 +158,7 @@ function refuse(message: string): never {
   throw new ProtocolFailure('INVALID_ARGUMENT', message);
 }
 
-/** Returns the outputs to give, with their whole shapes: the client's batch in front, 1 where the config leaves a size open. */
+/** Returns the outputs to send, with their whole shapes: starting with the client's batch, and 1 for each size that the config leaves open. */
 export function chosenOutputs(
   signature: ModelSignature,
   batch: number,
@@ -174,8 +174,8 @@ export function chosenOutputs(
 }
 
 /**
- * The place that a tensor's parameters name; undefined when its values travel. Numbers may be missing: they are 0.
- * Throws INVALID_ARGUMENT for what is no name and no number of bytes.
+ * Returns the place in a tensor's parameters; undefined if its values are sent. Missing numbers are 0. Throws INVALID_ARGUMENT for an invalid name
+ * or number of bytes.
  */
 export function placeIn(parameters: { readonly [name: string]: unknown } | undefined): TensorPlace | undefined {
   const region = parameters?.shared_memory_region;
@@ -189,10 +189,10 @@ export function placeIn(parameters: { readonly [name: string]: unknown } | undef
   return { region, byteSize: bytesAt('shared_memory_byte_size'), offset: bytesAt('shared_memory_offset') };
 }
 
-/** An answer is copied some times before it is sent. */
+/** An answer is copied several times before it is sent. */
 const MOST_ANSWER_BYTES = 2 ** 29;
 
-/** Throws INTERNAL when the outputs are larger than any answer: a config may say any size. */
+/** Throws INTERNAL if the outputs exceed any answer: a config may state any size. */
 export function checkAnswerSize(signature: ModelSignature, batch: number, names: readonly string[]): void {
   const bytes = chosenOutputs(signature, batch, names).reduce((sum, output) => sum + tensorBytes(output), 0);
   if (bytes <= MOST_ANSWER_BYTES) return;

@@ -7,7 +7,7 @@ import { asProtocolFailure, ProtocolFailure } from './protocol-failure.ts';
 import type { SharedMemoryRegistry } from './shared-memory.ts';
 import { tensorBytes, zeroTensor } from './tensors.ts';
 
-/** How one infer call ends. `ended`: a decoupled model has given all its responses. */
+/** The outcome of one infer call. `ended`: a decoupled model has sent all its responses. */
 export type InferOutcome =
   | { readonly kind: 'answered'; readonly served: Servable; readonly batch: number }
   | { readonly kind: 'ended'; readonly served: Servable }
@@ -15,11 +15,11 @@ export type InferOutcome =
   | { readonly kind: 'disturbed'; readonly how: 'hang' | Breakage };
 
 export interface InferListener {
-  /** What a decoupled model is refused with; null where any number of responses can be given. */
+  /** The refusal of a decoupled model; null if any number of responses is possible. */
   readonly oneAnswerOnly: string | null;
-  /** One response of a decoupled model; `text` is a language model's. */
+  /** Called for one response of a decoupled model; `text` is a language model's. */
   respond?(served: Servable, batch: number, text?: string): void;
-  /** Called once, possibly before `runInfer` returns; again with the failure when it throws. */
+  /** Called once, possibly before `runInfer` returns; again with the failure if it throws. */
   done(outcome: InferOutcome): void;
 }
 
@@ -29,7 +29,7 @@ type InferContext = Pick<ServerContext, 'repository' | 'faults' | 'sharedMemory'
 export const runInfer = (context: InferContext, call: InferCall, listener: InferListener): void =>
   throughFaults(context, call, listener, () => admit(context, call, listener));
 
-/** Lets befall a call what the faults say, or lets it through. */
+/** Applies the faults to a call, or lets it through. */
 export function throughFaults(
   { faults, repository, crash }: Pick<ServerContext, 'repository' | 'faults' | 'crash'>,
   call: FaultyCall,
@@ -80,7 +80,7 @@ function submit(
 ): void {
   const batch = checkedBatch(served.signature, call);
   checkAnswerSize(served.signature, batch, call.outputs);
-  // What cannot be written as an answer is told as a failure: nobody else would catch it here.
+  // An answer that cannot be written is reported as a failure: nothing else would catch it here.
   let unanswered: ProtocolFailure | null = null;
   served.submit({
     id: call.id,
@@ -116,7 +116,7 @@ const placesOf = (call: InferCall) => [
   ...call.outputPlaces.values(),
 ];
 
-/** Writes the outputs that go to shared memory; gives the failure when one does not fit into its place. */
+/** Writes the outputs for shared memory; returns the failure if one does not fit into its place. */
 function writeOutputs(
   sharedMemory: SharedMemoryRegistry,
   { signature }: Servable,

@@ -2,10 +2,10 @@ import { gunzipSync, inflateSync } from 'node:zlib';
 import { messageOf } from '../../base/errors.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
-/** A few bytes can stand for any number of them. */
+/** A few bytes can expand to any number of them. */
 const MOST_INFLATED_BYTES = 2 ** 27;
 
-/** Returns the bytes that were packed. Throws INTERNAL for what is not packed so, or is too long. */
+/** Returns the decompressed bytes. Throws INTERNAL if they are not compressed that way, or are too long. */
 export function inflated(bytes: Buffer, encoding: 'gzip' | 'deflate'): Buffer {
   const inflate = encoding === 'gzip' ? gunzipSync : inflateSync;
   try {

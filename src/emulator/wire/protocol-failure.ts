@@ -1,4 +1,4 @@
-/** The status names of Triton's core that a client can get, as gRPC spells them. */
+/** The status names of Triton's core that a client can get, in gRPC's spelling. */
 export type FailureStatus =
   | 'INTERNAL'
   | 'NOT_FOUND'
@@ -8,10 +8,10 @@ export type FailureStatus =
   | 'UNIMPLEMENTED'
   | 'CANCELLED'
   | 'UNKNOWN'
-  // None of the core's: what stands in front of a server says so when it limits requests.
+  // Not the core's: a proxy in front of a server uses it when it limits requests.
   | 'RESOURCE_EXHAUSTED';
 
-/** A refusal that goes to the client as a gRPC status or an HTTP error body. Not for people: the text is the server's. */
+/** A refusal that the client gets as a gRPC status or an HTTP error body. Not for people: the text is the server's. */
 export class ProtocolFailure extends Error {
   override readonly name = 'ProtocolFailure';
   readonly status: FailureStatus;
@@ -53,12 +53,12 @@ export function grpcStatusOf(failure: ProtocolFailure): number {
   return grpcStatuses[failure.status];
 }
 
-/** Triton's map from its codes to HTTP: four have their own status, every other of the core's is 400. */
+/** Triton's mapping of its codes to HTTP: four have their own status, all others of the core are 400. */
 export function httpStatusOf(failure: ProtocolFailure): number {
   return httpStatuses[failure.status] ?? 400;
 }
 
-/** What Triton puts in front of the messages about a request. */
+/** Triton's prefix for messages about a request. */
 export const requestTag = (id: string): string => `[request id: ${id || '<id_unknown>'}] `;
 
 /** Triton's only answer to a config that it cannot parse or that breaks a rule; the reason stays in its log. */

@@ -1,7 +1,7 @@
 import { trituneVersion } from '../../base/version.ts';
 import type { ServerMetadata } from '../../triton/types.ts';
 
-/** What the server says that it is: never Triton, so that no figure of it passes for one of a real server. */
+/** The server's name for itself: never Triton, so that its figures are not mistaken for a real server's. */
 const EMULATOR_NAME = 'tritune-emulator';
 
 const PROFILE_PREFIX = 'emulator_profile:';
@@ -24,7 +24,7 @@ export function serverIdentity(profile: string): ServerMetadata {
   return { name: EMULATOR_NAME, version: trituneVersion, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
 }
 
-/** Returns the profile of a server that says that it is our emulator; null for every other server. */
+/** Returns the profile of a server that identifies itself as our emulator; null for any other server. */
 export function emulatedProfileOf(metadata: ServerMetadata): string | null {
   if (metadata.name !== EMULATOR_NAME) return null;
   const extension = metadata.extensions.find((name) => name.startsWith(PROFILE_PREFIX));

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import type { CudaMemoryRegion, SharedMemoryRegion } from '../../triton/types.ts';
 import { ProtocolFailure } from './protocol-failure.ts';
 
-/** Where a request says that a tensor lies. */
+/** A tensor's place according to its request. */
 export interface TensorPlace {
   readonly region: string;
   readonly byteSize: number;
@@ -14,10 +14,10 @@ type Kind = Region['kind'];
 
 interface MappedRegion {
   readonly region: Region;
-  /** Where it begins in its object. */
+  /** Offset of the region in its object. */
   readonly offset: number;
   readonly fd: number;
-  /** Requests in flight that refer to it. */
+  /** Requests in flight that use it. */
   users: number;
 }
 
@@ -26,8 +26,8 @@ const PAGE_BYTES = 4096;
 const called: Readonly<Record<Kind, string>> = { system: 'system', cuda: 'CUDA' };
 
 /**
- * The shared memory that clients have registered, with the checks and the words of Triton 2.51; for `gpus`, with words of our own.
- * An emulated GPU has no memory that could be opened: a handle is to hold the key of an object in this machine's.
+ * The shared memory that clients have registered, with the checks and messages of Triton 2.51; for `gpus`, with our own messages. An emulated GPU
+ * has no memory to open: a handle must hold the key of an object in this machine's memory.
  */
 export class SharedMemoryRegistry {
   readonly #gpus: number;
@@ -37,12 +37,12 @@ export class SharedMemoryRegistry {
     this.#gpus = gpus;
   }
 
-  /** System shared memory, in the order of names. Throws NOT_FOUND for a name. */
+  /** Returns system shared memory, ordered by name. Throws NOT_FOUND for an unknown name. */
   status(name = ''): readonly SharedMemoryRegion[] {
     return this.#found('system', name).flatMap((region) => (region.kind === 'system' ? [region] : []));
   }
 
-  /** The same of GPUs. */
+  /** The same for GPUs. */
   cudaStatus(name = ''): readonly CudaMemoryRegion[] {
     return this.#found('cuda', name).flatMap((region) => (region.kind === 'cuda' ? [region] : []));
   }
@@ -62,7 +62,7 @@ export class SharedMemoryRegistry {
     this.#regions.set(name, { region: { kind: 'system', ...region }, offset, fd, users: 0 });
   }
 
-  /** A server without a GPU says the same of every region. */
+  /** A server without a GPU gives the same answer for every region. */
   registerCuda(region: CudaMemoryRegion, handle: Uint8Array): void {
     const { name, deviceId, byteSize } = region;
     const invalid = new ProtocolFailure('INVALID_ARGUMENT', 'failed to register shared memory region: invalid args');
@@ -76,7 +76,7 @@ export class SharedMemoryRegistry {
     this.#regions.set(name, { region: { kind: 'cuda', ...region }, offset: 0, fd, users: 0 });
   }
 
-  /** No name: all of this kind. One of the other kind stays, and nothing is said. */
+  /** No name: all regions of this kind. A region of the other kind silently stays. */
   unregister(kind: Kind, name: string): void {
     for (const mapped of name === '' ? [...this.#regions.values()] : [this.#regions.get(name)]) {
       if (mapped?.region.kind !== kind) continue;
@@ -90,7 +90,7 @@ export class SharedMemoryRegistry {
     }
   }
 
-  /** Holds the regions of these places until the function that it gives back is called. Throws when a place is in none. */
+  /** Holds the regions of these places until the returned function is called. Throws if a place is in no region. */
   use(places: readonly TensorPlace[]): () => void {
     const regions = places.map((place) => this.#holding(place));
     for (const region of regions) region.users++;
@@ -143,7 +143,7 @@ export class SharedMemoryRegistry {
   }
 }
 
-/** POSIX lets the name begin with a slash and have no other. */
+/** POSIX lets the name begin with a slash and contain no other. */
 function openObject(key: string, refusal?: ProtocolFailure): number {
   const name = key.replace(/^\//, '');
   try {

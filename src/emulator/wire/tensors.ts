@@ -17,7 +17,7 @@ const bytesPerElement: Record<string, number> = {
   BF16: 2,
 };
 
-/** Bytes of one element, or null when it varies (BYTES). */
+/** Returns the bytes of one element; null if it varies (BYTES). */
 export function elementBytes(datatype: string): number | null {
   return bytesPerElement[datatype] ?? null;
 }
@@ -32,7 +32,7 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Returns a model's tensors as in its metadata: with a batch dimension of any size when the model batches. */
+/** Returns a model's tensors as in its metadata: with a batch dimension of any size if the model batches. */
 export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConfig[] | undefined): TensorMetadata[] {
   const batchDim = (config.max_batch_size ?? 0) > 0 ? [-1] : [];
   return (tensors ?? []).map((tensor) => ({
@@ -42,7 +42,7 @@ export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConf
   }));
 }
 
-/** Size in bytes of a zero tensor in the raw form of the wire; a BYTES element is an empty string with its four bytes of length. */
+/** Returns the size in bytes of a zero tensor in the wire's raw form; a BYTES element is an empty string with four bytes of length. */
 export function tensorBytes({
   datatype,
   shape,

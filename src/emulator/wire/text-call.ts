@@ -1,14 +1,14 @@
 import type { InferInput, TextCall } from './infer-call.ts';
 
-/** Inputs of Triton's vLLM backend (`text_input`) and of models by hand that hold the text. */
+/** Text inputs of Triton's vLLM backend (`text_input`) and of hand-written models. */
 const TEXT_NAMES = ['text_input', 'prompt', 'PROMPT'];
-/** How long an answer may be: as vLLM's sampling parameters and the inputs of the TensorRT-LLM backend call it. */
+/** Names of the answer's maximum length in vLLM's sampling parameters and the inputs of the TensorRT-LLM backend. */
 const LENGTH_NAMES = ['max_tokens', 'request_output_len'];
 
-/** Values by name: inputs, and what the request has as parameters. */
+/** Values by name: inputs and the request's parameters. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** Returns what a language model is to answer; undefined where no input is a text. */
+/** Returns the request to a language model; undefined if no input is a text. */
 export function textCallOf(inputs: Values, parameters: Values = {}): TextCall | undefined {
   const text = TEXT_NAMES.map((name) => inputs[name]).find((value) => typeof value === 'string');
   if (typeof text !== 'string') return undefined;

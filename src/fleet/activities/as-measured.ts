@@ -4,7 +4,10 @@ import { checkRecord } from '../../study/records/record-schema.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import type { WorkOutcome } from '../study/work.ts';
 
-/** Returns the outcome with its measurements as a journal would give them: JSON has no NaN, and it comes from another machine. Errors: INPUT_INVALID. */
+/**
+ * Returns the outcome with its measurements as a journal would return them: they come from another machine, and JSON has no NaN. Errors:
+ * INPUT_INVALID.
+ */
 export function asMeasured(outcome: WorkOutcome): WorkOutcome {
   if (outcome.kind !== 'done') return outcome;
   const measurements = outcome.measurements.map((measurement): Measurement => {
@@ -14,7 +17,7 @@ export function asMeasured(outcome: WorkOutcome): WorkOutcome {
   return { ...outcome, measurements };
 }
 
-/** Returns a value that came through Temporal as the record that it was. Errors: INPUT_INVALID. */
+/** Converts a value that came through Temporal back to a record. Errors: INPUT_INVALID. */
 export function asRecord(value: unknown): StudyRecord {
   const checked = checkRecord(value);
   if ('record' in checked) return checked.record;

@@ -5,15 +5,15 @@ import { Conductor, type ConductorParts } from '../study/conductor.ts';
 import type { KeeperActivities, RecordsPart, StudyOrder } from '../workflow/seams.ts';
 import { asMeasured } from './as-measured.ts';
 
-/** Opens studies and keeps their journals: the room of what a command does fills it. */
+/** Opens studies and keeps their journals. Implemented in `app`. */
 export interface StudyHost {
-  /** Opens a new study, or goes on with the one that is there; null for the order of one that must be there. Errors: as opening one on a server. */
+  /** Opens a new study, or continues an existing one. With null for the order, the study must exist. Errors: as for opening one on a server. */
   open(study: string, order: StudyOrder | null): Promise<HostedStudy>;
-  /** The journal of a study that is not open; null where there is none. */
+  /** Returns the journal of a study that is not open; null if it does not exist. */
   read(study: string): Promise<readonly StudyRecord[] | null>;
 }
 
-/** A study whose journal this process holds. */
+/** A study whose journal this process has locked. */
 export interface HostedStudy {
   readonly plan: TunePlan;
   readonly parts: ConductorParts;
@@ -23,18 +23,18 @@ export interface HostedStudy {
 
 interface Open {
   readonly hosted: HostedStudy;
-  /** One thing at a time: an activity that is tried again may meet itself. */
+  /** Runs one piece of work at a time, because a retried activity may overlap with itself. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly conductor: Conductor;
   readonly records: StudyRecord[];
 }
 
-/** One answer holds no more of a journal than that, so that it is far from the limit of a payload, 2 MiB. */
+/** The maximum number of journal characters in one answer, far below Temporal's payload limit of 2 MiB. */
 const MOST_CHARACTERS = 400_000;
-/** So long who reads waits for a record. */
+/** Milliseconds that a reader waits for a record. */
 const WAIT_MS = 20_000;
 
-/** What the keeper of a journal does for its studies. `serversOf`: the servers of a group whose workers are there. */
+/** Keeps the journals of studies. `serversOf`: returns the servers of a group whose workers are present. */
 export class Keeper implements KeeperActivities {
   readonly #host: StudyHost;
   readonly #servers: () => Promise<readonly string[]>;
@@ -77,7 +77,7 @@ export class Keeper implements KeeperActivities {
     return part(records, from);
   };
 
-  /** Lets go of all journals. */
+  /** Releases all journals. */
   async close(): Promise<void> {
     for (const [study, open] of this.#open) {
       this.#open.delete(study);
@@ -88,7 +88,7 @@ export class Keeper implements KeeperActivities {
   #opened(study: string, order: StudyOrder | null): Promise<Open> {
     const known = this.#open.get(study) ?? this.#openAnew(study, order);
     this.#open.set(study, known);
-    // What failed is tried again.
+    // Lets a later call retry after a failure.
     known.catch(() => this.#open.delete(study));
     return known;
   }
@@ -147,6 +147,6 @@ function part(all: readonly StudyRecord[], from: number): RecordsPart {
   return { records, isEnd };
 }
 
-/** For a study that a keeper must have and has not. */
+/** The error for a study that a keeper should have but does not. */
 export const noStudy = (study: string): TrituneError =>
   new TrituneError('JOURNAL_INVALID', `there is no study '${study}' on this machine`, 'check --state of the worker');

@@ -6,47 +6,47 @@ import type { ServerRestored } from '../study/work.ts';
 import type { ServerActivities } from '../workflow/seams.ts';
 import { asRecord } from './as-measured.ts';
 
-/** Takes a server for studies: the room of what a command does fills it. */
+/** Takes a server for studies. Implemented in `app`. */
 export interface ServerHost {
   /** HOST:PORT. */
   readonly name: string;
   /**
-   * Takes the server for a study, or goes on with one that it was taken for: null for `started` then; null where it was not. Errors: MODEL_LOCKED,
-   * SERVER_*, UNSUPPORTED for another model than the study's.
+   * Takes the server for a study. With null for `started`, continues with a server that was taken earlier, and returns null if it was not. Errors:
+   * MODEL_LOCKED, SERVER_*, UNSUPPORTED for another model than the study's.
    */
   hold(study: string, started: StudyStarted | null, emit: (event: TunerEvent) => void): Promise<HeldServer | null>;
   /**
-   * Puts the server back as it was before a study that does not hold it now; null where the study changed nothing. It needs nothing of what the study
-   * measures with. Errors: RESTORE_FAILED, SERVER_*, MODEL_LOCKED.
+   * Restores the server after a study that does not hold it now. Returns null if the study changed nothing. Needs nothing that the study measures
+   * with. Errors: RESTORE_FAILED, SERVER_*, MODEL_LOCKED.
    */
   putBack(study: string): Promise<ServerRestored | null>;
-  /** Studies that it was taken for and not put back after. */
+  /** Returns the studies that the server was taken for and not restored after. */
   unrestored(): Promise<readonly string[]>;
 }
 
-/** A server that is held for a study. */
+/** A server held for a study. */
 export interface HeldServer {
   readonly runner: Pick<WorkRunner, 'run' | 'restore'>;
   close(): Promise<void>;
 }
 
-/** What an activity has of its surroundings. */
+/** An activity's access to its surroundings. */
 export interface ActivitySurroundings {
   readonly signal: AbortSignal;
   heartbeat(details: HeartbeatDetails): void;
 }
 
-/** What whoever watches is told of work under way. */
+/** The state of work under way, for observers. */
 export interface HeartbeatDetails {
   readonly work?: string;
   readonly trial?: number;
   readonly event?: TunerEvent;
 }
 
-/** A worker that says nothing so long is taken to be gone after a few of these. */
+/** The interval of heartbeats in milliseconds. A worker that misses a few counts as gone. */
 const HEARTBEAT_MS = 5_000;
 
-/** What the worker of one server does; one thing at a time. */
+/** Does the work of one server, one piece at a time. */
 export class ServerWorker implements ServerActivities {
   readonly #host: ServerHost;
   readonly #surroundings: () => ActivitySurroundings;
@@ -78,14 +78,14 @@ export class ServerWorker implements ServerActivities {
         if (!signal.aborted) await this.close().catch(() => undefined);
         throw error;
       });
-      // It is opened anew before it takes other work: so it is seen whether the server, and what sends to it, are there.
+      // Opens the server again before other work, which shows whether it and its senders are there.
       if (outcome.kind === 'lost') await this.close().catch(() => undefined);
       return outcome;
     });
 
   restore: ServerActivities['restore'] = (study) => this.#beating(() => this.restoreNow(study));
 
-  /** Puts the server back. Errors: RESTORE_FAILED, SERVER_*: it may work later. */
+  /** Restores the server. Errors: RESTORE_FAILED, SERVER_*; a later attempt may succeed. */
   async restoreNow(study: string): Promise<ServerRestored> {
     const held = this.#held?.study === study ? this.#held.server : null;
     if (!held) return (await this.#host.putBack(study)) ?? untouched(this.#host.name);
@@ -97,7 +97,7 @@ export class ServerWorker implements ServerActivities {
     return restored;
   }
 
-  /** Lets go of the server as it is: who takes it for the study next goes on. */
+  /** Releases the server as it is. The next holder for the study continues from there. */
   async close(): Promise<void> {
     const held = this.#held;
     this.#held = null;

@@ -11,8 +11,8 @@ import { runTrial } from '../../tuner/trial.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 
 /**
- * Does a study's work on one server, with the trial code of a study on one server alone. Its journal says what this server had before and what
- * was done to it, so that `tritune restore` can put it back; its trials have numbers of their own.
+ * Does a study's work on one server, with the same trial code as a study on a single server. Its journal holds the server's original state and all
+ * changes, so that `tritune restore` can restore the server. Its trials have their own numbers.
  */
 export class WorkRunner {
   readonly #run: Omit<Run, 'signal'>;
@@ -39,8 +39,8 @@ export class WorkRunner {
   readonly #name: (work: string | undefined) => void;
 
   /**
-   * Does the work, or gives what came of it where that was done before. Errors: what says nothing about the candidate; INTERRUPTED, or the
-   * signal's reason.
+   * Does the work, or returns its outcome if it was done before. Errors: those that say nothing about the candidate; INTERRUPTED, or the signal's
+   * reason.
    */
   async run(work: Work, signal: AbortSignal): Promise<WorkOutcome> {
     await this.#open();
@@ -56,7 +56,7 @@ export class WorkRunner {
     }
   }
 
-  /** Puts the server back as it was, and writes down how. Never throws: how it went is what it returns. */
+  /** Restores the server and records how. Never throws: the result says how it went. */
   async restore(): Promise<ServerRestored> {
     const { parts, plan, recorder } = this.#run;
     const restored = await parts.adapter.restore().catch((error: unknown) => ({
@@ -67,7 +67,7 @@ export class WorkRunner {
     return { server: this.#server, ...restored };
   }
 
-  /** Before anything is changed: from here on `tritune restore` can put the server back. */
+  /** Runs before anything is changed. From here on, `tritune restore` can restore the server. */
   async #open(): Promise<void> {
     if (this.#isOpen) return;
     const { plan, recorder } = this.#run;
@@ -115,10 +115,10 @@ const nextNumber = (trials: readonly Trial[]): number =>
 const otherModel = (reason: string | null): string =>
   `the model or its config is another one than where the study began${reason === null ? '' : `: ${reason}`}`;
 
-/** What came of work that was done before. */
+/** The outcome of work that was done before. */
 type DoneBefore = Omit<Extract<WorkOutcome, { readonly kind: 'done' }>, 'work'>;
 
-/** What came of earlier work, by its id; work that did not come to its end is done again. */
+/** Returns the outcomes of earlier work by its id. Unfinished work is done again. */
 function outcomesIn(records: readonly StudyRecord[]): Map<string, DoneBefore> {
   const done = new Map<string, DoneBefore>();
   const own = records.filter((record) => 'work' in record && record.work !== undefined);

@@ -23,51 +23,51 @@ import { asOneMeasurement, pendingOf, withHint } from './plan-levels.ts';
 import { StandIn } from './stand-in.ts';
 import type { ServerRestored, Work, WorkOutcome, WorkUnderWay } from './work.ts';
 
-/** What the study is conducted with: a search space in place of a server. */
+/** The parts of a conductor: those of a study, with a search space instead of a server. */
 export interface ConductorParts
   extends Pick<TuneParts, 'sampler' | 'samplerFor' | 'journal' | 'clock' | 'estimateSpeeds'> {
   readonly build: ServerAdapter['build'];
 }
 
-/** What has happened since the conductor was asked last. */
+/** What has happened since the last report. */
 export interface Report {
   readonly outcomes: readonly WorkOutcome[];
-  /** Handed out before, and under way. */
+  /** Work handed out earlier and still under way. */
   readonly running: readonly WorkUnderWay[];
-  /** Servers that may take work now. */
+  /** Servers that can take work now. */
   readonly idle: readonly string[];
-  /** What a person has asked for since. */
+  /** A person's commands since the last report. */
   readonly commands?: readonly StudyChange[];
   readonly steered?: Steered;
-  /** Servers that were asked and have not taken the study. */
+  /** Servers that were asked and did not take the study. */
   readonly refusals?: readonly Refusal[];
-  /** How many other servers may still take work: those that are away, or were just asked. */
+  /** The number of other servers that may still take work: those away, or just asked. */
   readonly away?: number;
 }
 
-/** What is to be done next. */
+/** What to do next. */
 export interface Directive {
   readonly work: readonly Work[];
-  /** How the study ended; null while it goes on. With it comes no work. */
+  /** How the study ended; null while it goes on. No work comes with it. */
   readonly end: StudyEnd | null;
 }
 
 export interface StudyEnd {
   readonly stopReason: string;
-  /** Of an error that ended it; null for a study that came to its end. */
+  /** The error that ended the study; null if it ended normally. */
   readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
 }
 
-/** Trials on one server between two measurements of the original config there: they show how fast it is beside the others. */
+/** The number of trials on a server between two measurements of the original config there, which compare its speed with the others'. */
 const TRIALS_BETWEEN_ORIGINALS = 24;
-/** A trial that loses its server so often is taken to be why. */
+/** A trial that loses its server this often counts as the cause. */
 const MOST_ATTEMPTS = 3;
-/** Levels of the original config that are looked for after the search, at most. */
+/** The maximum number of visits to the original config after the search. */
 const MOST_VISITS = 4;
 
 /**
- * Conducts one study over several servers: records what they did and says what each does next. It touches no server, and all that it
- * knows is in the journal and in what it is told: a new one over the same journal goes on where another ended.
+ * Conducts one study over several servers: records what they did and decides what each does next. Touches no server. Its whole state comes from the
+ * journal and the reports, so a new conductor over the same journal continues where another ended.
  */
 export class Conductor {
   readonly #run: Planning;
@@ -76,7 +76,7 @@ export class Conductor {
   readonly #standIn: StandIn;
   readonly #servers: FleetServers;
   readonly #pause: Pause;
-  /** Finished trials when the original config was visited last, and how often since then. */
+  /** The number of finished trials at the last visit to the original config, and the visits since then. */
   #visited = { after: -1, times: 0 };
   #searchEnded: string | null = null;
   #isOver = false;
@@ -100,7 +100,7 @@ export class Conductor {
     return this.#run.recorder.state;
   }
 
-  /** Writes down that the study begins, or goes on. Errors: those of the journal. */
+  /** Records that the study begins or continues. Errors: those of the journal. */
   async open(): Promise<void> {
     const { plan, recorder } = this.#run;
     if (plan.earlier.length === 0) await recorder.record({ type: 'study-started', ...plan.study });
@@ -108,7 +108,7 @@ export class Conductor {
     tellLimits(this.#run);
   }
 
-  /** Records the outcomes, and hands out work. The same report again changes nothing. Errors: those of the journal. */
+  /** Records the outcomes, and hands out work. Repeating a report changes nothing. Errors: those of the journal. */
   async advance(report: Report): Promise<Directive> {
     const { outcomes, running, idle, commands = [], refusals = [], away = 0 } = report;
     try {
@@ -127,7 +127,7 @@ export class Conductor {
     }
   }
 
-  /** Writes down how the servers were left, and that the study is over. Errors: those of the journal. */
+  /** Records how the servers were left, and that the study is over. Errors: those of the journal. */
   async conclude(end: StudyEnd, restored: readonly ServerRestored[], interrupted: boolean): Promise<void> {
     const { recorder, time } = this.#run;
     if (recorder.state.finished) return;
@@ -182,12 +182,12 @@ export class Conductor {
     return { work, end: isEnd ? { stopReason, failure: null } : null };
   }
 
-  /** The server that the others are compared with: it has measured the baseline. */
+  /** The server that others are compared with: the one that measured the baseline. */
   get #reference(): string | undefined {
     return this.state.speeds.servers?.[0]?.server;
   }
 
-  /** The next work of a server; null for none now; 'over' where there is none for any. */
+  /** Returns a server's next work; null for none now; 'over' if no server has any left. */
   async #nextFor(server: string, running: readonly WorkUnderWay[]): Promise<Work | 'over' | null> {
     const { state, steering } = { state: this.state, steering: this.#run.steering };
     if (state.gain && running.length === 0) return 'over';
@@ -205,8 +205,8 @@ export class Conductor {
   }
 
   /**
-   * The original config on every server at once: what each takes for it shows how fast it is. Where a trial is one measurement, so is the original of
-   * the others, which then try candidates while the baseline is measured at its levels.
+   * Measures the original config on every server at once, to compare their speeds. If a trial is one measurement, so is the original on the other
+   * servers, which then try candidates while the baseline is measured at all its levels.
    */
   async #begin(server: string, running: readonly WorkUnderWay[]): Promise<Work | null> {
     const { state } = this;
@@ -229,7 +229,7 @@ export class Conductor {
     return this.state.servers.find(({ name }) => name === server)?.originals ?? 0;
   }
 
-  /** Work of the search for this server, or why there is none. */
+  /** Returns search work for this server, or the reason for having none. */
   async #search(server: string, running: readonly WorkUnderWay[]): Promise<Work | string | null> {
     const { state } = this;
     const level = state.baseline?.measurements.at(-1)?.level;
@@ -245,7 +245,7 @@ export class Conductor {
     return this.#propose(server, running);
   }
 
-  /** A trial that the sampler, or a person, asks for, or why there is none. `told`: as in `nextTrial`. */
+  /** Returns a trial that the sampler or a person asks for, or the reason for having none. `told`: as in `nextTrial`. */
   async #propose(
     server: string,
     running: readonly WorkUnderWay[],
@@ -268,7 +268,7 @@ export class Conductor {
     }
   }
 
-  /** As after the search on one server: the original config once more, then the final. */
+  /** Same as after the search on one server: the original config once more, then the final. */
   async #afterSearch(server: string): Promise<Work | 'over' | null> {
     const { trials } = this.state;
     const visit = plannedVisit(this.#run);

@@ -1,30 +1,30 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { StudyRecorder } from '../../tuner/study-recorder.ts';
 
-/** Why a server has not taken the study. */
+/** Why a server did not take the study. */
 export interface Refusal {
   readonly server: string;
   readonly reason: string;
-  /** It is asked no more; else it is asked again. */
+  /** True if the server is not asked again. */
   readonly isFinal: boolean;
 }
 
-/** Writes down which servers take a study, and why others do not. */
+/** Records which servers take a study, and why others do not. */
 export class FleetServers {
   readonly #recorder: StudyRecorder;
-  /** Servers that cannot take trials of this study, with why. */
+  /** Servers that cannot take trials of this study, and why. */
   readonly #unfit = new Map<string, string>();
 
   constructor(recorder: StudyRecorder) {
     this.#recorder = recorder;
   }
 
-  /** Those that may take work. */
+  /** Returns the servers that may take work. */
   fit(servers: readonly string[]): readonly string[] {
     return servers.filter((server) => !this.#unfit.has(server));
   }
 
-  /** A server that is idle and was not there before. Errors: those of the journal. */
+  /** Records idle servers that were not there before. Errors: those of the journal. */
   async join(idle: readonly string[]): Promise<void> {
     for (const server of idle) {
       const known = this.#known(server);
@@ -32,23 +32,23 @@ export class FleetServers {
     }
   }
 
-  /** A server that took trials, and takes no more for now. */
+  /** Records a server that took trials and takes no more for now. */
   async leave(server: string, reason: string): Promise<void> {
     if (this.#known(server)?.left === null) await this.#recorder.record({ type: 'server-left', server, reason });
   }
 
-  /** Told again and again while it lasts, and written down once. */
+  /** Records a refusal once, however often it is reported. */
   async refuse({ server, reason, isFinal }: Refusal): Promise<void> {
     if (isFinal) this.exclude(server, reason);
     if (this.#known(server)?.left !== reason) await this.#recorder.record({ type: 'server-left', server, reason });
   }
 
-  /** It gets no work of this study any more. */
+  /** Gives the server no more work of this study. */
   exclude(server: string, reason: string): void {
     this.#unfit.set(server, reason);
   }
 
-  /** `able`: how many may take work, now or later. Errors: SERVER_FAILED where none is left. */
+  /** `able`: the number of servers that may take work, now or later. Errors: SERVER_FAILED if none is left. */
   check(able: number): void {
     if (able > 0 || this.#unfit.size === 0) return;
     const reasons = [...this.#unfit].map(([server, reason]) => `${server}: ${reason}`).join('; ');

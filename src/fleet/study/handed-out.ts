@@ -8,12 +8,12 @@ import type { Work } from './work.ts';
 
 const FINAL = 'final-';
 
-/** Tells by its id whether a piece of work is of the final. */
+/** True if the id of a piece of work belongs to the final. */
 export const isOfFinal = (work: string): boolean => work.startsWith(FINAL);
 
-/** Names the pieces of work of one study. What it must remember for that is in the study's records. */
+/** Names the pieces of work of one study. All state that it needs for that is in the study's records. */
 export class HandedOut {
-  /** How often each trial was started. */
+  /** The number of starts of each trial. */
   readonly #attempts = new Map<number, number>();
 
   constructor(earlier: readonly StudyRecord[]) {

@@ -10,12 +10,12 @@ import type { WorkOutcome } from './work.ts';
 type Done = Extract<WorkOutcome, { readonly kind: 'done' }>;
 type Unstamped = Parameters<StudyRecorder['record']>[0];
 
-/** Writes what came of work into the journal: each record of each piece of work once, however often it is told. */
+/** Writes the outcomes of work into the journal. Writes each record of each piece of work once, however often it is reported. */
 export class OutcomeRecords {
   readonly #recorder: StudyRecorder;
   readonly #time: Pick<TimeKeeper, 'learn'>;
   readonly #finalRounds: number;
-  /** Records that are written, by piece of work. */
+  /** The number of records written, by piece of work. */
   readonly #written = new Map<string, number>();
 
   constructor(
@@ -29,7 +29,7 @@ export class OutcomeRecords {
     for (const record of earlier) if ('work' in record && record.work !== undefined) this.#count(record.work);
   }
 
-  /** Measurements of the final that are written. */
+  /** The number of final measurements written. */
   get finals(): number {
     return [...this.#written.keys()].filter(isOfFinal).length;
   }
@@ -74,7 +74,7 @@ export class OutcomeRecords {
     const { candidate, role } = open;
     const earlier = role === 'baseline' ? (state.baseline?.measurements ?? []) : [];
     const { chosen, feasible } = standingOf([...earlier, ...measurements], candidate, state.goal);
-    // What was measured before stands, whatever the visit came to.
+    // Earlier measurements stand, whatever the outcome of the visit.
     const fault = earlier.length > 0 ? null : failure;
     return [
       ...(applied ? [{ type: 'trial-applied' as const, trial, work: id, ...applied }] : []),

@@ -2,13 +2,13 @@ import type { Planning } from '../../tuner/run.ts';
 
 /** How a person steers a study. */
 export interface Steered {
-  /** Nothing new is handed out meanwhile. */
+  /** True while no new work is handed out. */
   readonly isPaused: boolean;
-  /** The search is over; the final follows. */
+  /** True if the search is over; the final follows. */
   readonly stopsSearch: boolean;
 }
 
-/** Steers the run of a study whose servers are elsewhere, and writes down its pauses. */
+/** Steers a study whose servers are elsewhere, and records its pauses. */
 export class Pause {
   readonly #run: Pick<Planning, 'recorder' | 'steering' | 'time'>;
   #lasting: { readonly end: () => void; readonly passed: Promise<void> } | null = null;
@@ -17,7 +17,7 @@ export class Pause {
     this.#run = run;
   }
 
-  /** A pause begins when nothing is under way any more, `isQuiet`: its time does not count. Errors: those of the journal. */
+  /** Begins a pause once nothing is under way (`isQuiet`), because paused time does not count. Errors: those of the journal. */
   async steer({ isPaused, stopsSearch }: Steered, isQuiet: boolean): Promise<void> {
     const { steering } = this.#run;
     if (stopsSearch) steering.stopSearch();

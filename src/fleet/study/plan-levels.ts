@@ -4,7 +4,7 @@ import type { LevelPlan, LevelPoint, PendingTrial, Sampler } from '../../study/t
 import type { Assigned } from '../../tuner/trial.ts';
 import type { WorkUnderWay } from './work.ts';
 
-/** Returns what the sampler is told of work under way; work that is no trial of the search tells it nothing. */
+/** Returns the work under way, for the sampler. Only trials of the search count. */
 export function pendingOf(running: readonly WorkUnderWay[], { open }: StudyState): readonly PendingTrial[] {
   return running.flatMap(({ kind, trial }): PendingTrial[] => {
     const found = kind === 'trial' ? open.find(({ number }) => number === trial) : undefined;
@@ -20,8 +20,8 @@ function firstOf(plan: LevelPlan): LevelPoint | null {
 }
 
 /**
- * Returns the plan of a trial that is one measurement: a server that tries a candidate need not know what the others have found, and a sampler
- * that comes back to it may ask for another level.
+ * Returns the plan of a trial that is one measurement. The server that tries a candidate need not know what the others have found, and a sampler
+ * that comes back to the candidate may ask for another level.
  */
 export function asOneMeasurement(
   { number, role, candidate, levels, earlier = [] }: Assigned,
@@ -40,7 +40,7 @@ const fixedAt = ({ value, batch }: LevelPoint): LevelPlan => ({ kind: 'fixed', v
 
 const batchIn = (batch: number | undefined): { readonly batch?: number } => (batch === undefined ? {} : { batch });
 
-/** Returns the plan, which begins near the best level so far where nothing else says where: the server that tries it does not know that. */
+/** Returns the plan. If nothing else says where it begins, it begins near the best level so far, which the server that tries it does not know. */
 export function withHint(plan: LevelPlan, sampler: Sampler, { compared, goal }: StudyState): LevelPlan {
   const best = bestTrial(compared.trials, goal);
   const near = best && chosenOf(best)?.level;

@@ -7,7 +7,7 @@ import { BASELINE } from '../../tuner/run.ts';
 import type { WorkOutcome } from './work.ts';
 
 /**
- * What other servers have measured of the original config stands for the baseline until that has finished: it takes several levels, and meanwhile the
+ * Measurements of the original config on other servers replace the baseline until that has finished: it takes several levels, and meanwhile the
  * others try candidates.
  */
 export class StandIn {
@@ -21,7 +21,7 @@ export class StandIn {
     if (outcome.kind === 'done' && outcome.work.kind === 'original') this.#measurements.push(...outcome.measurements);
   }
 
-  /** What a sampler is told; null while it would be told nothing. */
+  /** Returns the trials for a sampler; null while there are none. */
   trialsIn({ baseline, compared, speeds, started, goal }: StudyState): readonly Trial[] | null {
     if (baseline) return compared.trials;
     if (this.#measurements.length === 0) return null;

@@ -2,31 +2,31 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Assignment } from '../../space/types.ts';
 import type { LevelPlan, Trial, TrialFailure } from '../../study/types.ts';
 
-/** One piece of work for one server: a candidate at the levels of a plan. It is small, because it stands in the history of a workflow. */
+/** One piece of work for one server: a candidate at the levels of a plan. It is small, because the history of a workflow stores it. */
 export interface Work {
-  /** Unique in its study: by study, trial and attempt. Its records are in the journal once. */
+  /** Unique in its study: by study, trial and attempt. The journal holds its records once. */
   readonly id: string;
-  /** `original`: the original config, to see how fast the server is beside others. */
+  /** `original`: the original config, to compare the server's speed with others'. */
   readonly kind: 'trial' | 'original' | 'final';
-  /** HOST:PORT of the server that is to do it. */
+  /** HOST:PORT of the server for this work. */
   readonly server: string;
   /** The number of the trial in the study. */
   readonly trial: number;
-  /** Which try this is, from 1 on. */
+  /** The number of the attempt, from 1 on. */
   readonly attempt: number;
   /** The candidate; the empty assignment is the original. */
   readonly assignment: Assignment;
-  /** The candidate that this assignment must give on the server, too. */
+  /** The fingerprint of the candidate that this assignment must produce on the server. */
   readonly fingerprint: string;
   readonly levels: LevelPlan;
-  /** A full measurement, whose figures are reported. */
+  /** True for a full measurement, whose figures are reported. */
   readonly isFull: boolean;
 }
 
-/** What the conductor must know of work that is under way. */
+/** The part of work under way that the conductor needs. */
 export type WorkUnderWay = Pick<Work, 'kind' | 'server' | 'trial'>;
 
-/** What became of a piece of work. */
+/** The outcome of a piece of work. */
 export type WorkOutcome =
   | {
       readonly kind: 'done';
@@ -35,9 +35,9 @@ export type WorkOutcome =
       readonly measurements: readonly Measurement[];
       readonly failure: TrialFailure | null;
     }
-  /** The server, or what drives it, went away: another may try. */
+  /** The server or its worker went away; another may try. */
   | { readonly kind: 'lost'; readonly work: Work; readonly reason: string }
-  /** The server is none for this study, and is asked no more. */
+  /** The server does not suit this study, and is not asked again. */
   | { readonly kind: 'unfit'; readonly work: Work; readonly reason: string };
 
 /** How a server was left at the end of a study. */

@@ -2,7 +2,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { messageOf } from '../../base/errors.ts';
 import type { ServerHost, ServerWorker } from '../activities/server.ts';
 
-/** How often studies are looked for that ended without their servers being put back. */
+/** The interval of the search for studies that ended without restoring their servers, in milliseconds. */
 const CHECK_MS = 60_000;
 /** WORKFLOW_EXECUTION_STATUS_RUNNING of Temporal's API, and NOT_FOUND of gRPC. */
 const RUNNING = 1;
@@ -17,8 +17,8 @@ interface Watched {
 }
 
 /**
- * Puts the server back after studies whose workflow is over, or gone, without having done so: somebody terminated it, or Temporal lost its
- * data. Returns what ends it.
+ * Restores the server after studies whose workflow ended or vanished without doing so: someone terminated it, or Temporal lost its data. Returns a
+ * function that stops the watch.
  */
 export function watchForAbandoned(watched: Watched): () => void {
   let looking = false;

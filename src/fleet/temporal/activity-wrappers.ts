@@ -2,12 +2,12 @@ import { asTrituneError } from '../../base/errors.ts';
 import { PERMANENT } from '../workflow/permanent.ts';
 import type { WorkerPackages } from './packages.ts';
 
-/** A worker that says nothing so long is taken to be gone after a few of these. */
+/** The interval of heartbeats in milliseconds. A worker that misses a few counts as gone. */
 const HEARTBEAT_MS = 5_000;
 
 type Activities = Readonly<Record<string, (...given: never[]) => Promise<unknown>>>;
 
-/** Returns the activities, whose errors keep their code and hint on the way to the workflow; those of a `permanent` code are not retried. */
+/** Returns the activities such that their errors keep code and hint on the way to the workflow. Errors with a `permanent` code are not retried. */
 export function withFailures<A extends object>(
   activities: A,
   { common }: Pick<WorkerPackages, 'common'>,
@@ -31,7 +31,7 @@ export function withFailures<A extends object>(
   return Object.fromEntries(wrapped) as A;
 }
 
-/** Returns the activities, which say that they are alive while they run: else it shows only after their whole time that a worker is gone. */
+/** Returns the activities with heartbeats while they run. Otherwise, a lost worker would show only after an activity's whole time-out. */
 export function withHeartbeats<A extends object>(activities: A, { activity }: Pick<WorkerPackages, 'activity'>): A {
   const wrapped = Object.entries(activities as Activities).map(([name, run]) => [
     name,

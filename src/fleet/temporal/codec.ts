@@ -3,20 +3,20 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { TrituneError } from '../../base/errors.ts';
 
-/** In the metadata of a payload that this codec made. */
+/** The encoding in the metadata of payloads from this codec. */
 const ENCODING = Buffer.from('binary/tritune');
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Shorter texts do not become shorter. */
+/** Compression does not shorten texts below this size. */
 const WORTH_COMPRESSING_BYTES = 256;
-/** What a payload may become when it is unpacked: a hostile one must not fill the memory. */
+/** The maximum size of an unpacked payload: a hostile one must not fill the memory. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /**
- * Returns the codec of all that goes through Temporal: it is compressed, and encrypted with AES-256-GCM where there is a key. With a key what
- * is not encrypted with it is refused. Errors: INPUT_INVALID for a key of another length.
+ * Returns the codec for everything that goes through Temporal. It compresses, and encrypts with AES-256-GCM if there is a key. With a key, it
+ * refuses payloads that are not encrypted with it. Errors: INPUT_INVALID for a key of another length.
  */
 export function fleetCodec(key: Uint8Array | null): PayloadCodec {
   if (key && key.length !== KEY_BYTES)
@@ -56,7 +56,7 @@ function decoded(payload: Payload, key: Uint8Array | null): Payload {
   return unpacked(compression === 'gzip' ? gunzipSync(body, { maxOutputLength: MOST_BYTES }) : Buffer.from(body));
 }
 
-/** The nonce, what is encrypted, and the tag; `form` is authenticated too. */
+/** Returns the nonce, the ciphertext and the tag. Also authenticates `form`. */
 function encrypted(body: Uint8Array, key: Uint8Array, form: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce).setAAD(form);
@@ -74,10 +74,10 @@ function decrypted(data: Uint8Array, key: Uint8Array, form: Uint8Array): Buffer 
   }
 }
 
-/** The SDK has an empty array where there is no data. */
+/** The SDK uses an empty array for missing data. */
 const bytesOf = (data: Payload['data']): Buffer => Buffer.from(data ?? []);
 
-/** The metadata as a line of JSON, and the data after it. */
+/** Returns the metadata as a line of JSON, followed by the data. */
 function packed({ metadata, data }: Payload): Buffer {
   const names = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
   return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), bytesOf(data)]);

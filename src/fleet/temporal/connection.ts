@@ -6,7 +6,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { fleetCodec } from './codec.ts';
 import { clientPackages } from './packages.ts';
 
-/** Where Temporal is, and how to speak with it: with what files and variables hold, not their names. */
+/** How to reach Temporal: the contents of files and variables, not their names. */
 export interface TemporalAddress {
   /** HOST:PORT. */
   readonly address: string;
@@ -19,11 +19,11 @@ export interface TemporalAddress {
     readonly serverName?: string | undefined;
   };
   readonly apiKey?: string;
-  /** Of the payload codec: 32 bytes; null for none. */
+  /** The key of the payload codec, 32 bytes; null for none. */
   readonly payloadKey: Buffer | null;
 }
 
-/** In the options of the SDK's two kinds of connections. */
+/** Returns the options for both kinds of the SDK's connections. */
 export function connectionOptions({ address, tls, apiKey }: TemporalAddress) {
   return {
     address,
@@ -45,7 +45,7 @@ export const dataConverterOf = ({ payloadKey }: TemporalAddress): DataConverter 
   failureConverterPath,
 });
 
-/** A client, and its end. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE. */
+/** Opens a client. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE. */
 export async function openClient(at: TemporalAddress) {
   const { client: sdk } = await clientPackages();
   const retries = new Retries(sdk.defaultGrpcRetryOptions());
@@ -63,7 +63,7 @@ export async function openClient(at: TemporalAddress) {
   return { client, connection, close };
 }
 
-/** The SDK tries calls again after a while, on a connection that may be closed then: that would end the process. */
+/** The SDK retries calls after a while, perhaps on a connection that is closed by then. That would end the process. */
 class Retries implements GrpcRetryOptions {
   readonly #usual: GrpcRetryOptions;
   #isOpen = true;
@@ -82,7 +82,7 @@ class Retries implements GrpcRetryOptions {
     return delayMs;
   };
 
-  /** From here on nothing is tried again. Resolves when what waited for that has begun; that is five seconds at most. */
+  /** Stops all retries from here on. Resolves when the waiting ones have begun, after at most five seconds. */
   async end(): Promise<void> {
     this.#isOpen = false;
     const waitMs = this.#lastMs - performance.now();

@@ -1,4 +1,4 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 
-/** Messages and stacks of errors go through the codec, too. Temporal's SDK loads this by its path. */
+/** Sends messages and stacks of errors through the codec, too. Temporal's SDK loads this file by its path. */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

@@ -8,24 +8,24 @@ import type { RecordsPart } from '../workflow/seams.ts';
 import type { FleetClient } from './connection.ts';
 import { onStudy, progressOf } from './studies.ts';
 
-/** What whoever follows a study is told. */
+/** Callbacks of a follower of a study. */
 export interface Follower {
   readonly onRecord: (record: StudyRecord) => Promise<void>;
   readonly onHeartbeat: (details: HeartbeatDetails) => void;
-  /** Takes a line for people about who does not answer; null when all is well again. */
+  /** Called with a message about a party that does not answer; with null when all is well again. */
   readonly onTrouble: (line: string | null) => void;
 }
 
 const LOOK_MS = 1_000;
-/** So long Temporal, or the worker with the journal, may be away before whoever follows gives up; the study goes on. */
+/** Milliseconds that Temporal, or the worker with the journal, may be away before a follower gives up. The study goes on. */
 const PATIENCE_MS = 3_600_000;
-/** What takes a while is no trouble yet. */
+/** Shorter delays are not reported. */
 const QUIET_MS = 5_000;
 
 /**
- * Follows a study from the record of that number on, to its last; waits for an hour where Temporal, or the worker that keeps the journal, does not
- * answer. Errors: INPUT_INVALID where there is none of that name, the signal's reason, SERVER_FAILED for a study that was terminated, and what the
- * last try met.
+ * Follows a study from the record with that number to its last. Waits for an hour if Temporal, or the worker that keeps the journal, does not
+ * answer. Errors: INPUT_INVALID if there is no study of that name, the signal's reason, SERVER_FAILED for a terminated study, and the error of the
+ * last attempt.
  */
 export async function followStudy(
   client: FleetClient,
@@ -47,7 +47,7 @@ export async function followStudy(
       next += records.length;
       if (isEnd) return;
       if (records.length > 0) continue;
-      // Its last records may have come in between: it is asked once more.
+      // Asks once more, because its last records may have come in between.
       const status = await patiently(() => statusOf(client, study));
       if (wasOver) throw withoutEnd(study, status);
       wasOver = status !== 'RUNNING';
@@ -72,7 +72,7 @@ function readPart(client: FleetClient, { group, keeper, study }: KeptStudy, from
   }) as Promise<RecordsPart>;
 }
 
-/** The worker that has taken the study's journal. Errors: none has yet, or none answers. */
+/** Returns the worker that has taken the study's journal. Errors: if none has yet, or none answers. */
 async function keeperOf(client: FleetClient, study: string): Promise<string> {
   const keeper = (await progressOf(client, study))?.keeper;
   if (keeper) return keeper;
@@ -94,7 +94,7 @@ async function described(client: FleetClient, study: string): Promise<{ readonly
   return { group: taskQueue.replace(/^tritune\//, '') };
 }
 
-/** What the workers said last of what they do: it goes by heartbeats, and is in no history. */
+/** Reports the workers' latest heartbeats, which no history holds. */
 async function tellHeartbeats(client: FleetClient, study: string, onHeartbeat: Follower['onHeartbeat']): Promise<void> {
   const { raw } = await client.workflow.getHandle(study).describe();
   for (const { heartbeatDetails } of raw.pendingActivities ?? []) {
@@ -105,7 +105,7 @@ async function tellHeartbeats(client: FleetClient, study: string, onHeartbeat: F
   }
 }
 
-/** Asks again while nobody answers. Errors: the last one after an hour, at once what no other try would change; the signal's reason. */
+/** Asks again while no one answers. Errors: the last one after an hour; at once one that no retry would change; the signal's reason. */
 async function untilAnswered<T>(
   ask: () => Promise<T>,
   onTrouble: Follower['onTrouble'],
@@ -135,7 +135,7 @@ function isHopeless(error: unknown): boolean {
   return error instanceof TrituneError || (typeof type === 'string' && PERMANENT.has(type));
 }
 
-/** What an error of the SDK is about. */
+/** Returns the cause of an error of the SDK. */
 function rootOf(error: unknown): unknown {
   const { cause } = error as { cause?: unknown };
   return cause instanceof Error ? rootOf(cause) : error;

@@ -1,17 +1,17 @@
 import { TrituneError } from '../../base/errors.ts';
 
-/** The packages that a single machine does without; the versions are those that tritune is tested with. */
+/** The packages that a single machine does not need, in the versions that tritune is tested with. */
 const INSTALL =
   'npm install @temporalio/client@1.24 @temporalio/worker@1.24 @temporalio/workflow@1.24 @temporalio/activity@1.24 @temporalio/common@1.24';
 
-/** What starts studies and watches them. Errors: UNSUPPORTED where the packages of Temporal are not installed. */
+/** Returns the packages that start and watch studies. Errors: UNSUPPORTED if Temporal's packages are not installed. */
 export const clientPackages = () =>
   installed(async () => {
     const [client, common] = await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);
     return { client, common };
   });
 
-/** What serves studies, too. Errors: as `clientPackages`. */
+/** Returns those and the packages that run studies. Errors: as `clientPackages`. */
 export const workerPackages = () =>
   installed(async () => {
     const [client, common, worker, activity] = await Promise.all([

@@ -5,18 +5,18 @@ import type { StudyInput } from '../workflow/workflows.ts';
 import type { FleetClient } from './connection.ts';
 import { clientPackages } from './packages.ts';
 
-/** How a study stands. */
+/** The status of a study. */
 export interface StudyStatus {
   readonly study: string;
   readonly group: string;
-  /** As Temporal says it: RUNNING, COMPLETED, FAILED, CANCELLED, TERMINATED … */
+  /** Temporal's status: RUNNING, COMPLETED, FAILED, CANCELLED, TERMINATED … */
   readonly status: string;
   readonly startedAt: Date;
-  /** null where no worker of the group answers, or the study is over. */
+  /** null if no worker of the group answers, or the study is over. */
   readonly progress: FleetProgress | null;
 }
 
-/** Starts a study; it goes on whatever becomes of this process. Errors: OUTPUT_EXISTS for the name of another study. */
+/** Starts a study, which goes on whatever happens to this process. Errors: OUTPUT_EXISTS for the name of another study. */
 export async function startStudy(
   client: FleetClient,
   order: StudyOrder,
@@ -28,7 +28,7 @@ export async function startStudy(
     await client.workflow.start(STUDY, {
       ...{ workflowId: order.study, taskQueue: groupQueue(order.group), args: [input] },
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      // For `fleet status`: nothing of it is secret.
+      // Shown by `fleet status`; nothing in it is secret.
       staticSummary: `tritune, group ${order.group}`,
     });
   } catch (error) {
@@ -41,17 +41,17 @@ export async function startStudy(
   }
 }
 
-/** Asks something of a study under way. Errors: INPUT_INVALID where there is none of that name. */
+/** Sends a command to a running study. Errors: INPUT_INVALID if there is no study of that name. */
 export const steerStudy = (client: FleetClient, study: string, command: Command): Promise<void> =>
   onStudy(study, () => client.workflow.getHandle(study).signal(STEER, command));
 
-/** Ends a study: what is under way is left, and every server is put back. Errors: INPUT_INVALID where there is none of that name. */
+/** Ends a study: drops the work under way, and restores every server. Errors: INPUT_INVALID if there is no study of that name. */
 export const stopStudy = (client: FleetClient, study: string): Promise<void> =>
   onStudy(study, async () => {
     await client.workflow.getHandle(study).cancel();
   });
 
-/** The studies of a group, or of all: those under way, and those of the last days that Temporal still knows. */
+/** Returns the studies of a group, or all: those under way, and recent ones that Temporal still knows. */
 export async function listStudies(client: FleetClient, group?: string): Promise<readonly StudyStatus[]> {
   const found: StudyStatus[] = [];
   for await (const info of client.workflow.list({ query: `WorkflowType = '${STUDY}'` })) {
@@ -65,7 +65,7 @@ export async function listStudies(client: FleetClient, group?: string): Promise<
   return found;
 }
 
-/** How far a study is; null where no worker answers in time. */
+/** Returns a study's progress; null if no worker answers in time. */
 export async function progressOf(client: FleetClient, study: string): Promise<FleetProgress | null> {
   try {
     return await client.withDeadline(Date.now() + ANSWER_MS, () =>
@@ -78,7 +78,7 @@ export async function progressOf(client: FleetClient, study: string): Promise<Fl
 
 const ANSWER_MS = 10_000;
 
-/** Asks about one study. Errors: INPUT_INVALID where there is none of that name. */
+/** Asks about one study. Errors: INPUT_INVALID if there is no study of that name. */
 export async function onStudy<T>(study: string, ask: () => Promise<T>): Promise<T> {
   const { common } = await clientPackages();
   return ask().catch((error: unknown) => {

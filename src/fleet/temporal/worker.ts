@@ -17,30 +17,33 @@ import {
 } from './connection.ts';
 import { type WorkerPackages, workerPackages } from './packages.ts';
 
-/** A worker of a group: the driver of one server, and a keeper of journals. */
+/** A worker of a group: it drives one server and keeps journals. */
 export interface FleetWorkerOptions {
   readonly temporal: TemporalAddress;
   readonly group: string;
-  /** The name of its journals: the same after a restart on the same state directory. */
+  /** The name of its journals, which survives a restart on the same state directory. */
   readonly keeper: string;
   readonly studies: StudyHost;
   readonly server: ServerHost;
   readonly tell: (line: string) => void;
 }
 
-/** A worker that has not asked for work for so long is gone; one that waits asks again within a minute. */
+/** A worker that has not polled for this long is gone; a waiting one polls again within a minute. */
 const SEEN_LATELY_MS = 90_000;
-/** What the SDK says of workers for activities alone. */
+/** The SDK's message about workers that only run activities. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
-/** Work under way ends in this time when the worker is asked to stop. */
+/** Milliseconds in which work under way must end when the worker is asked to stop. */
 const GRACE_MS = 30_000;
 
-/** Who watches is told of every window, or of one a second: the SDK would hold heartbeats back for most of their time-out, 48 s. */
+/**
+ * The maximum interval of heartbeats, so that observers learn of every window, or of one per second. By default the SDK throttles heartbeats to most
+ * of their time-out, 48 s.
+ */
 const TOLD_EVERY_MS = 1_000;
 
 const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
-/** Runs a worker until the signal. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE for Temporal. */
+/** Runs a worker until the signal aborts. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE for Temporal. */
 export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortSignal): Promise<void> {
   const { temporal, group, keeper, studies, server, tell } = options;
   const packages = await workerPackages();
@@ -117,7 +120,7 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   }
 }
 
-/** So long Temporal may be away when a worker is started: an orchestrator starts both at once. */
+/** Milliseconds that Temporal may be away when a worker starts: an orchestrator starts both at once. */
 const START_PATIENCE_MS = 300_000;
 const ASK_AGAIN_MS = 2_000;
 

@@ -1,20 +1,20 @@
-/** Names that workflows, workers and clients agree on. All are of one group of servers. Pure: the workflow's sandbox runs it. */
+/** Names that workflows, workers and clients share. Each belongs to one group of servers. Pure: the workflow's sandbox runs it. */
 
-/** Where workflows and what any worker of the group may do are asked for. */
+/** Returns the queue for workflows, and for work that any worker of the group can do. */
 export const groupQueue = (group: string): string => `tritune/${group}`;
 
-/** Where the worker is asked that keeps a study's journal. */
+/** Returns the queue of the worker that keeps a study's journal. */
 export const keeperQueue = (group: string, keeper: string): string => `tritune/${group}/keeper/${keeper}`;
 
-/** Where work for one server is asked for. */
+/** Returns the queue of work for one server. */
 export const serverQueue = (group: string, server: string): string => `tritune/${group}/server/${server}`;
 
 const WORKER = 'tritune-worker ';
 
-/** What a worker calls itself to Temporal: the names of its server and of its journals are found by it. */
+/** Returns a worker's identity for Temporal, which contains the names of its server and of its journals. */
 export const workerIdentity = (server: string, keeper: string): string => `${WORKER}${server} ${keeper}`;
 
-/** The server of a worker's identity; null for a stranger's. */
+/** Returns the server in a worker's identity; null for an unknown identity. */
 export const serverOfIdentity = (identity: string): string | null =>
   identity.startsWith(WORKER) ? (identity.slice(WORKER.length).split(' ')[0] ?? null) : null;
 

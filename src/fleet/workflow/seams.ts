@@ -4,7 +4,7 @@ import type { SteeringCommand } from '../../tuner/steering.ts';
 import type { Directive, Report, StudyEnd } from '../study/conductor.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 
-/** A study, and the group of servers that it is over. */
+/** A study, and its group of servers. */
 export interface StudyOrder {
   /** The name of the study, and of its workflow. */
   readonly study: string;
@@ -13,21 +13,21 @@ export interface StudyOrder {
   readonly commandLine: readonly string[];
 }
 
-/** What any worker of a group does. */
+/** Activities that any worker of a group can do. */
 export interface GroupActivities {
-  /** The name of this worker's journals: from here on it keeps that of the study. */
+  /** Returns the name of this worker's journals. From here on, it keeps the study's journal. */
   claim(): Promise<string>;
 }
 
-/** What the worker does that keeps the journal of a study. */
+/** Activities of the worker that keeps a study's journal. */
 export interface KeeperActivities {
-  /** Opens the study, or goes on with it. Returns what servers need to know of it. */
+  /** Opens the study, or continues it. Returns what servers need to know about it. */
   openStudy(order: StudyOrder): Promise<StudyStarted>;
-  /** The servers of the group whose workers have asked for work lately. */
+  /** Records a report. Also returns the servers of the group whose workers have polled lately. */
   advance(study: string, report: Report): Promise<Directive & { readonly servers: readonly string[] }>;
-  /** Writes down how it ended, and the documents. */
+  /** Records how it ended, and writes the documents. */
   concludeStudy(study: string, ending: Ending): Promise<void>;
-  /** Records from the one of that number on, as the journal has them; waits a while for the first. */
+  /** Returns records from that number on, as in the journal. Waits a while for the first. */
   readRecords(study: string, from: number): Promise<RecordsPart>;
 }
 
@@ -43,15 +43,15 @@ export interface RecordsPart {
   readonly isEnd: boolean;
 }
 
-/** What the worker of a server does. */
+/** Activities of a server's worker. */
 export interface ServerActivities {
-  /** Takes the server for the study: from here on it may be changed, and must be restored. */
+  /** Takes the server for the study. From here on it may be changed, and must be restored. */
   hold(study: string, started: StudyStarted): Promise<void>;
   work(study: string, work: Work): Promise<WorkOutcome>;
   restore(study: string): Promise<ServerRestored>;
 }
 
-/** What is told of a study under way. */
+/** The progress of a study under way. */
 export interface FleetProgress {
   readonly keeper: string | null;
   readonly running: readonly Work[];

@@ -32,20 +32,20 @@ import type {
   StudyOrder,
 } from './seams.ts';
 
-/** What a study's workflow begins with, and goes on with after its history has become long. */
+/** The input of a study's workflow, and of its continuation after its history has become long. */
 export interface StudyInput extends StudyOrder {
   readonly keeper?: string;
   readonly held?: readonly string[];
   readonly steered?: Steered;
-  /** Events, and bytes, of a history after which it is begun anew. */
+  /** The number of events and bytes of a history after which the workflow starts anew. */
   readonly historyLimit?: { readonly events: number; readonly bytes: number };
-  /** How long the machine of a server that must be restored may be away. */
+  /** Hours that the machine of a server that must be restored may be away. */
   readonly restoreHours?: number;
 }
 
-/** Temporal ends a workflow at 51,200 events or 50 MiB; a drain takes as many events as trials are under way. */
+/** Temporal ends a workflow at 51,200 events or 50 MiB. Draining takes one event per trial under way. */
 const HISTORY_LIMIT = { events: 20_000, bytes: 16 * 2 ** 20 };
-/** After so long servers that came or came back are looked for while nothing else happens: soon at first, then ever less often. */
+/** The interval of the search for new or returning servers while nothing else happens: short at first, then growing. */
 const LOOK_AROUND_SECONDS = { first: 5, times: 1.5, last: 120 } as const;
 const RESTORE_HOURS = 24;
 
@@ -54,7 +54,7 @@ export const progress = defineQuery<FleetProgress>(PROGRESS);
 
 const steadily = { initialInterval: '1 second', maximumInterval: '30 seconds', backoffCoefficient: 2 } as const;
 
-/** A study over the servers of a group, from its baseline to the last restored model. */
+/** Runs a study over the servers of a group, from its baseline to the last restored model. */
 export async function trituneStudy(input: StudyInput): Promise<StudyEnd> {
   const run = new StudyRun(input);
   setHandler(steer, (command) => run.obey(command));
@@ -62,7 +62,7 @@ export async function trituneStudy(input: StudyInput): Promise<StudyEnd> {
   return run.run();
 }
 
-/** Reads a part of a study's journal where that is kept: so whoever watches adds nothing to the study's own history. */
+/** Reads a part of a study's journal on the worker that keeps it, so that followers add nothing to the study's own history. */
 export async function trituneReadRecords(
   group: string,
   keeper: string,
@@ -80,16 +80,16 @@ export async function trituneReadRecords(
 
 class StudyRun {
   readonly #input: StudyInput;
-  /** What was asked for, and is not written down yet. */
+  /** Commands that are not recorded yet. */
   #commands: StudyChange[] = [];
   #steered: Steered;
   #keeper: string | null;
   readonly #running = new Map<string, Work>();
   readonly #idle = new Set<string>();
   readonly #held: Set<string>;
-  /** Those that are asked whether they take the study, and those that take it. */
+  /** Servers that were asked to take the study, and those that took it. */
   readonly #known = new Set<string>();
-  /** Servers that have not taken the study when they were asked, with why, how often, and when they are asked again. */
+  /** Servers that refused the study: why, how often, and when they are asked again. */
   readonly #refusals = new Map<string, Refusal & { readonly times: number; readonly againMs: number }>();
   #outcomes: WorkOutcome[] = [];
   #hasNews = false;
@@ -102,7 +102,7 @@ class StudyRun {
     this.#steered = input.steered ?? { isPaused: false, stopsSearch: false };
   }
 
-  /** Takes what a person asks for. Whether the study pauses is kept here, where no death of a worker forgets it. */
+  /** Takes a person's command. The pause is kept here, where it survives the death of a worker. */
   obey(command: Command): void {
     this.#hasNews = true;
     switch (command.kind) {
@@ -132,7 +132,7 @@ class StudyRun {
     try {
       end = await scope.run(async () => this.#tune(this.#keeping(await this.#claim())));
     } catch (error) {
-      // Nothing was begun, or another run goes on with it.
+      // Nothing has begun, or another run continues it.
       if (this.#keeper === null || error instanceof ContinueAsNew) throw error;
       fault = error;
       if (!isCancellation(error)) end = { stopReason: messageOf(error), failure: failureOf(error) };
@@ -141,7 +141,7 @@ class StudyRun {
     return CancellationScope.nonCancellable(() => this.#close(end, isCancellation(fault)));
   }
 
-  /** What has begun is put back, and written down, whatever has happened. */
+  /** Restores all changed servers and records that, whatever has happened. */
   async #close(end: StudyEnd, interrupted: boolean): Promise<StudyEnd> {
     this.#phase = 'restoring';
     await condition(() => this.#running.size === 0, '5 minutes');
@@ -155,7 +155,7 @@ class StudyRun {
     return end;
   }
 
-  /** The worker that keeps the journal. */
+  /** Returns the worker that keeps the journal. */
   async #claim(): Promise<string> {
     const anyone = proxyActivities<GroupActivities>({
       taskQueue: groupQueue(this.#input.group),
@@ -171,7 +171,7 @@ class StudyRun {
       taskQueue: keeperQueue(this.#input.group, keeper),
       startToCloseTimeout: '30 minutes',
       heartbeatTimeout: '60 seconds',
-      // So long the machine with the journal may be away.
+      // The machine with the journal may be away for this long.
       scheduleToCloseTimeout: '24 hours',
       retry: { ...steadily, nonRetryableErrorTypes: [...PERMANENT] },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -193,7 +193,7 @@ class StudyRun {
       const commands = this.#commands;
       this.#commands = [];
       const idle = isLong ? [] : [...this.#idle].sort();
-      // Without candidates: reports of many servers would fill the history.
+      // Leaves out candidates: reports of many servers would fill the history.
       const running = [...this.#running.values()].map(({ kind, server, trial }) => ({ kind, server, trial }));
       const refusals = [...this.#refusals.values()].map(({ server, reason, isFinal }) => ({ server, reason, isFinal }));
       const busy = new Set([...idle, ...running.map(({ server }) => server)]);
@@ -212,7 +212,7 @@ class StudyRun {
     }
   }
 
-  /** Nothing is under way: activities of a history that ends would be lost. */
+  /** Only while nothing is under way: a history that ends would lose its activities. */
   #beginAnew(): Promise<never> {
     const keeper = this.#keeper === null ? {} : { keeper: this.#keeper };
     const held = [...this.#held].sort();
@@ -227,7 +227,7 @@ class StudyRun {
         this.#running.delete(each.id);
         this.#outcomes.push(outcome);
         if (outcome.kind === 'done') this.#idle.add(each.server);
-        // It is asked again whether it takes the study when its worker is seen again.
+        // Asks the server again whether it takes the study when its worker is seen again.
         else this.#known.delete(each.server);
       }, ignored);
     }
@@ -239,7 +239,7 @@ class StudyRun {
         scheduleToStartTimeout: '90 seconds',
         startToCloseTimeout: '6 hours',
         heartbeatTimeout: '60 seconds',
-        // Another server may try it: the conductor counts attempts.
+        // Another server may try the work: the conductor counts attempts.
         retry: { maximumAttempts: 1 },
         cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       }).work(this.#input.study, work);
@@ -249,12 +249,12 @@ class StudyRun {
     }
   }
 
-  /** Asks a server whether it takes the study; false where it was asked before, and is not to be asked again yet. */
+  /** Asks a server to take the study; false if it was asked before and its next attempt is not due. */
   #greet(server: string, started: StudyStarted): boolean {
     const refusal = this.#refusals.get(server);
     if (this.#known.has(server) || (refusal && Date.now() < refusal.againMs)) return false;
     this.#known.add(server);
-    // Before it is asked: a hold whose answer is lost has begun all the same.
+    // Before asking, because a hold whose answer is lost has begun all the same.
     this.#held.add(server);
     this.#serverActivities(server, {
       scheduleToStartTimeout: '90 seconds',
@@ -272,7 +272,7 @@ class StudyRun {
         (error: unknown) => {
           const isRefused = PERMANENT.has(causeOf(error)?.type ?? '');
           this.#refuse(server, messageOf(error), isRefused);
-          // What was refused or never began has changed nothing.
+          // A hold that was refused or never began has changed nothing.
           if (isRefused || neverBegan(error)) this.#held.delete(server);
           if (!isRefused) this.#known.delete(server);
         },
@@ -294,7 +294,7 @@ class StudyRun {
       return await this.#serverActivities(server, {
         startToCloseTimeout: '30 minutes',
         heartbeatTimeout: '60 seconds',
-        // So long the machine with the server may be away.
+        // The machine with the server may be away for this long.
         scheduleToCloseTimeout: `${this.#input.restoreHours ?? RESTORE_HOURS} hours`,
         retry: steadily,
       }).restore(this.#input.study);

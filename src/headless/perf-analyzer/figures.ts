@@ -2,7 +2,7 @@
 
 const SIGNIFICANT = 6;
 
-/** Six significant digits without zeros at the end; from a million on, and below 0.0001, with an exponent of two digits. */
+/** Returns six significant digits without trailing zeros. From a million on, and below 0.0001, uses an exponent of two digits. */
 export function streamFigure(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : Number.isNaN(value) ? 'nan' : '-inf';
   if (value === 0) return '0';
@@ -13,5 +13,5 @@ export function streamFigure(value: number): string {
   return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 
-/** Whole microseconds, cut as integer division does. */
+/** Returns whole microseconds, rounded down like integer division. */
 export const wholeUs = (us: number): string => `${Math.floor(us)}`;

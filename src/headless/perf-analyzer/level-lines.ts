@@ -3,7 +3,7 @@ import { streamFigure, wholeUs } from './figures.ts';
 import { serverLines } from './server-lines.ts';
 import type { ProfileSettings } from './settings.ts';
 
-/** More late sends than this, in per cent, are warned of. */
+/** Late sends above this percentage cause a warning. */
 const LATE_PERCENT = 1;
 
 /** The line that announces a level. */
@@ -17,11 +17,11 @@ export interface WindowFigures {
   readonly inferPerSecond: number;
   readonly averageUs: number;
   readonly deviationUs: number;
-  /** The percentile of the latency that decides; null for the average. */
+  /** The percentile of the decisive latency; null for the average. */
   readonly percentileUs: number | null;
 }
 
-/** A line for each window, with -v. */
+/** Returns a line for each window, with -v. */
 export function windowLine(figures: WindowFigures, percentile: number | null): string {
   const latency =
     percentile === null || figures.percentileUs === null
@@ -30,7 +30,7 @@ export function windowLine(figures: WindowFigures, percentile: number | null): s
   return `  Pass [${figures.window}] throughput: ${streamFigure(figures.inferPerSecond)} infer/sec. ${latency}`;
 }
 
-/** What a level gave: the client's side, then the server's. */
+/** Returns the results of a level: the client's side, then the server's. */
 export function levelLines(report: LevelReport, settings: ProfileSettings, verbose: boolean): readonly string[] {
   return [
     '  Client: ',
@@ -62,7 +62,7 @@ function sendLines({ sends }: LevelReport): readonly string[] {
   ];
 }
 
-/** The client's own parts, as perf_analyzer tells them: over gRPC to send and to receive the bytes is part of the wait. */
+/** Returns the client's own parts, as perf_analyzer shows them. Over gRPC, sending and receiving the bytes is part of the wait. */
 function transportLine(report: LevelReport, { protocol }: ProfileSettings, verbose: boolean): string {
   const { averageUs, measurement } = report;
   const words =
@@ -100,7 +100,7 @@ function gpuLines({ measurement }: LevelReport): readonly string[] {
   ];
 }
 
-/** What stderr says of a level that gave no good figures, in the words that Model Analyzer looks for. */
+/** Returns the messages on stderr for a level without good figures, in the words that Model Analyzer looks for. */
 export function levelWarnings(report: LevelReport, settings: ProfileSettings): readonly string[] {
   return [
     ...(report.isStable ? [] : [unstableWarning(report, settings)]),
@@ -126,7 +126,7 @@ function unstableWarning({ level }: LevelReport, { measuring }: ProfileSettings)
   return `Failed to obtain stable measurement ${limit}for ${where}. ${advice[measuring.kind]}`;
 }
 
-/** A line for each level, after the last one. */
+/** Returns a line for each level, after the last one. */
 export function closingLines(reports: readonly LevelReport[], { percentile }: ProfileSettings): readonly string[] {
   if (reports.length === 0) return [];
   const latencyName = percentile === null ? 'Average' : `p${percentile}`;

@@ -2,7 +2,7 @@ import { plainLine } from '../../base/format.ts';
 import type { ServerReport } from '../../profiler/level-report.ts';
 import { wholeUs } from './figures.ts';
 
-/** The server's side of a level, the models that it is made of included; no lines without statistics. */
+/** Returns the server's side of a level, including the models of an ensemble; no lines without statistics. */
 export function serverLines(server: ServerReport | null): readonly string[] {
   return server === null ? [] : ['  Server: ', ...modelLines(server, '    ')];
 }

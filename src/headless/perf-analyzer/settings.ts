@@ -1,12 +1,12 @@
 import { streamFigure } from './figures.ts';
 
-/** What a profile is going to do, as far as its first lines say so. */
+/** The settings of a profile that its first lines show. */
 export interface ProfileSettings {
   readonly batch: number;
   readonly serviceKind: string;
   readonly protocol: 'grpc' | 'http';
   readonly mode: 'concurrency' | 'request-rate';
-  /** The highest level; 0 when only the latency ends the search. */
+  /** The highest level; 0 if only the latency ends the search. */
   readonly endLevel: number;
   readonly binarySearch: boolean;
   readonly distribution: 'constant' | 'poisson' | null;
@@ -15,7 +15,7 @@ export interface ProfileSettings {
   readonly isAsync: boolean;
   readonly isDecoupled: boolean;
   readonly measuring: MeasuringSettings;
-  /** The latency that is looked at; null for the average. */
+  /** The percentile that decides; null for the average. */
   readonly percentile: number | null;
 }
 
@@ -24,7 +24,7 @@ export type MeasuringSettings =
   | { readonly kind: 'time-windows'; readonly windowMs: number; readonly maxTrials: number }
   | { readonly kind: 'count-windows'; readonly requests: number; readonly maxTrials: number }
   | { readonly kind: 'interval'; readonly precisionPercent: number }
-  /** `passes`: null for as many as last long enough. */
+  /** `passes`: null for as many as the measurement needs. */
   | { readonly kind: 'passes'; readonly passes: number | null };
 
 /** The lines before the first level. */
@@ -54,7 +54,7 @@ export function settingsLines(settings: ProfileSettings): readonly string[] {
   ];
 }
 
-/** Without an end perf_analyzer prints the largest number that it knows. */
+/** Without an end, perf_analyzer prints the largest number that it knows. */
 const limitText = (level: number): string => (level === 0 ? 'no' : streamFigure(level));
 
 function measuringLines({ measuring, percentile }: ProfileSettings): readonly string[] {

@@ -10,7 +10,7 @@ const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
   pieces: 'NOT COUNTED: each piece of a stream is taken for one',
 };
 
-/** What a level says of the tokens of a language model; no lines for other models. */
+/** Returns the token figures of a language model at a level; no lines for other models. */
 export function tokenLines({ measurement }: LevelReport): readonly string[] {
   const { tokens, budgetLatencyMs, client } = measurement;
   if (tokens === undefined) return [];
@@ -35,7 +35,7 @@ export function tokenLines({ measurement }: LevelReport): readonly string[] {
   ];
 }
 
-/** How far the load generator's own pauses bent the tail. */
+/** Returns how much the load generator's own pauses distorted the tail. */
 const pausesText = ({ client: { itlShiftMs }, budgetLatencyMs: { percentile } }: Measurement): string =>
   itlShiftMs === undefined ? '' : `; what held it up moved ITL p${percentile} by ${formatMs(itlShiftMs)} at most`;
 

@@ -2,7 +2,7 @@ import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '.
 import type { LevelReport } from '../../profiler/level-report.ts';
 import { agentLines } from '../agent-lines.ts';
 
-/** What perf_analyzer's lines do not say: how sure the figures are, from when latency counts, what failed, who the limit was. */
+/** Returns what perf_analyzer's lines lack: how sure the figures are, when latency starts to count, what failed, and who the limit was. */
 export function trustLines({ measurement }: LevelReport): readonly string[] {
   const { throughput, budgetLatencyMs, openLoop, client, stable, windows, durationMs } = measurement;
   const from = openLoop ? ' from the time due' : '';

@@ -13,43 +13,43 @@ import type { AgentAccess } from './dial.ts';
 import { AGENT_PROTOCOL, PIECE_BYTES, PROBE_EVERY_MS, type ToAgent } from './protocol.ts';
 import { encodeSet } from './request-sets.ts';
 
-/** Probes in a row before anything is sent: the fastest of them is near the shortest way. */
+/** Probes in a row before anything is sent: the fastest of them is close to the shortest path. */
 const FIRST_PROBES = 16;
 
 type Hello = Extract<AgentReport, { readonly type: 'hello' }>;
 
-/** Threads to be started on the agent. */
+/** Threads to start on the agent. */
 interface AskedThreads {
   readonly transport: WorkerTransport;
   readonly count: number;
 }
 
 /**
- * One agent with threads of its own for this connection, from the controller's side: what it is, how far its clock is ahead, and which requests
- * it has. What is sent before it is open follows when it is.
+ * One agent with its own threads for this connection, from the controller's side: its version and cores, its clock offset, and the requests that it
+ * has. Messages sent before the connection is open follow once it is.
  */
 export class AgentConnection {
   readonly link: AgentLink;
-  /** Done when the agent is known, its clock too, and its threads run. Errors: AGENT_FAILED; USAGE for what its limits do not allow. */
+  /** Resolves once the agent and its clock are known, and its threads run. Errors: AGENT_FAILED; USAGE if its limits forbid the threads. */
   readonly opened: Promise<void>;
   readonly #access: AgentAccess;
   readonly #onReport: (thread: number, report: Report) => void;
   readonly #clock = new ClockOffset();
-  /** When each probe that is under way was sent. */
+  /** The time when each pending probe was sent. */
   readonly #probes = new Map<number, number>();
   #probed = 0;
   #prober: NodeJS.Timeout | undefined;
-  /** Hashes of the request sets that the agent has. */
+  /** Hashes of the request sets that the agent holds. */
   readonly #hashes = new Set<string>();
-  /** What waits for the opening; null from then on. */
+  /** Work that waits for the opening; null once open. */
   #queue: (() => void)[] | null = [];
   #hello: Hello | null = null;
-  /** Ends the step of the opening that is waited for. */
+  /** Ends the current step of the opening. */
   #onStep: () => void = () => undefined;
 
   /**
-   * `threads`: null for a look at the agent only. `patienceMs`: for an agent that is not there. `onReport` is told what a thread says, with times
-   * of the agent's clock.
+   * `threads`: null to look at the agent only. `patienceMs`: time to wait for an agent that is not there. `onReport` gets the threads' reports,
+   * with times of the agent's clock.
    */
   constructor(
     address: string,
@@ -68,11 +68,11 @@ export class AgentConnection {
     this.opened = this.#open(threads, patienceMs).catch((error: unknown) => {
       throw this.link.fail(asTrituneError(error));
     });
-    // Whoever asks finds the fault.
+    // Callers that await it see the fault.
     this.opened.catch(() => undefined);
   }
 
-  /** What the agent said of itself. */
+  /** The agent's description of itself. */
   get hello(): Pick<Hello, 'version' | 'cores'> {
     return this.#hello ?? { version: '', cores: 0 };
   }
@@ -82,30 +82,30 @@ export class AgentConnection {
     return this.#clock.at(realClock.nowNs());
   }
 
-  /** Within this time what is sent has come. */
+  /** Messages arrive within this time. */
   get reachNs(): number {
     return this.#clock.slowestNs;
   }
 
-  /** The agent's time of day beside ours, by an estimate of how far its clock is ahead. */
+  /** The agent's time of day relative to ours, from an estimate of its clock's lead. */
   timeOfDay({ offsetNs, uncertaintyNs }: ClockEstimate): Pick<AgentClock, 'offsetNs' | 'uncertaintyNs'> {
     return { offsetNs: offsetNs + (this.#hello?.wallZeroNs ?? 0) - realClockZeroNs, uncertaintyNs };
   }
 
-  /** Errors: AGENT_FAILED for a clock that is less sure than is needed. */
+  /** Errors: AGENT_FAILED for a clock that is not known accurately enough. */
   checkClock({ uncertaintyNs }: ClockEstimate): void {
     const { clockLimitNs } = this.#access;
     if (uncertaintyNs > clockLimitNs) throw this.link.named(unsureClock(uncertaintyNs, clockLimitNs));
   }
 
-  /** Does the work when the connection is open, in the order of the calls; never after a fault. */
+  /** Runs the work once the connection is open, in the order of the calls; never after a fault. */
   whenOpen(work: () => void): void {
     if (this.link.fault !== null) return;
     if (this.#queue !== null) this.#queue.push(work);
     else this.link.guard(work);
   }
 
-  /** Gives the agent's threads a set of requests under a number; its content travels once. */
+  /** Gives the agent's threads a set of requests under a number; sends its content only once. */
   learn(set: number, requests: RequestSet): void {
     this.whenOpen(() => {
       const { hash, bytes } = encodeSet(requests);
@@ -145,7 +145,7 @@ export class AgentConnection {
     for (const work of waiting) this.link.guard(work);
   }
 
-  /** Returns what waits for the next step of the opening from now on. Errors of that: AGENT_FAILED. */
+  /** Starts the next step of the opening; the returned function waits for it. Errors of that function: AGENT_FAILED. */
   #nextStep(): () => Promise<void> {
     const step = new Promise<void>((resolve) => {
       this.#onStep = resolve;

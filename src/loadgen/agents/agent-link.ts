@@ -8,7 +8,7 @@ import { type AgentAccess, dial } from './dial.ts';
 import { MOST_MESSAGE_BYTES, readToController, SILENCE_LIMIT_MS, type ToAgent, type ToController } from './protocol.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
-/** An agent that is there answers within this time. */
+/** A reachable agent answers within this time. */
 export const ANSWER_LIMIT_MS = 10_000;
 
 /** Codes that an agent's threads may end with; any other is a fault of the agent. */
@@ -16,7 +16,7 @@ const codesOfThreads: readonly ErrorCode[] = [
   ...(['USAGE', 'UNSUPPORTED', 'INPUT_INVALID', 'CLIENT_FAILED', 'LAUNCH_FAILED'] as const),
 ];
 
-/** What an agent says by itself. */
+/** A message that an agent sends unasked. */
 export type AgentReport = Exclude<ToController, { readonly type: 'answer' | 'failed' }>;
 
 interface Waiting {
@@ -36,19 +36,19 @@ export class AgentLink {
   #fault: TrituneError | null = null;
   #isClosed = false;
 
-  /** `onReport` gets the time at which the report came; `onFault` is called once. */
+  /** `onReport` gets the time when the report arrived; `onFault` is called once. */
   constructor(address: string, onReport: (report: AgentReport, nowNs: number) => void, onFault: () => void) {
     this.address = address;
     this.#onReport = onReport;
     this.#onFault = onFault;
   }
 
-  /** Why it can go on no more; null while it can. */
+  /** Why it cannot continue; null while it can. */
   get fault(): TrituneError | null {
     return this.#fault;
   }
 
-  /** Connects; `patienceMs`: for an agent that is not there. Errors: AGENT_FAILED. */
+  /** Connects; `patienceMs`: time to wait for an agent that is not there. Errors: AGENT_FAILED. */
   open(access: AgentAccess, patienceMs: number): Promise<void> {
     const rule = { patienceMs, isWanted: () => !this.#isClosed };
     return dial(this.address, access, rule, (socket) => this.#use(socket));
@@ -61,7 +61,10 @@ export class AgentLink {
     else this.fail(tooLong(bytes.length));
   }
 
-  /** The answer to a question that `question` makes of its number. `extraMs`: what the work itself may take. Errors: AGENT_FAILED, and those of the work. */
+  /**
+   * Asks the question that `question` makes for its number, and returns the answer. `extraMs`: time that the work itself may take. Errors:
+   * AGENT_FAILED, and those of the work.
+   */
   ask(question: (ask: number) => ToAgent, extraMs = 0): Promise<unknown> {
     const ended = this.#fault ?? (this.#isClosed ? this.#closed() : null);
     if (ended) return Promise.reject(ended);
@@ -72,7 +75,7 @@ export class AgentLink {
     return withDeadline(answer, limitMs, () => this.fail(lost(`it answered nothing for ${limitMs / MS_PER_S} s`)));
   }
 
-  /** Does the work; whatever it throws is a fault of the agent, since what the other side sends must not end this process. */
+  /** Runs the work. Anything it throws is a fault of the agent, because the other side's messages must not end this process. */
   guard(work: () => void): void {
     try {
       work();
@@ -81,7 +84,7 @@ export class AgentLink {
     }
   }
 
-  /** Ends it with the error, which gets the agent's name, unless it has ended before; returns why it ended. */
+  /** Ends the link with the error, plus the agent's name, unless it has already ended; returns why it ended. */
   fail(error: TrituneError): TrituneError {
     if (this.#fault !== null) return this.#fault;
     const named = this.named(error);
@@ -93,7 +96,7 @@ export class AgentLink {
     return named;
   }
 
-  /** The error with the agent's name. */
+  /** Returns the error with the agent's name. */
   named(error: TrituneError): TrituneError {
     const name = `agent ${this.address}: `;
     return error.message.startsWith(name)

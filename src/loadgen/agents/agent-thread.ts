@@ -8,7 +8,9 @@ import { commandAhead, reportAhead } from './times.ts';
 
 type ThreadMessage = Extract<ToAgent, { readonly type: 'thread' }>['message'];
 
-/** A thread of an agent, as a thread of this process. Times of a flow go by what was known of the agent's clock when it began. */
+/**
+ * A thread of an agent, used like a thread of this process. The times of a flow use the estimate of the agent's clock from when the flow began.
+ */
 export class AgentThread implements LoadThread {
   readonly agent: string;
   readonly #connection: AgentConnection;
@@ -41,7 +43,7 @@ export class AgentThread implements LoadThread {
   }
 
   tell(command: Command): void {
-    // Sets of requests and the watch are the agent's, not the thread's.
+    // The agent, not the thread, handles sets of requests and the watch.
     if (command.type === 'requests' || command.type === 'restart-watch') return;
     this.#connection.whenOpen(() => {
       const ahead = commandAhead(command, this.#aheadNs.get(command.flow) ?? 0);
@@ -59,7 +61,7 @@ export class AgentThread implements LoadThread {
     return this.#checked(type, answer) as AnswerOf[K];
   }
 
-  /** What the thread says, on its agent's clock. */
+  /** Takes a report of the thread, on its agent's clock. */
   take(report: Report): void {
     if (report.type !== 'batch' && report.type !== 'state') return;
     this.#listeners.get(report.flow)?.(reportAhead(report, -(this.#aheadNs.get(report.flow) ?? 0)));

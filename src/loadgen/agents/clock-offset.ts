@@ -1,4 +1,4 @@
-/** One probe of another clock: sent and back by ours, answered in between by the other. */
+/** One probe of another clock: sent and received by our clock, answered in between by the other. */
 export interface ClockProbe {
   readonly sentNs: number;
   readonly backNs: number;
@@ -8,22 +8,22 @@ export interface ClockProbe {
 /** How far the other clock is ahead of ours. */
 export interface ClockEstimate {
   readonly offsetNs: number;
-  /** The true offset is within this of it, whichever way the probe was slower. */
+  /** The true offset is within this distance, whichever direction of the probe was slower. */
   readonly uncertaintyNs: number;
 }
 
-/** Probes that are remembered: at four a second those of a quarter of a minute. */
+/** Probes to remember: at four a second, those of a quarter of a minute. */
 const REMEMBERED = 64;
 /**
- * How fast two clocks may drift apart, as a share of the time: crystals are good to 50 ppm (RFC 5905, section 7.1, takes 15 ppm for a
- * disciplined clock, and lets a clock be slewed by 500 ppm at most).
+ * How fast two clocks may drift apart, as a share of the time: crystals are accurate to 50 ppm (RFC 5905, section 7.1, takes 15 ppm for a
+ * disciplined clock, and lets a clock be slewed by at most 500 ppm).
  */
 const DRIFT = 100e-6;
 
 /**
- * The offset of another clock by probes. A probe says that the other clock read `otherNs` at some moment between `sentNs` and `backNs`: its
- * middle is off by half of the round trip at most (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989). So the
- * fastest probe is the best one, as in the clock filter of NTP (RFC 5905, section 10); each grows less sure as it ages.
+ * Estimates the offset of another clock from probes. A probe says that the other clock read `otherNs` at some moment between `sentNs` and `backNs`:
+ * the midpoint is off by at most half of the round trip (F. Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989). So the
+ * fastest probe is the best one, as in the clock filter of NTP (RFC 5905, section 10); each becomes less certain as it ages.
  */
 export class ClockOffset {
   #probes: readonly ClockProbe[] = [];
@@ -43,7 +43,7 @@ export class ClockOffset {
     return best;
   }
 
-  /** The slowest of the last probes, there and back; 0 without one. */
+  /** The round trip of the slowest recent probe; 0 without one. */
   get slowestNs(): number {
     return this.#probes.reduce((slowest, { sentNs, backNs }) => Math.max(slowest, backNs - sentNs), 0);
   }

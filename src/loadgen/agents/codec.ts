@@ -1,12 +1,12 @@
 import { Decoder, Encoder, ExtensionCodec } from '@msgpack/msgpack';
 import { internalError, messageOf, TrituneError } from '../../base/errors.ts';
 
-/** A message has fewer levels of arrays and maps in each other. */
+/** The maximum nesting of arrays and maps in a message. */
 const MOST_LEVELS = 24;
 
-/** Types of what MessagePack has no form of its own for. */
+/** Extension types for values without a form in MessagePack. */
 const MAP = 1;
-/** Rows of numbers by their kind, little-endian. */
+/** Typed arrays by kind, little-endian. */
 const rows = [
   { type: 2, of: Uint16Array, put: 'setUint16', get: 'getUint16' },
   { type: 3, of: Uint32Array, put: 'setUint32', get: 'getUint32' },
@@ -27,7 +27,7 @@ for (const row of rows) {
 extensionCodec.register({
   type: MAP,
   encode: (value) => {
-    // The library would send any other view as mere bytes.
+    // The library would send any other view as plain bytes.
     if (ArrayBuffer.isView(value) && !(value instanceof Uint8Array) && !rows.some(({ of }) => value instanceof of))
       throw internalError(`rows of ${value.constructor.name} have no form here`);
     return value instanceof Map ? encodeMessage([...value]) : null;
@@ -36,15 +36,12 @@ extensionCodec.register({
 });
 
 /**
- * Returns the bytes of plain data: numbers, texts, arrays, objects, bytes, rows of numbers and `Map` (MessagePack, with extension types for the
- * last two). Fields that are undefined are left out.
+ * Returns plain data as bytes: numbers, texts, arrays, objects, bytes, typed arrays and `Map` (MessagePack, with extension types for the last two).
+ * Leaves out undefined fields.
  */
 export const encodeMessage = (value: unknown): Uint8Array => new Encoder(codec).encode(value);
 
-/**
- * Returns the data of bytes that nobody vouches for; binary values are views of them. Never takes more memory than in proportion to them.
- * Errors: AGENT_FAILED.
- */
+/** Returns the data of untrusted bytes; binary values are views of them. Takes memory only in proportion to the bytes. Errors: AGENT_FAILED. */
 export function decodeMessage(bytes: Uint8Array): unknown {
   checkShape(bytes);
   try {
@@ -55,12 +52,12 @@ export function decodeMessage(bytes: Uint8Array): unknown {
 }
 
 /**
- * Checks that containers are as long as they say and not too deep in each other. The decoder takes memory for what the head of an array
- * promises, so a row of heads in each other would cost far more than its bytes.
+ * Checks that containers have their stated length and are not nested too deeply. The decoder allocates what the head of an array promises, so
+ * nested heads would take far more memory than their bytes.
  */
 function checkShape(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  /** Values that are still to come, of each container that is open. */
+  /** Values that are still missing in each open container. */
   const open = [1];
   let at = 0;
   while (open.length > 0) {
@@ -82,9 +79,9 @@ function checkShape(bytes: Uint8Array): void {
 
 interface Head {
   readonly headBytes: number;
-  /** Bytes of the value that follow its head. */
+  /** Bytes of the value after its head. */
   readonly bodyBytes: number;
-  /** Values that follow, for arrays and maps. */
+  /** Values that follow an array or map. */
   readonly values: number;
 }
 
@@ -113,7 +110,7 @@ function headAt(view: DataView, at: number): Head {
   const headBytes = 1 + lengthBytes;
   if (type >= 0xde) return { headBytes, bodyBytes: 0, values: 2 * length };
   if (type >= 0xdc) return { headBytes, bodyBytes: 0, values: length };
-  // Extensions have a byte more, with their type.
+  // Extensions have one more byte, for their type.
   return { headBytes, bodyBytes: length + (type >= 0xc7 && type <= 0xc9 ? 1 : 0), values: 0 };
 }
 

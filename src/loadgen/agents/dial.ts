@@ -6,23 +6,23 @@ import { nsToMs } from '../../base/units.ts';
 import { secureOptions, type TlsOptions, tlsTroubleOf } from '../../triton/wire/tls.ts';
 import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, MOST_MESSAGE_BYTES, PROTOCOL_HEADER } from './protocol.ts';
 
-/** How agents are reached. */
+/** How to reach agents. */
 export interface AgentAccess {
   readonly token: string;
-  /** Without it everything goes in plaintext. */
+  /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** The uncertainty of an agent's clock from which on it cannot be used. */
+  /** The clock uncertainty above which an agent cannot be used. */
   readonly clockLimitNs: number;
 }
 
-/** An agent lets one controller in at a time, and knows all connections of this process by its name. */
+/** An agent accepts one controller at a time, and recognises all connections of this process by this name. */
 const controller = randomUUID();
 const HANDSHAKE_LIMIT_MS = 5000;
 const RETRY_EVERY_MS = 250;
 
 /**
- * Connects to the agent at HOST:PORT, again and again for `patienceMs` while it is not there or has another controller. `onOpen` gets the
- * connection before anything can have come on it. Errors: AGENT_FAILED.
+ * Connects to the agent at HOST:PORT, and retries for `patienceMs` while it is not there or has another controller. `onOpen` gets the connection
+ * before any message can have arrived. Errors: AGENT_FAILED.
  */
 export async function dial(
   address: string,
@@ -42,7 +42,7 @@ export async function dial(
   }
 }
 
-/** What may be otherwise in a moment. */
+/** A condition that may soon change. */
 class NotNow extends Error {
   readonly hint: string;
 
@@ -96,7 +96,7 @@ function troubleOf(error: Error): Error {
     const about = trouble.message.replaceAll("the server's", "the agent's").replace('the server', 'the agent');
     return fault(about, trouble.hint.replaceAll('--tls', '--agent-tls'));
   }
-  // With a socket that hangs up in the middle: perhaps one that speaks TLS.
+  // The socket hung up in the middle: perhaps it speaks TLS.
   return new NotNow(messageOf(error) || 'it cannot be reached', WHERE);
 }
 

@@ -3,13 +3,13 @@ import { NS_PER_S } from '../../base/units.ts';
 import { addressOf } from '../transports/address.ts';
 import type { Answers, WorkerTransport } from '../workers/messages.ts';
 
-/** What an agent lets its controller do. */
+/** What an agent allows its controller to do. */
 export interface AgentLimits {
   /** Servers that it may send to; null for any. */
   readonly targets: readonly AllowedTarget[] | null;
   readonly threads: number;
   readonly requestsPerSecond: number;
-  /** Memory of the requests, counting one copy per thread. */
+  /** Memory of the requests, counted once per thread. */
   readonly memoryBytes: number;
 }
 
@@ -19,14 +19,14 @@ export interface AllowedTarget {
   readonly port: number | null;
 }
 
-/** No agent keeps more requests in flight: each takes memory. */
+/** The maximum number of requests in flight on any agent: each takes memory. */
 const MOST_IN_FLIGHT = 100_000;
 /** Shortest time over which a rate is computed, … */
 const RATE_WINDOW_NS = NS_PER_S;
-/** … and random arrivals are a little uneven. */
+/** … and slack for random arrivals, which are a little uneven. */
 const RATE_SLACK = 1.2;
 
-/** Reads HOST or HOST:PORT; `*` allows any server, which null stands for. Errors: USAGE. */
+/** Reads HOST or HOST:PORT; `*` allows any server, and returns null. Errors: USAGE. */
 export function allowedTargets(texts: readonly string[]): readonly AllowedTarget[] | null {
   if (texts.includes('*')) return null;
   return texts.map((text) => {
@@ -38,7 +38,7 @@ export function allowedTargets(texts: readonly string[]): readonly AllowedTarget
   });
 }
 
-/** HOST:PORT of where the threads would send. */
+/** HOST:PORT that the threads would send to. */
 export const targetOf = ({ options }: WorkerTransport): string => ('url' in options ? options.url : options.address);
 
 /** Errors: USAGE for a server that is not among the targets. */
@@ -52,7 +52,7 @@ export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits
   }
 }
 
-/** Errors: USAGE for more threads than there may be. */
+/** Errors: USAGE for too many threads. */
 export function checkThreads(threads: number, { threads: most }: AgentLimits): void {
   if (threads > most) {
     throw refused(
@@ -62,7 +62,7 @@ export function checkThreads(threads: number, { threads: most }: AgentLimits): v
   }
 }
 
-/** Errors: USAGE for requests that take more memory than there may be, in all. */
+/** Errors: USAGE if the requests take too much memory in total. */
 export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
   if (bytes <= memoryBytes) return;
   throw refused(
@@ -71,7 +71,7 @@ export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
   );
 }
 
-/** Returns the requests per second of a thread's part, 0 where that is not known before. Errors: USAGE for too many in flight. */
+/** Returns the requests per second of a thread's part, or 0 if unknown in advance. Errors: USAGE for too many in flight. */
 export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'part'>): number {
   const { mode, value } = order.level;
   if (mode === 'request-rate') return value / part.of;
@@ -84,7 +84,7 @@ export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'p
   return 0;
 }
 
-/** Errors: USAGE for more requests per second than there may be. */
+/** Errors: USAGE for too many requests per second. */
 export function checkRate(perSecond: number, { requestsPerSecond: most }: AgentLimits): void {
   if (perSecond <= most) return;
   throw refused(
@@ -93,7 +93,7 @@ export function checkRate(perSecond: number, { requestsPerSecond: most }: AgentL
   );
 }
 
-/** Counts what is sent, and looks once a second whether that was too much. */
+/** Counts sent requests, and checks once a second whether there were too many. */
 export class RateMeter {
   readonly #limits: AgentLimits;
   #startNs: number;

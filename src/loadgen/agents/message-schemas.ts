@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { BUCKETS } from '../../stats/histogram.ts';
 
 /**
- * The parts of messages between a controller and its agents, as far as either side acts on them itself. Whatever else is in them goes to
- * code of the same version: it is plain data, and wrong data makes the threads that it is for fail.
+ * The parts of messages between a controller and its agents that either side acts on itself. Everything else goes to code of the same version: it
+ * is plain data, and if it is wrong, the threads that receive it fail.
  */
 
-/** Any number but NaN: a batch without a limit has an infinite one. */
+/** Any number except NaN: a batch without a limit has an infinite one. */
 export const figure = z.custom<number>(
   (value) => typeof value === 'number' && !Number.isNaN(value),
   'expected a number',
@@ -42,7 +42,7 @@ const rule = z.looseObject({ lengthNs: figure, minRequests: count, inStepWithNs:
 const ask = whole;
 const flow = whole;
 
-/** What a thread of an agent is told or asked. It gets its requests, and its watch is read, by messages of their own. */
+/** Commands and questions for an agent's thread. Requests and readings of the watch have their own messages. */
 export const commandOrQuestion = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('start'), flow, startNs: time }),
   z.strictObject({ type: z.literal('record'), flow, recording: whole, rule, startNs: time.nullable() }),
@@ -100,13 +100,13 @@ const batch = z.looseObject({
     .optional(),
 });
 
-/** What a thread of an agent says without being asked; a thread that fails is told of with its agent. */
+/** Unsolicited reports of an agent's thread; the agent reports a failed thread. */
 export const reportOfThread = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('batch'), flow, recording: whole, batch }),
   z.strictObject({ type: z.literal('state'), flow, recording: whole, state: z.strictObject(state) }),
 ]);
 
-/** The answers of threads that are merged with those of others. */
+/** Thread answers that are merged with those of other threads. */
 export const answerOfThread = {
   begin: z.null(),
   'leave-null-server': z.null(),
@@ -116,7 +116,7 @@ export const answerOfThread = {
       sent: count,
       late: count,
       dropped: count,
-      // By class; of those that dropped none there may be nothing.
+      // By class; classes that dropped nothing may be missing.
       droppedOf: z.array(count.nullable().transform((dropped) => dropped ?? 0)),
       lateness: histogram,
     })
@@ -124,7 +124,7 @@ export const answerOfThread = {
   drain: z.strictObject({ left: count, sent: count, mostInFlight: count }),
 } as const;
 
-/** What the threads of one agent took. */
+/** Resource use of the threads of one agent. */
 export const clientUse = z.looseObject({
   cpuUs: count,
   besideShare: count.optional(),

@@ -12,21 +12,21 @@ import type { ClockEstimate } from './clock-offset.ts';
 import type { AgentAccess } from './dial.ts';
 import { clientUse } from './message-schemas.ts';
 
-/** The agents that send together, each with this many threads. */
+/** Agents that send together, each with this many threads. */
 export interface AgentsAsked extends AgentAccess {
-  /** HOST:PORT of each, at least one. */
+  /** HOST:PORT of each agent, at least one. */
   readonly addresses: readonly [string, ...string[]];
   readonly threadsEach: number;
 }
 
-/** For an agent that starts at the same moment, and for one that is started again after it was lost. */
+/** For an agent that is starting at the same moment, and for one that restarts after it was lost. */
 const FIRST_PATIENCE_MS = 3000;
 const LATER_PATIENCE_MS = 10_000;
 
 /**
- * Opens threads on agents, which send straight to the server. All agents must be there, of this version, and with clocks that are known well
- * enough. One that is lost later makes the flow fail that it was sending; the next flow asks for it anew. Errors: AGENT_FAILED; USAGE for what an
- * agent does not allow.
+ * Opens threads on agents, which send straight to the server. All agents must be there, have this version, and have clocks that are known
+ * accurately enough. An agent that is lost later fails the flow that it was sending; the next flow reconnects to it. Errors: AGENT_FAILED; USAGE if
+ * an agent's limits forbid something.
  */
 export async function openAgents(asked: AgentsAsked, transport: WorkerTransport): Promise<Workers> {
   const groups = asked.addresses.map((address) => new AgentGroup(address, asked, transport));
@@ -46,7 +46,7 @@ class AgentGroup implements ThreadGroup {
   readonly #transport: WorkerTransport;
   #connection: AgentConnection;
   #threads: readonly AgentThread[] = [];
-  /** Sets that the connection has, by number. */
+  /** Numbers of the sets that the connection has. */
   #known = new Set<number>();
 
   constructor(address: string, asked: AgentsAsked, transport: WorkerTransport) {
@@ -87,7 +87,7 @@ class AgentGroup implements ThreadGroup {
     await this.#connection.opened;
     await this.#connection.link.ask((ask) => ({ type: 'null-server', ask, protocol }));
     return {
-      // Each agent has one of its own, at an address that only it knows.
+      // Each agent has its own null server, at an address that only it knows.
       url: this.#address,
       stop: async () => {
         const { link } = this.#connection;
@@ -138,7 +138,7 @@ class AgentGroup implements ThreadGroup {
       driftUncertaintyNs: started.uncertaintyNs + now.uncertaintyNs,
     };
     const agent: AgentUse = { address: this.#address, version, cores, threads: this.#threads.length, clock, use };
-    // What this process has does not bear on what agents see.
+    // The resources of this process do not affect the agents.
     const { besideShare: _, host: __, ...shared } = use;
     return { ...shared, agents: [agent] };
   }

@@ -5,36 +5,36 @@ import type { Command, Question, Report, WorkerTransport } from '../workers/mess
 import { decodeMessage } from './codec.ts';
 import { commandOrQuestion, figure, reportOfThread, transport, whole } from './message-schemas.ts';
 
-/** Both sides are of one version of tritune, and of this form of the messages. */
+/** The version of the message format. Both sides must have the same tritune version and the same format. */
 export const AGENT_PROTOCOL = 1;
-/** Where an agent takes connections of WebSocket (RFC 6455), and a probe of a supervisor. */
+/** The path for WebSocket connections (RFC 6455) and for a supervisor's probe. */
 export const AGENT_PATH = '/agent';
 export const HEALTH_PATH = '/healthz';
-/** Headers of the connection: the form of the messages, and a random name for the process that controls the agent. */
+/** Headers of the connection: the version of the message format, and a random name for the controlling process. */
 export const PROTOCOL_HEADER = 'tritune-agent-protocol';
 export const CONTROLLER_HEADER = 'tritune-controller';
 
-/** No message is longer; requests go in pieces. The longest are those with the arrivals of a trace, of 10 bytes a request. */
+/** The maximum length of a message; requests go in pieces. The longest are those with the arrivals of a trace, of 10 bytes per request. */
 export const MOST_MESSAGE_BYTES = 64 * 2 ** 20;
 export const PIECE_BYTES = 2 ** 20;
-/** Clock probes go so often, and tell that the other side is there. */
+/** Interval of clock probes, which also show that the other side is there. */
 export const PROBE_EVERY_MS = 250;
-/** A side that hears nothing for this long while requests are sent takes the other for lost. */
+/** A side that hears nothing for this long while requests are sent considers the other one lost. */
 export const SILENCE_LIMIT_MS = 3000;
 
-/** What a controller says to an agent. Times are of the agent's clock. */
+/** Messages from a controller to an agent. Times are of the agent's clock. */
 export type ToAgent =
   | { readonly type: 'probe'; readonly probe: number }
-  /** Starts the threads, once. */
+  /** Starts the threads; sent once. */
   | { readonly type: 'open'; readonly ask: number; readonly transport: WorkerTransport; readonly threads: number }
-  /** Starts a server that does nothing, or ends it. */
+  /** Starts or ends a server that does nothing. */
   | { readonly type: 'null-server'; readonly ask: number; readonly protocol: NullProtocol | null }
   | { readonly type: 'restart-watch' }
   | { readonly type: 'read-watch'; readonly ask: number }
   /** A set of requests follows in pieces; `hash` is the SHA-256 of its bytes. */
   | { readonly type: 'requests'; readonly hash: string; readonly bytes: number }
   | { readonly type: 'piece'; readonly bytes: Uint8Array }
-  /** The threads know the set of this hash under this number. */
+  /** Gives the threads the set of this hash under this number. */
   | { readonly type: 'learn'; readonly hash: string; readonly set: number }
   | {
       readonly type: 'thread';
@@ -42,20 +42,20 @@ export type ToAgent =
       readonly message: Exclude<Command, { readonly type: 'requests' }> | Question;
     };
 
-/** What an agent says to its controller. */
+/** Messages from an agent to its controller. */
 export type ToController =
   | {
       readonly type: 'hello';
       readonly protocol: number;
       readonly version: string;
       readonly cores: number;
-      /** The Unix time in nanoseconds at the zero of the agent's clock. */
+      /** Unix time in nanoseconds at the zero of the agent's clock. */
       readonly wallZeroNs: number;
     }
   | { readonly type: 'probed'; readonly probe: number; readonly atNs: number }
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'thread'; readonly thread: number; readonly report: Report }
-  /** It does nothing more for this controller. */
+  /** The agent does nothing more for this controller. */
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
 const text = z.string().max(100_000);
@@ -90,10 +90,10 @@ const toController = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('failed'), code: text, message: text, hint: text }),
 ]);
 
-/** Reads what came from a controller. Errors: AGENT_FAILED. */
+/** Reads a message from a controller. Errors: AGENT_FAILED. */
 export const readToAgent = (bytes: Uint8Array): ToAgent => checked(toAgent, bytes) as ToAgent;
 
-/** Reads what came from an agent. Errors: AGENT_FAILED. */
+/** Reads a message from an agent. Errors: AGENT_FAILED. */
 export const readToController = (bytes: Uint8Array): ToController => checked(toController, bytes) as ToController;
 
 function checked(schema: z.ZodType, bytes: Uint8Array): unknown {

@@ -3,7 +3,7 @@ import { TrituneError } from '../../base/errors.ts';
 import type { RequestSet } from '../types.ts';
 import { decodeMessage, encodeMessage } from './codec.ts';
 
-/** A set of requests as bytes, by the SHA-256 of them. */
+/** A set of requests as bytes, with their SHA-256. */
 export interface EncodedSet {
   readonly hash: string;
   readonly bytes: Uint8Array;
@@ -16,7 +16,7 @@ export function encodeSet(requests: RequestSet): EncodedSet {
   return { hash: hashOf(bytes), bytes };
 }
 
-/** Puts together a set that comes in pieces. */
+/** Assembles a set that arrives in pieces. */
 export class IncomingSet {
   readonly hash: string;
   readonly #bytes: Uint8Array;
@@ -27,7 +27,7 @@ export class IncomingSet {
     this.#bytes = new Uint8Array(bytes);
   }
 
-  /** Returns the set with its last piece, before that null. Errors: AGENT_FAILED for bytes that are not those of the hash. */
+  /** Returns the set with its last piece, and null before that. Errors: AGENT_FAILED if the bytes do not match the hash. */
   add(piece: Uint8Array): RequestSet | null {
     if (this.#filled + piece.length > this.#bytes.length) throw damaged();
     this.#bytes.set(piece, this.#filled);

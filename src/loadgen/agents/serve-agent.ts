@@ -20,32 +20,34 @@ import {
 import { ServedConnection } from './served-connection.ts';
 import { AgentUsage } from './usage.ts';
 
-/** What an agent is started with. */
+/** Start options of an agent. */
 export interface AgentOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   readonly port: number;
-  /** Whoever has the token may use the agent. */
+  /** Anyone with the token may use the agent. */
   readonly token: string;
-  /** Certificate and key in PEM; with `ca` only clients with a certificate of that CA. Without it everything goes in plaintext. */
+  /** Certificate and key in PEM; with `ca` only clients with a certificate of that CA may connect. If absent, connections are in plaintext. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;
   readonly limits: AgentLimits;
-  /** Tells what happens, a line each, without secrets. */
+  /** Reports events, one line each, without secrets. */
   readonly tell: (line: string) => void;
 }
 
 export interface RunningAgent {
   /** HOST:PORT */
   readonly address: string;
-  /** Ends what it does for its controller, and listens no more. */
+  /** Ends its work for the controller and stops listening. */
   close(): Promise<void>;
 }
 
-/** A controller with several models has a connection for each. */
+/** A controller with several models has one connection per model. */
 const MOST_CONNECTIONS = 64;
 const HANDSHAKE_LIMIT_MS = 5000;
 
-/** Starts an agent: threads that send requests for one controller at a time, wherever that is. Errors: USAGE for an address that it cannot have. */
+/**
+ * Starts an agent: threads that send requests for one controller at a time, wherever it runs. Errors: USAGE for an address that it cannot bind.
+ */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const agent = new ListeningAgent(options);
   const server = options.tls ? secureServer(options.tls) : createServer();
@@ -102,7 +104,7 @@ class ListeningAgent {
   });
   readonly #usage: AgentUsage;
   readonly #connections = new Set<ServedConnection>();
-  /** The controller that the connections are of. */
+  /** The controller that owns the connections. */
   #controller = '';
 
   constructor(options: AgentOptions) {
@@ -112,7 +114,7 @@ class ListeningAgent {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // Who hangs up in the middle of it is nobody's fault.
+    // A client that hangs up in the middle is not an error.
     socket.on('error', () => socket.destroy());
     const refusal = this.#refusalOf(request);
     if (refusal) {
@@ -136,7 +138,7 @@ class ListeningAgent {
     this.#sockets.close();
   }
 
-  /** A status line that says why the connection is not taken; null when it is. */
+  /** A status line with the reason for refusing the connection; null if it is accepted. */
   #refusalOf({ url, headers }: IncomingMessage): string | null {
     if (url !== AGENT_PATH) return '404 Not Found';
     const [scheme, token = ''] = (headers.authorization ?? '').split(' ');

@@ -8,12 +8,12 @@ import { ServedSession } from './served-session.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import type { AgentUsage } from './usage.ts';
 
-/** A controller that sends nothing may be busy with something else for a while. */
+/** A silent controller may be busy with something else for a while. */
 const IDLE_LIMIT_MS = 120_000;
-/** What was said last is to arrive before the connection ends. */
+/** Time for the last message to arrive before the connection ends. */
 const GOODBYE_MS = 1000;
 
-/** One connection of the controller, from the agent's side: nothing is sent for it when it has ended, or fallen silent. */
+/** One connection of the controller, from the agent's side: once it has ended or fallen silent, the agent sends nothing for it. */
 export class ServedConnection {
   readonly #socket: WebSocket;
   readonly #session: ServedSession;
@@ -73,7 +73,7 @@ export class ServedConnection {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#silence.stop();
-    // The threads first: whatever becomes of the connection, nothing more is sent.
+    // The threads first: whatever happens to the connection, nothing more is sent.
     await this.#session.close();
     this.#socket.close();
     setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();

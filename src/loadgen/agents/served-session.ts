@@ -11,12 +11,12 @@ import type { ToAgent, ToController } from './protocol.ts';
 import { IncomingSet } from './request-sets.ts';
 import type { AgentUsage } from './usage.ts';
 
-/** More than a thread needs to answer what is asked at once. */
+/** More than a thread needs to answer any immediate question. */
 const PREPARE_LIMIT_MS = 120_000;
 
 type Asked<K extends ToAgent['type']> = Extract<ToAgent, { readonly type: K }>;
 
-/** What an agent does for one connection of its controller: the threads, the requests that they have, and a null server. */
+/** The agent's work for one connection of its controller: the threads, their requests, and a null server. */
 export class ServedSession {
   readonly #say: (message: ToController) => void;
   readonly #onFault: (error: unknown) => void;
@@ -27,13 +27,13 @@ export class ServedSession {
   #nullServer: NullServer | null = null;
   #incoming: IncomingSet | null = null;
   readonly #sets = new Map<string, RequestSet>();
-  /** Flows that are not drained, by thread and number. */
+  /** Flows that are not drained yet, by thread and number. */
   readonly #running = new Set<string>();
-  /** The flow that each thread began last; what comes late from those before nobody waits for. */
+  /** The flow that each thread began last; nothing awaits late messages of earlier ones. */
   readonly #heard = new Map<number, number>();
   #isClosed = false;
 
-  /** `say` sends to the controller; `onFault` is told when nothing more will be done for it. */
+  /** `say` sends to the controller; `onFault` is called when the session can do nothing more for it. */
   constructor(
     say: (message: ToController) => void,
     onFault: (error: unknown) => void,
@@ -46,12 +46,12 @@ export class ServedSession {
     this.#usage = usage;
   }
 
-  /** True while requests are sent, or about to be. */
+  /** True while requests are being sent, or are about to be. */
   get isSending(): boolean {
     return this.#running.size > 0;
   }
 
-  /** Errors: USAGE for what the agent's limits do not allow; AGENT_FAILED for what makes no sense. */
+  /** Errors: USAGE if the agent's limits forbid the request; AGENT_FAILED for a message that makes no sense. */
   take(message: ToAgent): void {
     switch (message.type) {
       case 'probe':
@@ -149,7 +149,7 @@ export class ServedSession {
     });
   }
 
-  /** The controller has no address of it: it may not choose one. */
+  /** Fills in the address of the null server: the controller does not know it and may not choose one. */
   #atOwnNullServer(about: Answers['begin']): Answers['begin'] {
     return about.nullServer === undefined ? about : { ...about, nullServer: this.#nullServer?.url ?? '127.0.0.1:0' };
   }

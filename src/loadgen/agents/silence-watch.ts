@@ -2,10 +2,10 @@ import type { Clock } from '../../base/clock.ts';
 import { nsToMs } from '../../base/units.ts';
 
 const LOOK_EVERY_MS = 250;
-/** A look that is so late says that this process stood still, and what it was sent meanwhile has not been read. */
+/** A check that is this late means that this process stood still and has not read its messages. */
 const STOOD_STILL_MS = 1000;
 
-/** Watches that the other side says something in time. */
+/** Checks that the other side sends something in time. */
 export class SilenceWatch {
   readonly #clock: Clock;
   readonly #timer: NodeJS.Timeout;

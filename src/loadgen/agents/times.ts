@@ -14,7 +14,7 @@ export function commandAhead(command: Command, aheadNs: number): Command {
   };
 }
 
-/** The same of what a thread says. */
+/** Returns the report of a thread with its times shifted in the same way. */
 export function reportAhead<R extends Report>(report: R, aheadNs: number): R {
   if (report.type === 'batch') return { ...report, batch: batchAhead(report.batch, aheadNs) };
   if (report.type !== 'state') return report;

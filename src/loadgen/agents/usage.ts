@@ -9,7 +9,7 @@ interface Taken {
 
 const sumOf = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
 
-/** What the sessions of an agent take together, within its limits. */
+/** The combined use of an agent's sessions, within its limits. */
 export class AgentUsage {
   readonly limits: AgentLimits;
   readonly #taken = new Map<object, Taken>();
@@ -34,7 +34,7 @@ export class AgentUsage {
     taken.bytes += bytes;
   }
 
-  /** Takes down what a thread's part of a flow is planned to send; 0 when it has ended. Errors: USAGE. */
+  /** Records the planned rate of a thread's part of a flow; 0 once it has ended. Errors: USAGE. */
   planRate(session: object, part: string, perSecond: number): void {
     const { rates } = this.#of(session);
     if (perSecond === 0) rates.delete(part);

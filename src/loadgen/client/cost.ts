@@ -6,20 +6,20 @@ const RESOLUTION_MS = 5;
 
 /** Resources of the load generator from `restart` to `read`. */
 export interface ClientUse {
-  /** CPU time of this process, or of the threads that send where that is known, in microseconds. */
+  /** CPU microseconds of the sending threads if known, else of this process. */
   readonly cpuUs: number;
-  /** CPU time of the process beside those threads, over the time that passed: 1 is one core. Absent where a thread's is not known. */
+  /** CPU time of the process except those threads, per elapsed time: 1 is one core. Absent if the threads' CPU time is unknown. */
   readonly besideShare?: number;
-  /** Growth of the machine's counters; absent where they were not read. */
+  /** Growth of the machine's counters; absent if they were not read. */
   readonly host?: HostCpu;
-  /** CPU time over the time that passed: 1 is one core. */
+  /** CPU time per elapsed time: 1 is one core. */
   readonly cpuShare: number;
   /** The share of the time in which the event loop had something to do; waiting for a CPU counts. */
   readonly loopShare: number;
-  /** The longest that the event loop kept a due timer waiting, and what half of them waited, in milliseconds. */
+  /** The longest and the median delay of a due timer by the event loop, in milliseconds. */
   readonly longestDelayMs: number;
   readonly medianDelayMs: number;
-  /** The same of each agent, where agents send. */
+  /** The same for each agent, if agents send. */
   readonly agents?: readonly AgentUse[];
 }
 
@@ -36,27 +36,29 @@ export interface AgentUse {
   readonly use: Omit<ClientUse, 'agents'>;
 }
 
-/** The clock of an agent beside this machine's, in nanoseconds. */
+/** An agent's clock relative to this machine's, in nanoseconds. */
 export interface AgentClock {
-  /** How far its time of day was ahead of this machine's at `restart`, and how far that may be off, both ways. */
+  /** How far its time of day was ahead of this machine's at `restart`, and the uncertainty of that, in both directions. */
   readonly offsetNs: number;
   readonly uncertaintyNs: number;
-  /** How far it had gone further ahead at `read`, and how far that may be off. */
+  /** How much further ahead it was at `read`, and the uncertainty of that. */
   readonly driftNs: number;
   readonly driftUncertaintyNs: number;
 }
 
-/** From Node 23.9 on; before, a thread knows only what the whole process took. */
+/** From Node 23.9 on; before that, a thread knows only the CPU time of the whole process. */
 export const knowsThreadCpu = 'threadCpuUsage' in process;
 
 export interface ClientWatch {
-  /** Counts anew from now on. */
+  /** Restarts counting now. */
   restart(): void;
   read(): ClientUse | Promise<ClientUse>;
   stop(): void;
 }
 
-/** Watches all of them as one: their CPU time together, and of all else the one that is worst off. What the process takes beside them is not known. */
+/**
+ * Watches all of them as one: their total CPU time, and the worst value of everything else. The CPU time of the rest of the process is unknown.
+ */
 export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
   return {
     restart() {
@@ -83,7 +85,7 @@ export function watchTogether(watches: readonly ClientWatch[]): ClientWatch {
   };
 }
 
-/** One row for each agent. One that sends to several models has threads for each: it is as badly off as the worst of them. */
+/** Returns one row per agent. An agent that sends to several models has threads for each, and counts as badly off as the worst of them. */
 function allAgents(rows: readonly AgentUse[]): readonly AgentUse[] {
   const agents = new Map<string, AgentUse>();
   for (const row of rows) {
@@ -113,7 +115,7 @@ export function watchClient(): ClientWatch {
 
 /** Watches this thread, one of several that do the same. */
 export function watchThread(threads: number): ClientWatch {
-  // Where only the process's is known, each thread's share is taken to be an even one.
+  // If only the CPU time of the process is known, each thread is assumed to have an equal share.
   return knowsThreadCpu
     ? watchLoop((since) => process.threadCpuUsage(since), 1)
     : watchLoop((since) => process.cpuUsage(since), threads);
@@ -122,7 +124,7 @@ export function watchThread(threads: number): ClientWatch {
 function watchLoop(cpuUsage: (since?: NodeJS.CpuUsage) => NodeJS.CpuUsage, sharers: number): ClientWatch {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
-  // Node reports the time between two ticks of its own timer, the timer's interval included.
+  // Node reports the time between two ticks of its own timer, including the timer's interval.
   const delayMs = (ns: number): number => (delays.count === 0 ? 0 : Math.max(0, ns / NS_PER_MS - RESOLUTION_MS));
   let cpuBefore = cpuUsage();
   let startMs = performance.now();

@@ -1,17 +1,17 @@
-/** A time in which the sending thread could neither send nor read a reply. */
+/** A period in which the sending thread could neither send nor read a reply. */
 export interface Pause {
   readonly startNs: number;
   readonly lengthNs: number;
-  /** The part of it that garbage collection took. */
+  /** The part of it that was garbage collection. */
   readonly gcNs: number;
 }
 
-/** What held up the sending threads during a batch. */
+/** Delays of the sending threads during a batch. */
 export interface HeldUp {
   readonly pauses: readonly Pause[];
-  /** Time for which they waited for a CPU with work to do; null where the system does not report it. */
+  /** Time for which runnable threads waited for a CPU; null if the system does not report it. */
   readonly runQueueNs: number | null;
-  /** Threads that the requests were divided over: a pause holds up the requests of one of them. */
+  /** Threads that share the requests: a pause delays the requests of one of them. */
   readonly threads: number;
 }
 

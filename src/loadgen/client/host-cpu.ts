@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** Counters of the machine that only grow, in milliseconds; a field is missing where the system does not have it. */
+/** Counters of the machine that only grow, in milliseconds; a field is absent if the system lacks it. */
 export interface HostCpu {
   /** CPU time that the host took from this virtual machine, summed over its CPUs. */
   readonly stolenMs?: number;
-  /** In which something on this machine waited for a CPU. */
+  /** Time in which something on this machine waited for a CPU. */
   readonly pressedMs?: number;
 }
 
@@ -17,7 +17,7 @@ export function readHostCpu(): HostCpu {
   return hostCpuOf(textOf('/proc/stat'), textOf('/proc/pressure/cpu'));
 }
 
-/** What the texts of the two files say: the eighth figure of the line `cpu`, and `total` of the line `some`. */
+/** Reads the texts of the two files: the eighth figure of the line `cpu`, and `total` of the line `some`. */
 export function hostCpuOf(stat: string, pressure: string): HostCpu {
   const ticks = /^cpu(?: +\d+){7} +(\d+)/m.exec(stat)?.[1];
   const pressedUs = /^some .*total=(\d+)/m.exec(pressure)?.[1];

@@ -14,20 +14,17 @@ import {
   WINDOW_UPDATE,
 } from '../../http2/frames.ts';
 
-/**
- * The thread behind `null-server.ts`: speaks the protocol that it is given, on a free port of the loopback, which it tells
- * to who started it.
- */
+/** The thread behind `null-server.ts`: speaks the given protocol on a free loopback port, which it reports to its starter. */
 
 const PREFACE_BYTES = 24;
-/** Windows so wide that no client waits for one, and how much of the connection's is taken before it is given back. */
+/** Windows so wide that no client waits for one, and the amount received before the connection's window is returned. */
 const WIDEST_STREAM_WINDOW = Buffer.from('00047fffffff', 'hex');
 const CONNECTION_WINDOW = 2 ** 30;
 const GIVE_BACK_BYTES = 2 ** 28;
 
 const STATUS_200 = Buffer.of(0x88);
 const GRPC_OK = Buffer.concat([Buffer.of(0x00, 11), Buffer.from('grpc-status'), Buffer.of(1), Buffer.from('0')]);
-/** An uncompressed message that is empty: every field of the reply at its default. */
+/** An empty uncompressed message: every field of the reply has its default. */
 const EMPTY_MESSAGE = Buffer.alloc(5);
 const HTTP_REPLY = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
@@ -35,9 +32,9 @@ const HTTP_REPLY = Buffer.from(
 );
 const HEAD_END = '\r\n\r\n';
 
-/** Pieces of text in an answer of a language model. */
+/** Pieces of text in a language model's answer. */
 const PIECES = 64;
-/** An event that says the same to clients of OpenAI and of Triton's `generate_stream`. */
+/** An event with the same meaning for clients of OpenAI and of Triton's `generate_stream`. */
 const eventOf = (number: number): string => {
   const isLast = number === PIECES - 1;
   const choice = { index: 0, delta: { content: ` ${number}` }, finish_reason: isLast ? 'length' : null };
@@ -69,7 +66,7 @@ const replyTo = (streamId: number): Buffer =>
 const field = (number: number, bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
 
-/** infer_response { parameters { key, value { bool_param } } }: nothing but that the request is over. */
+/** infer_response { parameters { key, value { bool_param } } }: says only that the request is over. */
 const FINAL_MESSAGE = field(
   2,
   field(4, Buffer.concat([field(1, Buffer.from('triton_final_response')), field(2, Buffer.of(0x08, 1))])),
@@ -89,7 +86,7 @@ const STREAM_REPLY = hasText
   ? Buffer.concat([...Array.from({ length: PIECES }, () => TEXT_REPLY), FINAL_REPLY])
   : FINAL_REPLY;
 
-/** Counts the messages that a stream carries. */
+/** Counts the messages on a stream. */
 class MessageCounter {
   readonly #prefix = Buffer.alloc(EMPTY_MESSAGE.length);
   #prefixBytes = 0;
@@ -165,7 +162,7 @@ function serveGrpc(socket: Socket): void {
   });
 }
 
-/** One request at a time on a connection, each with a content length, is all that our client sends. */
+/** Our client sends only one request at a time on a connection, each with a content length. */
 function serveHttp(socket: Socket): void {
   let head = '';
   let bodyLeft = 0;
@@ -177,7 +174,7 @@ function serveHttp(socket: Socket): void {
       if (end < 0) return;
       const before = head.length - chunk.length;
       at = end + HEAD_END.length - before;
-      // Not the length of the JSON part, whose header's name ends alike.
+      // Not the length of the JSON part, whose header name has the same ending.
       bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(head.slice(0, end))?.[1] ?? 0);
       head = '';
     }

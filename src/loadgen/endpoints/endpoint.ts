@@ -1,38 +1,38 @@
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { RequestHeader } from '../types.ts';
 
-/** How a language model is asked, and what is known of how it answers. Plain data, to go to the threads that send. */
+/** How to send requests to a language model, and what is known about its answers. Plain data that can be sent to threads. */
 export type LanguageEndpoint = OpenAiEndpoint | TritonEndpoint;
 
 export interface OpenAiEndpoint {
   readonly kind: 'openai-chat' | 'openai-completions';
   /** Path of the call, such as `/v1/chat/completions`. */
   readonly path: string;
-  /** The server takes `stream_options`, and says how many tokens there were. */
+  /** The server takes `stream_options` and reports token counts. */
   readonly saysUsage: boolean;
-  /** It takes `ignore_eos` and `min_tokens`, and goes on to the length that was asked for. */
+  /** It takes `ignore_eos` and `min_tokens`, and continues to the requested length. */
   readonly canIgnoreEnd: boolean;
 }
 
 export interface TritonEndpoint {
   readonly kind: 'triton-generate' | 'triton-grpc';
   readonly version: string;
-  /** The model's inputs, of which some are about how it answers. */
+  /** The model's inputs, some of which control how it answers. */
   readonly inputs: readonly TextModelInput[];
-  /** The output that is the text. */
+  /** The output with the text. */
   readonly output: string;
 }
 
 export interface TextModelInput {
   readonly name: string;
   readonly datatype: string;
-  /** With the batch dimension; -1 for any size. */
+  /** Includes the batch dimension; -1 for any size. */
   readonly shape: readonly number[];
 }
 
 export type EndpointKind = LanguageEndpoint['kind'];
 
-/** Where a language model is asked, and how. */
+/** The address of a language model, and how to send requests to it. */
 export interface EndpointOptions {
   /** HOST:PORT */
   readonly address: string;
@@ -42,8 +42,8 @@ export interface EndpointOptions {
   readonly endpoint: LanguageEndpoint;
   readonly timeoutMs: number;
   readonly headers: readonly RequestHeader[];
-  /** Without it everything goes in plaintext. */
+  /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** Fields of the request's body, or parameters of the request, beside those that the prompt needs. */
+  /** Extra fields of the request's body, or parameters of the request, in addition to those that the prompt needs. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -16,7 +16,7 @@ interface EventRequest extends PreparedRequest {
   readonly bytes: Buffer;
 }
 
-/** Language models whose replies are streams of server-sent events over HTTP/1.1: a connection for each request in flight. */
+/** Language models that reply with streams of server-sent events over HTTP/1.1: one connection per request in flight. */
 export class EventEndpoint implements Transport<EventRequest> {
   readonly #options: EndpointOptions;
   readonly #connections: Http1Connections;
@@ -62,7 +62,7 @@ interface Call {
   readonly body: object;
 }
 
-/** Returns path and body of the call. A request without a prompt is a defect of ours. */
+/** Returns path and body of the call. A request without a prompt is a bug of ours. */
 export function callOf(
   { endpoint, model }: Pick<EndpointOptions, 'endpoint' | 'model'>,
   { prompt }: InferRequest,
@@ -80,7 +80,7 @@ export function callOf(
 const outcomeOf = (reply: ResponseParser): SendOutcome =>
   badStatus(String(reply.statusCode), errorOfReply(reply.errorBody));
 
-/** Returns the words of a failed call: OpenAI has an object with a message, Triton a text, FastAPI a `detail`; else the body itself. */
+/** Returns the message of a failed call: OpenAI has an object with a message, Triton a text, FastAPI a `detail`; otherwise the body itself. */
 export function errorOfReply(body: string): string {
   try {
     const { error, detail, message } = JSON.parse(body) as Record<string, unknown>;
@@ -91,7 +91,7 @@ export function errorOfReply(body: string): string {
       return typeof inner === 'string' ? inner : JSON.stringify(said);
     }
   } catch {
-    // No JSON: a proxy's page, or a cut body.
+    // Not JSON: a proxy's page, or a truncated body.
   }
   return body.trim();
 }

@@ -1,31 +1,31 @@
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
-/** The field that events are made of, and its colon. */
+/** The field that holds the data of events, with its colon. */
 const DATA = Buffer.from('data:', 'latin1');
 const SPACE = 0x20;
-/** A line that is longer than this is no event of a language model. */
+/** A line that is longer than this is not an event of a language model. */
 const MAX_LINE_BYTES = 2 ** 26;
 
-/** Takes the data of one event: a range of bytes that is good until it returns. */
+/** Takes the data of one event: a range of bytes that is valid until it returns. */
 export type OnData = (bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Cuts a stream of server-sent events into the data of each (WHATWG HTML, section 9.2.6), in whatever pieces its bytes come. Lines end with LF
- * or CRLF. Names, ids and comments are left out.
+ * Splits a stream of server-sent events into the data of each (WHATWG HTML, section 9.2.6), however its bytes are divided. Lines end with LF or
+ * CRLF. Skips names, ids and comments.
  */
 export class EventLines {
   readonly #onData: OnData;
-  /** The beginning of a line whose end has not come. */
+  /** The start of an incomplete line. */
   #kept = NOTHING;
-  /** Data lines of an event whose empty line has not come, joined by line feeds; null before the first. */
+  /** Data lines of an event whose empty line has not arrived, joined by line feeds; null before the first. */
   #pending: Buffer | null = null;
 
   constructor(onData: OnData) {
     this.#onData = onData;
   }
 
-  /** Begins another stream. */
+  /** Starts another stream. */
   reset(): void {
     this.#kept = NOTHING;
     this.#pending = null;
@@ -47,7 +47,7 @@ export class EventLines {
         this.#line(line, 0, line.length - 1, false);
         at = found + 1;
       } else {
-        // Nearly always the empty line follows at once, and then nothing is copied.
+        // The empty line nearly always follows at once; nothing is copied then.
         const next = this.#pending === null ? afterEmptyLine(bytes, found + 1, end) : -1;
         this.#line(bytes, at, found, next >= 0);
         at = next >= 0 ? next : found + 1;
@@ -55,7 +55,7 @@ export class EventLines {
     }
   }
 
-  /** The stream has ended: an event without its empty line counts too, as some servers leave that out. */
+  /** Ends the stream. An event without its empty line counts too, because some servers leave it out. */
   finish(): void {
     if (this.#kept.length > 0) {
       const line = this.#kept;
@@ -65,7 +65,7 @@ export class EventLines {
     this.#dispatch();
   }
 
-  /** A line without its LF; `endsEvent` where an empty line follows it, and nothing is pending. */
+  /** Takes a line without its LF; `endsEvent` if an empty line follows and nothing is pending. */
   #line(bytes: Buffer, start: number, lineEnd: number, endsEvent: boolean): void {
     const end = lineEnd > start && bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
     if (end === start) {
@@ -86,7 +86,7 @@ export class EventLines {
     if (data !== null) this.#onData(data, 0, data.length);
   }
 
-  /** Copied, as the buffer is read into again. */
+  /** Copies the bytes, because the buffer is reused for reading. */
   #keep(bytes: Buffer, start: number, end: number): void {
     if (this.#kept.length + end - start > MAX_LINE_BYTES)
       throw new RangeError('a line of the event stream does not end');
@@ -98,7 +98,7 @@ function joined(before: Buffer | null, line: Buffer): Buffer {
   return before === null ? Buffer.from(line) : Buffer.concat([before, Buffer.of(LF), line]);
 }
 
-/** Returns the place behind an empty line; -1 where there is none, or its end has not come. */
+/** Returns the position after an empty line; -1 if there is none, or if its end has not arrived. */
 function afterEmptyLine(bytes: Buffer, at: number, end: number): number {
   if (at >= end) return -1;
   if (bytes[at] === LF) return at + 1;

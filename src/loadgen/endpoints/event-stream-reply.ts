@@ -7,17 +7,17 @@ import { EventTemplate } from './event-template.ts';
 import { ReplyTiming } from './reply-timing.ts';
 import type { EventFormat, StreamEvent } from './stream-event.ts';
 
-/** What ends a stream of OpenAI's. */
+/** The end of an OpenAI stream. */
 const DONE = Buffer.from('[DONE]', 'latin1');
 const LF = '\n';
-/** A template costs a proof. When this many in a row match no event, events are only parsed for a while. */
+/** Making a template costs a proof. After this many consecutive ones that match no event, events are only parsed for a while. */
 const MOST_USELESS = 4;
-/** After this many parsed events a template is tried again. */
+/** A template is tried again after this many parsed events. */
 const TRIED_AGAIN = 256;
 /** Errors within a stream come without a status code. */
 const STREAM_ERROR = 'STREAM_ERROR';
 
-/** Reads the streamed replies of one connection: when each piece came, and what the server says of their tokens. */
+/** Reads the streamed replies of one connection: when each piece arrived, and the server's token counts. */
 export class EventStreamReply implements BodyReader {
   readonly #format: EventFormat;
   readonly #timing: ReplyTiming;
@@ -29,7 +29,7 @@ export class EventStreamReply implements BodyReader {
   #nowNs = 0;
   #events = 0;
   #isEnded = false;
-  /** Every event is parsed. */
+  /** If true, every event is parsed. */
   #keepsText = false;
   #failure: SendFailure | null = null;
 
@@ -73,7 +73,7 @@ export class EventStreamReply implements BodyReader {
     return failed('cut-off', `the stream was cut off${this.#timing.hasOutput ? ' in its output' : ''}: ${message}`);
   }
 
-  /** The data of one event. */
+  /** Takes the data of one event. */
   #data(bytes: Buffer, start: number, end: number): void {
     if (this.#failure) return;
     this.#events++;
@@ -115,12 +115,12 @@ export class EventStreamReply implements BodyReader {
     return this.#useless < MOST_USELESS || this.#parsed % TRIED_AGAIN === 0;
   }
 
-  /** Events that end the stream, or have an error, are not taken for the usual ones. */
+  /** Events that end the stream or hold an error do not become the template. */
   #renewTemplate(bytes: Buffer, event: StreamEvent): void {
     if (event.isEnd || event.error !== undefined) return;
     this.#useless++;
     this.#isTemplateUsed = false;
-    // The words of the event are not kept: a template stands for any.
+    // The event's words are not kept: a template stands for any words.
     this.#template = EventTemplate.of(bytes, { ...event, output: ' ', answer: '' }, this.#format);
   }
 }
@@ -128,7 +128,7 @@ export class EventStreamReply implements BodyReader {
 const isDone = (bytes: Buffer, start: number, end: number): boolean =>
   end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0;
 
-/** undefined for what is no JSON. */
+/** undefined if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -3,14 +3,14 @@ import type { EventFormat, StreamEvent } from './stream-event.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
-/** No model says this. */
+/** No model produces this text. */
 const SENTINEL = '\u0001\u0002tritune\u0002\u0001';
 const ESCAPED_SENTINEL = JSON.stringify(SENTINEL).slice(1, -1);
 
 /**
- * An event as a text with one place for a string. The events of a reply differ in nothing but the model's next words, so that one which has
- * the same bytes around another non-empty string says the same as the first, and need not be parsed. Which place it is was proven: with a
- * text that no model says in it, the event was read again, and had that in its output.
+ * An event as a text with one placeholder for a string. The events of a reply differ only in the model's next words. So an event with the same
+ * bytes around another non-empty string has the same meaning as the first, and need not be parsed. The placeholder was proven: the event was read
+ * again with a text that no model produces, and that text appeared in its output.
  */
 export class EventTemplate {
   readonly event: StreamEvent;
@@ -23,7 +23,7 @@ export class EventTemplate {
     this.#after = after;
   }
 
-  /** Returns the template of an event with output; null where the output is no single string under one of the format's keys. */
+  /** Returns the template of an event with output; null if the output is not a single string under one of the format's keys. */
   static of(bytes: Buffer, event: StreamEvent, format: EventFormat): EventTemplate | null {
     for (const key of format.outputKeys) {
       const name = `"${key}"`;
@@ -38,7 +38,7 @@ export class EventTemplate {
     return null;
   }
 
-  /** True for an event that differs from the first in its string alone, which is a string of JSON and not empty. */
+  /** True for an event that differs from the first only in its string, which is a non-empty JSON string. */
   matches(bytes: Buffer, start: number, end: number): boolean {
     const before = this.#before;
     const after = this.#after;
@@ -51,7 +51,7 @@ export class EventTemplate {
   }
 }
 
-/** The bytes between the quotes of the string that is the value of the key which ends at `at`; null where its value is another. */
+/** Returns the bytes between the quotes of the string value of the key that ends at `at`; null if its value is not a string. */
 function stringAfter(bytes: Buffer, at: number): { readonly start: number; readonly end: number } | null {
   const between = /^\s*:\s*"/.exec(bytes.toString('latin1', at, at + 16));
   if (!between) return null;
@@ -63,7 +63,7 @@ function stringAfter(bytes: Buffer, at: number): { readonly start: number; reado
   return null;
 }
 
-/** Whether a string in this place is told as output. */
+/** True if a string in this place is read as output. */
 function isOutput(before: Buffer, after: Buffer, format: EventFormat): boolean {
   try {
     const text = before.toString('utf8') + ESCAPED_SENTINEL + after.toString('utf8');
@@ -73,7 +73,7 @@ function isOutput(before: Buffer, after: Buffer, format: EventFormat): boolean {
   }
 }
 
-/** Whether the bytes may stand between the quotes of a string of JSON (RFC 8259, section 7). Bytes of UTF-8 are not looked into. */
+/** True if the bytes may stand between the quotes of a JSON string (RFC 8259, section 7). Does not check bytes of UTF-8. */
 export function isStringBody(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;
@@ -89,7 +89,7 @@ export function isStringBody(bytes: Uint8Array, start: number, end: number): boo
 }
 
 const LETTER_U = 0x75;
-/** What may stand behind a backslash, but for the u. */
+/** Characters that may follow a backslash, except u. */
 const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt', 'latin1'));
 
 function isHex(bytes: Uint8Array, start: number, end: number): boolean {

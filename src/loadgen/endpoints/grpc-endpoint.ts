@@ -38,7 +38,7 @@ export function openGrpcEndpoint(options: EndpointOptions, endpoint: TritonEndpo
   };
 }
 
-/** Returns the request with tensors in place of its prompt. A request without a prompt is a defect of ours. */
+/** Returns the request with tensors that replace its prompt. A request without a prompt is a bug of ours. */
 function textRequest(
   { model, extra = {} }: EndpointOptions,
   endpoint: TritonEndpoint,

@@ -6,10 +6,10 @@ import { secureConnect } from '../../triton/wire/http.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { RequestHeader } from '../types.ts';
 
-/** What a server answers that is asked for its models. */
+/** A server's answer to the request for its models. */
 export type ModelsAnswer =
   | { readonly kind: 'models'; readonly names: readonly string[]; readonly owner: string }
-  /** It speaks HTTP, and has no such page. */
+  /** It speaks HTTP, but lacks this page. */
   | { readonly kind: 'other'; readonly status: number; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string };
 
@@ -17,13 +17,13 @@ export interface ServerAddress {
   /** HOST:PORT */
   readonly address: string;
   readonly host: string;
-  /** What stands before `/v1` in its paths. */
+  /** The part of its paths before `/v1`. */
   readonly basePath: string;
   readonly headers: readonly RequestHeader[];
   readonly tls: TlsOptions | undefined;
 }
 
-/** Asks a server for its models, as OpenAI's `GET /v1/models`. No answer repeats the value of a header. */
+/** Asks a server for its models with OpenAI's `GET /v1/models`. No answer repeats the value of a header. */
 export async function askModels(
   { address, host, basePath, headers, tls }: ServerAddress,
   timeoutMs: number,

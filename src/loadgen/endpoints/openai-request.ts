@@ -2,8 +2,8 @@ import type { Prompt } from '../prompts/prompt.ts';
 import type { OpenAiEndpoint } from './endpoint.ts';
 
 /**
- * Returns the body of a streamed call, before it is JSON. `ignore_eos` and `min_tokens` are vLLM's and SGLang's, and others ignore or refuse
- * them. `max_tokens` is known everywhere, also where OpenAI itself has a newer name.
+ * Returns the body of a streamed call, before JSON encoding. `ignore_eos` and `min_tokens` belong to vLLM and SGLang; others ignore or refuse them.
+ * `max_tokens` is known everywhere, although OpenAI itself has a newer name.
  */
 export function openAiBody(
   { kind, saysUsage, canIgnoreEnd }: OpenAiEndpoint,
@@ -20,6 +20,6 @@ export function openAiBody(
   };
 }
 
-/** Returns the messages as one text, for models that take nothing else. */
+/** Returns the messages as one text, for models that take only text. */
 export const plainText = ({ messages }: Pick<Prompt, 'messages'>): string =>
   messages.map(({ content }) => content).join('\n\n');

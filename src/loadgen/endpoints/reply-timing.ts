@@ -2,10 +2,10 @@ import { failed } from '../transports/outcome.ts';
 import type { SendOutcome, SendSuccess } from '../types.ts';
 import type { StreamEvent } from './stream-event.ts';
 
-/** When the pieces of a streamed reply came, and how many tokens the server says they are. One at a time; used again for the next. */
+/** Records when the pieces of a streamed reply arrived, and the server's token counts. Handles one reply at a time, and is reused for the next. */
 export class ReplyTiming {
   readonly #addsTokens: boolean;
-  /** The same array for every reply: whoever is told looks at it at once. */
+  /** The same array for every reply: receivers must read it at once. */
   readonly #gapsNs: number[] = [];
   #sentNs = 0;
   /** 0 before the first piece with output. */
@@ -17,12 +17,12 @@ export class ReplyTiming {
   /** null if it is not needed. */
   #text: string | null = null;
 
-  /** `addsTokens`: the events' counts of output tokens add up. */
+  /** `addsTokens`: the output token counts of the events add up. */
   constructor(addsTokens: boolean) {
     this.#addsTokens = addsTokens;
   }
 
-  /** A request is sent; `keepsText` where the answer is wanted. */
+  /** Starts with the sending of a request; `keepsText` if the answer is wanted. */
   begin(sentNs: number, keepsText: boolean): void {
     this.#text = keepsText ? '' : null;
     this.#sentNs = sentNs;
@@ -33,7 +33,7 @@ export class ReplyTiming {
     this.#cachedTokens = undefined;
   }
 
-  /** An event came at this time. */
+  /** Takes an event that arrived at this time. */
   take(event: StreamEvent, nowNs: number): void {
     if (event.output !== '') this.#piece(nowNs);
     if (this.#text !== null) this.#text += event.answer;
@@ -52,7 +52,7 @@ export class ReplyTiming {
   outcome(): SendOutcome {
     if (!this.hasOutput) return EMPTY;
     const pieces = this.#gapsNs.length + 1;
-    // Counts that cannot be, of servers that have none, do not count.
+    // Ignores impossible counts, which come from servers that have none.
     const isCounted = this.#outputTokens !== undefined && this.#outputTokens > 0;
     return {
       ok: true,
@@ -77,7 +77,7 @@ export class ReplyTiming {
 
 const EMPTY = failed('empty', 'the reply was complete and had no output in it');
 
-/** Returns the outcome with the prompt's own count of input tokens where the server said none. */
+/** Returns the outcome with the prompt's own count of input tokens if the server reported none. */
 export function withInputTokens(outcome: SendOutcome, inputTokens: number | null | undefined): SendOutcome {
   if (!outcome.ok || outcome.tokens === undefined || outcome.tokens.inputTokens > 0 || !inputTokens) return outcome;
   const success: SendSuccess = { ...outcome, tokens: { ...outcome.tokens, inputTokens } };

@@ -1,28 +1,28 @@
 import { isJsonObject } from '../../base/json.ts';
 
-/** What one event of a streamed reply says. Counts are absent where it says none. */
+/** The content of one event of a streamed reply. Counts are absent if it has none. */
 export interface StreamEvent {
-  /** All text that the model gave in it, reasoning and calls of tools too. */
+  /** All text that the model produced in it, including reasoning and tool calls. */
   readonly output: string;
-  /** The text in it that is for the user. */
+  /** The part of the text that is for the user. */
   readonly answer: string;
   /** The model has said that it is done. */
   readonly isEnd: boolean;
   readonly inputTokens?: number;
-  /** Output tokens of the whole reply, or of this event alone where the format `addsTokens`. */
+  /** Output tokens of the whole reply, or of this event alone if the format `addsTokens`. */
   readonly outputTokens?: number;
   readonly cachedTokens?: number;
-  /** The server gave up; its own words. */
+  /** Set if the server gave up; its own words. */
   readonly error?: string;
 }
 
-/** How a kind of endpoint puts its replies into events. */
+/** How a kind of endpoint encodes its replies as events. */
 export interface EventFormat {
-  /** The keys whose strings are output, the likeliest first. */
+  /** The keys whose strings are output, the most likely first. */
   readonly outputKeys: readonly string[];
-  /** Token counts are of each event, and add up. */
+  /** Token counts belong to single events, and add up. */
   readonly addsTokens: boolean;
-  /** A reply is complete only where the server says so in the stream; else with the end of its body. */
+  /** True if the stream itself must mark a reply as complete; otherwise the end of the body does. */
   readonly saysEnd: boolean;
   /** Reads the JSON of an event, of any shape. */
   read(event: unknown): StreamEvent;
@@ -34,7 +34,7 @@ const fieldsOf = (value: unknown): Fields => (isJsonObject(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** A count of tokens, whatever the server sent in its place. */
+/** Reads a count of tokens; the server may have sent anything there. */
 const countOf = <K extends string>(name: K, value: unknown): { readonly [F in K]?: number } =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? ({ [name]: value } as { readonly [F in K]?: number })
@@ -42,7 +42,7 @@ const countOf = <K extends string>(name: K, value: unknown): { readonly [F in K]
 
 /**
  * Chunks of OpenAI's chat and text completions, as vLLM, SGLang, TensorRT-LLM, Dynamo and llama.cpp send them. Reasoning is in
- * `delta.reasoning_content` or `delta.reasoning`; the last chunk has `usage` where `stream_options.include_usage` asked for it.
+ * `delta.reasoning_content` or `delta.reasoning`; the last chunk has `usage` if `stream_options.include_usage` asked for it.
  */
 export const openAiEvents: EventFormat = {
   outputKeys: ['content', 'text', 'reasoning_content', 'reasoning', 'arguments'],
@@ -79,8 +79,8 @@ function outputOfChoice(choice: Fields): string {
 }
 
 /**
- * Returns the form of Triton's `generate_stream`: each event is a flat object of a response's outputs, of which `output` is the text.
- * `num_output_tokens` of the vLLM and TensorRT-LLM backends is what the response adds (`utils/request.py` of vllm_backend).
+ * Returns the format of Triton's `generate_stream`: each event is a flat object of a response's outputs, of which `output` is the text.
+ * `num_output_tokens` of the vLLM and TensorRT-LLM backends counts the tokens that the response adds (`utils/request.py` of vllm_backend).
  */
 export const tritonEventsOf = (output: string): EventFormat => ({
   outputKeys: [output],

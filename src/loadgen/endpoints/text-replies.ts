@@ -7,18 +7,18 @@ import { ReplyTiming } from './reply-timing.ts';
 import type { StreamEvent } from './stream-event.ts';
 
 const BYTES = 2;
-/** A BYTES element is its length in four bytes, and the bytes. */
+/** A BYTES element is its length in four bytes, then the bytes. */
 const LENGTH_BYTES = 4;
 const INPUT_TOKENS = 'num_input_tokens';
 const OUTPUT_TOKENS = 'num_output_tokens';
 
-/** Takes the responses of a text model on a stream: when each came that has text in it, and how many tokens the model says. */
+/** Takes the responses of a text model on a stream: when each one with text arrived, and the model's token counts. */
 export class TextReplies implements StreamReplies {
   readonly #output: string;
   readonly #timing = new ReplyTiming(true);
   #responses = 0;
 
-  /** `output`: the model's output that is the text. */
+  /** `output`: the model's output with the text. */
   constructor(output: string) {
     this.#output = output;
   }
@@ -54,8 +54,8 @@ export class TextReplies implements StreamReplies {
 }
 
 /**
- * Reads the text and the token counts of a `ModelInferResponse`: outputs are field 5, each with its name in field 1, and raw values in the same order
- * field 6. null without outputs, as of an empty final response. Throws on bytes that are no such message.
+ * Reads the text and the token counts of a `ModelInferResponse`: outputs are field 5, each with its name in field 1; field 6 has the raw values in
+ * the same order. null without outputs, as in an empty final response. Throws on bytes that are not such a message.
  */
 export function readTextResponse(bytes: Uint8Array, output: string): StreamEvent | null {
   const names: string[] = [];

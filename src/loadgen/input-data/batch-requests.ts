@@ -4,16 +4,16 @@ import { invalidInput, type Sample, type SampleTensor } from './sample.ts';
 import { shapeText } from './shapes.ts';
 
 export interface RequestOptions {
-  /** Samples in one request; 1 where the model does not batch. */
+  /** Samples per request; 1 if the model does not batch. */
   readonly batch: number;
-  /** Samples in the largest request, where requests of several sizes are asked for. */
+  /** Samples in the largest request, if several sizes are requested. */
   readonly mostBatch?: number | undefined;
   readonly parameters?: readonly RequestParameter[] | undefined;
 }
 
 /**
- * Puts consecutive samples of each stream together, `batch` to a request; the last request of a stream is filled up with
- * its first samples. `isBatching`: tensors have a batch dimension. Errors: INPUT_INVALID for samples that do not go into one batch.
+ * Combines consecutive samples of each stream, `batch` per request; fills the last request of a stream with its first samples. `isBatching`:
+ * tensors have a batch dimension. Errors: INPUT_INVALID for samples that do not fit into one batch.
  */
 export function batchRequests(
   model: string,

@@ -6,13 +6,12 @@ import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor
 import { shapeOfValues } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
-/** A tensor travels in one message, and gRPC's length of a message has 31 bits. */
+/** A tensor travels in one message, and a gRPC message length has 31 bits. */
 export const MAX_TENSOR_BYTES = 2 ** 31 - 1;
 
 /**
- * One sample from a directory with a file for each input, named as the input: its raw bytes, little-endian, or for BYTES
- * a line of text for each value. A file named as an output has what is expected of it. Hidden files are passed over.
- * Errors: INPUT_INVALID with the file.
+ * Returns one sample from a directory with one file per input, named after the input: its raw bytes, little-endian, or for BYTES one line of text
+ * per value. A file named after an output holds its expected values. Skips hidden files. Errors: INPUT_INVALID with the file.
  */
 export async function directorySample(directory: string, tensors: ModelTensors, shapes: GivenShapes): Promise<Sample> {
   const names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort();
@@ -54,7 +53,7 @@ async function tensorOfFile(
   return { spec, raw, shape: shapeOfValues(path, spec, { count, given }) };
 }
 
-/** The last line may end with a line break or not. */
+/** The last line may or may not end with a line break. */
 function linesOf(content: Buffer): readonly string[] {
   const lines = content.toString('utf8').split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();

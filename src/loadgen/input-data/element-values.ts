@@ -1,13 +1,13 @@
 import { type NumericType, numericType } from '../tensors/data-types.ts';
 import { encodeTexts } from '../tensors/text-elements.ts';
 
-/** Makes the error of an element that is not what its data type takes. */
+/** Makes the error for an element that its data type does not accept. */
 export type ElementFault = (index: number, expected: string) => Error;
 
 /**
- * Values as JSON gives them as the raw bytes of a tensor. Integers may stand for floats, 0 and 1 for truth values, the
- * texts NaN, Infinity and -Infinity for floats that JSON has no numbers for. Throws what `fault` makes of the first
- * value that its type does not hold; UNSUPPORTED for an unknown type.
+ * Returns JSON values as the raw bytes of a tensor. Integers are accepted as floats, 0 and 1 as truth values, and the texts NaN, Infinity and
+ * -Infinity as floats that JSON cannot express. Throws the error that `fault` makes for the first value that does not fit its type; UNSUPPORTED for
+ * an unknown type.
  */
 export function encodeElements(datatype: string, values: readonly unknown[], fault: ElementFault): Uint8Array {
   const type = numericType(datatype);
@@ -36,7 +36,7 @@ function numberOf(type: NumericType, value: unknown): number | bigint | undefine
       if (value === 'NaN' || value === 'Infinity' || value === '-Infinity') return Number(value);
       if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
       const number = Number(value);
-      // Beyond the largest, what rounds to it is still taken.
+      // Accepts values beyond the largest if they round to it.
       return Math.abs(number) < Number(type.high) * (1 + 2 ** (-1 - type.precision)) || Math.abs(number) === type.high
         ? number
         : undefined;
@@ -44,7 +44,7 @@ function numberOf(type: NumericType, value: unknown): number | bigint | undefine
   }
 }
 
-/** A number that was not exact in JSON's own numbers comes as a bigint, so a float here lost nothing. */
+/** A number that JSON's own numbers cannot hold exactly arrives as a bigint, so a float here lost nothing. */
 const isInteger = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 

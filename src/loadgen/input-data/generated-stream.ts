@@ -7,7 +7,7 @@ import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGi
 import { checkedShape, elementsOf, shapeText } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
-/** A choice that was made for the user, for the user to see. */
+/** A choice that was made for the user, to be shown to them. */
 export interface AssumedInput {
   readonly input: string;
   readonly choice: string;
@@ -19,9 +19,9 @@ export interface GeneratedStream {
 }
 
 /**
- * So many samples with generated values for every input that the model needs. A dimension of any size (-1) becomes 1
- * unless `shapes` says otherwise, and optional inputs are left out unless `shapes` names them: `assumed` tells both.
- * Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type).
+ * Returns this many samples with generated values for every input that the model needs. A dimension of any size (-1) becomes 1 unless `shapes` says
+ * otherwise, and optional inputs are left out unless `shapes` names them: `assumed` lists both. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data
+ * type).
  */
 export function generatedStream(
   { model, inputs }: ModelTensors,
@@ -51,7 +51,7 @@ export function generatedStream(
     shape,
     raw: tensorBytes(spec.datatype, elementsOf(shape), options, random),
   });
-  // There once for all samples.
+  // Shared by all samples.
   const shared = new Map(wanted.filter(({ spec }) => spec.isShapeTensor).map((tensor) => [tensor, generate(tensor)]));
   const samples = Array.from({ length: count }, () => ({
     place: model,
@@ -61,7 +61,7 @@ export function generatedStream(
   return { samples, assumed };
 }
 
-/** A server may say anything. */
+/** The server may send anything. */
 function checkDims(model: string, { name, dims }: TensorSpec): void {
   if (dims.every((dim) => Number.isSafeInteger(dim) && dim >= -1)) return;
   throw invalidInput(

@@ -7,9 +7,8 @@ import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 type Step = { readonly [tensor: string]: unknown };
 
 /**
- * The streams of a JSON data file: `{"data": […]}` with steps, which are one stream, or with lists of steps, each of them
- * a stream. `validation_data` of the same form gives the outputs to expect. Errors: INPUT_INVALID with file, stream, step
- * and tensor.
+ * Returns the streams of a JSON data file: `{"data": […]}` with steps, which form one stream, or with lists of steps, each of them a stream.
+ * `validation_data` of the same form holds the expected outputs. Errors: INPUT_INVALID with file, stream, step and tensor.
  */
 export function jsonStreams(
   file: string,
@@ -104,7 +103,7 @@ function outputsOf(place: string, step: Step, tensors: ModelTensors): SampleTens
     .map((spec) => jsonTensor(`${place}, output '${spec.name}'`, spec, step[spec.name]));
 }
 
-/** Other tools write the model's name beside the tensors; a fixed schedule has its times there. */
+/** Other tools put the model's name next to the tensors; a fixed schedule puts its times there. */
 const besideTensors = ['model', 'timestamp'];
 
 function checkNames(place: string, step: Step, specs: readonly TensorSpec[], kind: string): void {

@@ -14,8 +14,8 @@ interface Values {
 }
 
 /**
- * One tensor as data files write it: a list, flat or nested, in row-major order; `{"b64"}` with its raw bytes; or either
- * as `content` beside a `shape`. `given` is the shape for tensors that name none. Errors: INPUT_INVALID.
+ * Returns one tensor of a data file: a list, flat or nested, in row-major order; `{"b64"}` with its raw bytes; or either as `content` next to a
+ * `shape`. `given` is the shape for tensors without their own. Errors: INPUT_INVALID.
  */
 export function jsonTensor(place: string, spec: TensorSpec, value: unknown, given?: readonly number[]): SampleTensor {
   const { content, shape } = parts(place, value);
@@ -54,7 +54,7 @@ function encodedValues(place: string, spec: TensorSpec, content: unknown): Value
   return { raw, count: countOfRaw(place, spec, raw) };
 }
 
-/** Returns the number of elements in raw bytes. Errors: INPUT_INVALID when they end within one. */
+/** Returns the number of elements in raw bytes. Errors: INPUT_INVALID if they end within an element. */
 export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): number {
   const type = numericType(spec.datatype);
   const count = type ? raw.length / type.bytes : countTexts(raw);
@@ -68,7 +68,7 @@ export function countOfRaw(place: string, spec: TensorSpec, raw: Uint8Array): nu
   );
 }
 
-/** The shape of regularly nested lists; null when they are irregular. */
+/** Returns the shape of regularly nested lists; null if they are irregular. */
 function nestingOf(list: readonly unknown[]): readonly number[] | null {
   if (!Array.isArray(list[0])) return list.some(Array.isArray) ? null : [list.length];
   const inner = nestingOf(list[0]);
@@ -93,5 +93,5 @@ function shown(value: unknown): string {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
 
-/** Long integers come as bigints, which JSON has no form for. */
+/** Long integers arrive as bigints, which JSON cannot express. */
 const printable = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}` : value);

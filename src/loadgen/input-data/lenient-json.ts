@@ -1,21 +1,20 @@
-/** Deeper nesting than any tensor has. */
+/** Deeper than the nesting of any tensor. */
 const MAX_DEPTH = 64;
-/** More digits than any 64-bit integer has. */
+/** More digits than in any 64-bit integer. */
 const MAX_DIGITS = 20;
 
 const landmark = /["[\]{}]|-?(?:NaN|Infinity|Inf)/g;
 
 /**
- * Reads JSON, and the bare words NaN, Infinity and Inf, which other writers use for numbers that JSON has not: they come
- * as the strings NaN, Infinity and -Infinity. With `exactIntegers` whole numbers that a double cannot hold come as
- * bigints. Throws a SyntaxError.
+ * Parses JSON plus the bare words NaN, Infinity and Inf, which other writers use for numbers that JSON lacks: they become the strings NaN, Infinity
+ * and -Infinity. With `exactIntegers`, whole numbers that a double cannot hold become bigints. Throws a SyntaxError.
  */
 export function parseLenientJson(text: string, exactIntegers: boolean): unknown {
   const json = withoutBareWords(text);
   return exactIntegers ? JSON.parse(json, exactInteger as (key: string, value: unknown) => unknown) : JSON.parse(json);
 }
 
-/** The text with its bare words in quotes. Throws when it is nested deeper than a reader could follow. */
+/** Returns the text with its bare words in quotes. Throws if it is nested too deeply for a reader to follow. */
 function withoutBareWords(text: string): string {
   const pieces: string[] = [];
   let taken = 0;
@@ -37,7 +36,7 @@ function withoutBareWords(text: string): string {
   return taken === 0 ? text : pieces.join('') + text.slice(taken);
 }
 
-/** Behind the closing quote; the end of the text when there is none. */
+/** Returns the position after the closing quote, or the end of the text without one. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
     let slashes = 0;

@@ -5,13 +5,10 @@ import { jsonStreams } from './json-data.ts';
 import { type GivenShapes, invalidInput, type Sample } from './sample.ts';
 import type { ModelTensors } from './tensor-spec.ts';
 
-/** Lists of numbers take many times their size as text, so large tensors belong into b64 or a directory anyway. */
+/** Lists of numbers take many times their size as text, so large tensors should use b64 or a directory anyway. */
 const MAX_JSON_BYTES = 256 * 2 ** 20;
 
-/**
- * The streams of data files and directories, in the order of the paths; a directory is a stream of one sample.
- * Errors: INPUT_INVALID.
- */
+/** Returns the streams of data files and directories, in the order of the paths; a directory is a stream of one sample. Errors: INPUT_INVALID. */
 export async function readStreams(
   paths: readonly string[],
   tensors: ModelTensors,

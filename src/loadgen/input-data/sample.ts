@@ -1,16 +1,16 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 
-/** One tensor of one sample: without the batch dimension, raw as KServe v2 wants it. */
+/** One tensor of one sample: without the batch dimension, in KServe v2's raw form. */
 export interface SampleTensor {
   readonly spec: TensorSpec;
   readonly shape: readonly number[];
   readonly raw: Uint8Array;
 }
 
-/** One step of a stream: what is sent for one sample, and the outputs that are expected of it, if any are. */
+/** One step of a stream: the inputs of one sample, and its expected outputs, if any. */
 export interface Sample {
-  /** Where it comes from, for messages. */
+  /** Its origin, for messages. */
   readonly place: string;
   readonly inputs: readonly SampleTensor[];
   readonly expected: readonly SampleTensor[];
@@ -19,7 +19,7 @@ export interface Sample {
 /** Input shapes that the user gave, by input name, without the batch dimension. */
 export type GivenShapes = Readonly<Record<string, readonly number[]>>;
 
-/** Returns the shape given for an input. Names are the server's, so one may be that of something every object has. */
+/** Returns the shape given for an input. Names come from the server, so one may match a property of every object. */
 export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined =>
   Object.hasOwn(shapes, name) ? shapes[name] : undefined;
 

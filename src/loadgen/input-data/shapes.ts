@@ -1,12 +1,12 @@
 import { invalidInput } from './sample.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 
-/** What is known of a tensor's shape beyond the model's own dimensions. */
+/** Clues about a tensor's shape beyond the model's own dimensions. */
 export interface ShapeClues {
   readonly count: number;
   /** Given with the tensor, or for all tensors of its name. */
   readonly given?: readonly number[] | undefined;
-  /** Nesting of its values, where that is regular. */
+  /** Nesting of its values, if regular. */
   readonly nesting?: readonly number[] | undefined;
 }
 
@@ -14,7 +14,7 @@ export const elementsOf = (shape: readonly number[]): number => shape.reduce((pr
 
 export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
 
-/** Tells whether the dimensions allow a shape. */
+/** True if the dimensions allow the shape. */
 export function fits(dims: readonly number[], shape: readonly number[]): boolean {
   return (
     shape.length === dims.length &&
@@ -22,7 +22,7 @@ export function fits(dims: readonly number[], shape: readonly number[]): boolean
   );
 }
 
-/** Returns the shape as it was given. Errors: INPUT_INVALID when the input does not take it. */
+/** Returns the given shape. Errors: INPUT_INVALID if the input does not take it. */
 export function checkedShape(place: string, spec: TensorSpec, given: readonly number[]): readonly number[] {
   if (fits(spec.dims, given)) return given;
   throw invalidInput(
@@ -32,7 +32,7 @@ export function checkedShape(place: string, spec: TensorSpec, given: readonly nu
   );
 }
 
-/** Returns the shape of this number of values. Errors: INPUT_INVALID when they do not fill it, or when it is ambiguous. */
+/** Returns the shape of this number of values. Errors: INPUT_INVALID if they do not fill it, or if it is ambiguous. */
 export function shapeOfValues(place: string, spec: TensorSpec, clues: ShapeClues): readonly number[] {
   const shape = clues.given ? checkedShape(place, spec, clues.given) : shapeFromClues(spec.dims, clues);
   if (shape === null) {

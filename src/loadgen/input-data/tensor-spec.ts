@@ -20,7 +20,7 @@ export interface ModelTensors {
   readonly outputs: readonly TensorSpec[];
 }
 
-/** Returns the tensors of a model. Both arguments are of the same state of the model. */
+/** Returns the tensors of a model. Both arguments must describe the same state of the model. */
 export function modelTensors(metadata: ModelMetadata, config: ModelConfig): ModelTensors {
   const isBatching = (config.max_batch_size ?? 0) > 0;
   return {

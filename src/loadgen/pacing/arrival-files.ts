@@ -2,24 +2,23 @@ import { readFile, stat } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 
-/** Ten million lines are far below it. */
+/** Ten million lines stay far below this. */
 const MAX_FILE_BYTES = 256 * 2 ** 20;
-/** A year: no run waits longer, and it still fits into a number of nanoseconds. */
+/** A year: no run waits longer, and a number of nanoseconds can still hold it. */
 const MOST_MS = 366 * 24 * 3600e3;
 
-/** Returns the microseconds between requests, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
+/** Returns the times between requests in nanoseconds, from a file with microseconds, one per line. Errors: INPUT_INVALID with the line. */
 export async function readIntervals(path: string): Promise<readonly number[]> {
   return (await readNumbers(path, 'microseconds')).map((us) => us * NS_PER_US);
 }
 
-/** Returns the milliseconds at which requests arrived, one a line, in nanoseconds. Errors: INPUT_INVALID with the line. */
+/** Returns the arrival times of requests in nanoseconds, from a file with milliseconds, one per line. Errors: INPUT_INVALID with the line. */
 export async function readArrivals(path: string): Promise<readonly number[]> {
   return (await readNumbers(path, 'milliseconds')).map((ms) => ms * NS_PER_MS);
 }
 
 /**
- * The `"timestamp": [milliseconds]` of every step of a JSON data file with one stream, in nanoseconds. Errors:
- * INPUT_INVALID with the step.
+ * Returns the `"timestamp": [milliseconds]` of every step of a JSON data file with one stream, in nanoseconds. Errors: INPUT_INVALID with the step.
  */
 export async function readTimestamps(path: string): Promise<readonly number[]> {
   let root: unknown;
@@ -40,7 +39,7 @@ export async function readTimestamps(path: string): Promise<readonly number[]> {
   });
 }
 
-/** Empty lines, and what follows a #, are passed over. */
+/** Skips empty lines and everything after a #. */
 async function readNumbers(path: string, unit: string): Promise<readonly number[]> {
   const text = await readText(path).catch((error: unknown) => {
     throw invalid(path, `it cannot be read: ${messageOf(error)}`, `give a file with ${unit}, one number on each line`);

@@ -7,30 +7,30 @@ import { Rest } from '../rest.ts';
 import type { RequestSender, SendOutcome } from '../types.ts';
 import type { Pacer } from './pacers.ts';
 
-/** Requests that are sent without a look at the replies, at most, however many are due. */
+/** The maximum number of requests to send before looking at replies, however many are due. */
 const SENDS_PER_TURN = 64;
-/** Less than this is no wait: sums of times are only so exact. */
+/** A shorter wait is none: sums of times are no more exact. */
 const SHORTEST_WAIT_NS = 1;
 
 export interface OpenLoopRule {
-  /** Requests in flight, at most; a request that is due then is dropped and not made up for. */
+  /** The maximum number of requests in flight; a request that is due at the maximum is dropped for good. */
   readonly maxInFlight: number;
-  /** A request sent this long after it was due is a late one. */
+  /** A request that is sent at least this long after its due time is late. */
   readonly lateNs: number;
 }
 
 export const defaultOpenLoopRule: OpenLoopRule = { maxInFlight: 4096, lateNs: 1e6 };
 
-/** The fate of the requests that were due. */
+/** The outcome of the due requests. */
 export class SendTally {
   sent = 0;
   late = 0;
   dropped = 0;
-  /** The dropped ones of each class, by its index; empty where there are no classes, or none was dropped. */
+  /** Dropped requests by class index; empty without classes, or if none was dropped. */
   readonly droppedOf: number[] = [];
-  /** From due to sent, of the sent ones. */
+  /** From the due time to the sending, over sent requests. */
   readonly lateness = new LatencyHistogram();
-  /** The same of each agent, by its address; absent where none sends. */
+  /** The same for each agent, by address; absent if no agent sends. */
   byAgent?: ReadonlyMap<string, SendTally>;
 }
 
@@ -42,10 +42,9 @@ interface Slot {
 }
 
 /**
- * Sends requests at the pacer's times, whatever the replies do. What was due while this thread was held up is sent at
- * once, each request with the time it was due; nothing is sent that was not due, and nothing that was is left out unless
- * too many are in flight. Latency is recorded from the sending and from the time due, which also holds the wait that a
- * slow client adds: a server's stall shows in every request that it should have had meanwhile.
+ * Sends requests at the pacer's times, whatever the replies do. Requests that came due while this thread was delayed are sent at once, each with
+ * its due time. Nothing is sent before it is due, and a due request is dropped only if too many are in flight. Latency is recorded from the sending
+ * and from the due time; the latter includes the wait that a slow client adds, and shows a server's stall in every request that was due during it.
  */
 export class OpenLoop<P> {
   readonly #transport: RequestSender<P>;
@@ -100,25 +99,25 @@ export class OpenLoop<P> {
     return this.#mostInFlight;
   }
 
-  /** True when the pacer has no more requests. */
+  /** True if the pacer has no more requests. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Begins the pacer's time, at `startNs` if that is given, past or to come. To be called once. */
+  /** Starts the pacer's time, at `startNs` if given, which may be past or future. Call it once. */
   start(startNs = this.#clock.nowNs()): void {
     this.#startNs = startNs;
     this.#turn();
   }
 
-  /** Counts anew from now on; gives back what was counted so far. */
+  /** Returns the counts so far and restarts counting. */
   takeTally(): SendTally {
     const taken = this.#tally;
     this.#tally = new SendTally();
     return taken;
   }
 
-  /** Stops sending and waits up to `limitMs` for what is in flight. Gives the number of requests still in flight then. */
+  /** Stops sending and waits up to `limitMs` for requests in flight. Returns the number still in flight after that. */
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
     this.#alarm.clear();

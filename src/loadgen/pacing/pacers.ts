@@ -5,13 +5,13 @@ import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import type { Part } from './part.ts';
 
 /**
- * When the next request is due: `elapsedNs` since the start, after `sent` requests. `waitNs` is below zero for a request
- * that is overdue, so that `elapsedNs + waitNs` is always the time it was scheduled for. There is no clock in it: when it
- * is asked changes nothing about the schedule. `sent` never falls from one call to the next.
+ * Returns when the next request is due: `elapsedNs` since the start, after `sent` requests. `waitNs` is below zero for an overdue request, so that
+ * `elapsedNs + waitNs` is always its scheduled time. A pacer has no clock: the time of a call does not change the schedule. `sent` never falls from
+ * one call to the next.
  */
 export type Pacer = (elapsedNs: number, sent: number) => { readonly waitNs: number } | 'stop';
 
-/** A pacer in words that a thread can hand to another. Times and rates are those of the functions of the same names. */
+/** A description of a pacer that can be sent between threads. Times and rates are those of the functions with the same names. */
 export type Schedule = (
   | { readonly kind: 'constant'; readonly perSecond: number }
   | { readonly kind: 'poisson'; readonly perSecond: number; readonly seed: number }
@@ -22,7 +22,7 @@ export type Schedule = (
   | { readonly kind: 'arrivals'; readonly plan: ArrivalPlan }
 ) & { readonly limit?: PacerLimit };
 
-/** Returns the pacer that the schedule means. Errors: INPUT_INVALID, as the pacer's own. */
+/** Returns the pacer of the schedule. Errors: INPUT_INVALID, as the pacer's own. */
 export function pacerOf(schedule: Schedule): Pacer {
   const pacer = unlimitedPacer(schedule);
   return schedule.limit ? limited(pacer, schedule.limit) : pacer;
@@ -47,7 +47,7 @@ function unlimitedPacer(schedule: Schedule): Pacer {
   }
 }
 
-/** Returns every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, when it would. */
+/** Returns every `of`-th request of the pacer, from number `index` on: the parts together send what the whole would, at the same times. */
 export function dealt(pacer: Pacer, { index, of }: Part): Pacer {
   return (elapsedNs, sent) => pacer(elapsedNs, sent * of + index);
 }
@@ -69,7 +69,7 @@ export function poissonArrivals(meanPerSecond: number, seed: number): Pacer {
   });
 }
 
-/** Returns a pacer with the gaps of a list, one before each request, over and over. Errors: INPUT_INVALID for a list that never passes time. */
+/** Returns a pacer with the gaps of a list, one before each request, repeatedly. Errors: INPUT_INVALID for a list whose gaps are all zero. */
 export function intervalList(gapsNs: readonly number[]): Pacer {
   checkNumbers(gapsNs, 'the list of intervals');
   const endsNs: number[] = [];
@@ -86,8 +86,8 @@ export function intervalList(gapsNs: readonly number[]): Pacer {
 }
 
 /**
- * Recorded arrival times again, from the first on, `speed` times as fast, once. Errors: INPUT_INVALID for times that are
- * none or go back.
+ * Returns a pacer that replays recorded arrival times once, from the first on, `speed` times as fast. Errors: INPUT_INVALID for invalid or
+ * decreasing times.
  */
 export function replay(arrivalsNs: readonly number[], speed: number): Pacer {
   checkNumbers(arrivalsNs, 'the trace of arrivals');
@@ -105,14 +105,14 @@ export interface Ramp {
   readonly overNs: number;
 }
 
-/** Returns a pacer whose rate changes evenly from one to the other and then stays; it stops at the end of a ramp down to 0. */
+/** Returns a pacer whose rate changes linearly from one value to the other and then stays; it stops at the end of a ramp down to 0. */
 export function ramp({ fromPerSecond, toPerSecond, overNs }: Ramp): Pacer {
   const overS = overNs / NS_PER_S;
   const inRamp = ((fromPerSecond + toPerSecond) / 2) * overS;
   const slope = (toPerSecond - fromPerSecond) / overS;
   return following((index) => {
     if (index === 0) return 0;
-    // The requests until t are from·t + slope·t²/2; solved for t in the form that stands a slope and a start of 0.
+    // The number of requests until t is from·t + slope·t²/2; this solves for t in a form that tolerates a slope and a start of 0.
     if (index < inRamp) {
       const root = Math.sqrt(fromPerSecond * fromPerSecond + 2 * slope * index);
       return ((2 * index) / (fromPerSecond + root)) * NS_PER_S;
@@ -121,12 +121,12 @@ export function ramp({ fromPerSecond, toPerSecond, overNs }: Ramp): Pacer {
   });
 }
 
-/** Returns a pacer of bursts: this number of requests at once, again after each period. */
+/** Returns a pacer of bursts: this number of requests at once, repeated after each period. */
 export function bursts(size: number, periodNs: number): Pacer {
   return following((index) => Math.floor(index / size) * periodNs);
 }
 
-/** Returns a pacer of a plan's arrivals, pass after pass. Errors: INPUT_INVALID for times that are none, go back, or reach beyond the pass. */
+/** Returns a pacer of a plan's arrivals, pass after pass. Errors: INPUT_INVALID for times that are invalid, decreasing, or beyond the pass. */
 export function passesOf({ arrivalsNs, durationNs }: ArrivalPlan): Pacer {
   checkNumbers(arrivalsNs, 'the plan of arrivals');
   checkOrder(arrivalsNs, 'the plan');

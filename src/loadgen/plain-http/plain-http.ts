@@ -5,7 +5,7 @@ import { requestBytes } from '../transports/http1/request.ts';
 import { endpointOf } from '../transports/socket.ts';
 import type { ClientTimes, InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
 
-/** A request to any server of HTTP/1.1. */
+/** A request to any HTTP/1.1 server. */
 export interface PlainHttpRequest {
   readonly method: string;
   /** The Host header. */
@@ -19,16 +19,16 @@ export interface PlainHttpRequest {
 export interface PlainHttpOptions {
   /** HOST:PORT */
   readonly address: string;
-  /** Without it everything goes in plaintext. */
+  /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;
   readonly timeoutMs: number;
-  /** False: a connection for every request. */
+  /** False: one connection per request. */
   readonly keepsAlive: boolean;
 }
 
 /**
- * A sender of one request, over and over, whatever inference requests it is asked for. Replies all count as sent, whatever
- * their status, by which they are reported. Redirects count as replies. Errors: USAGE for a bad address.
+ * Returns a sender that repeats one request, whatever inference requests it gets. All replies, redirects included, count as sent and are reported
+ * by their status. Errors: USAGE for a bad address.
  */
 export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest): Transport {
   return new PlainHttp(options, request);
@@ -68,7 +68,7 @@ class PlainHttp implements Transport {
 
 const NONE: readonly number[] = [];
 
-/** Times of the exchange that is being told, and of the connections that were opened since the one before. */
+/** Times of the exchange being reported, and of the connections that were opened since the previous one. */
 class LastPhases implements PhaseWatch {
   #lookupsNs = NONE;
   #connectsNs = NONE;

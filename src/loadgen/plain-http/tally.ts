@@ -8,7 +8,7 @@ export interface Spread {
   readonly maxNs: number;
 }
 
-/** Replies over plain HTTP: statuses, bytes, and the times of the parts of each exchange. Plain data, to go from thread to thread. */
+/** Replies over plain HTTP: statuses, bytes, and the times of the parts of each exchange. Plain data that can be sent between threads. */
 export interface ReplyTally {
   /** Replies by their status code. */
   readonly statuses: ReadonlyMap<number, number>;
@@ -25,7 +25,7 @@ export interface ReplyTally {
 
 const NONE: Spread = { count: 0, sumNs: 0, minNs: Number.POSITIVE_INFINITY, maxNs: 0 };
 
-/** Counts replies as they come; it allocates nothing but a status that occurs for the first time. */
+/** Counts replies as they arrive; allocates only when a status occurs for the first time. */
 export class ReplyCounter {
   readonly #statuses = new Map<number, number>();
   #bodyBytes = 0;
@@ -62,7 +62,7 @@ function record(spread: { -readonly [K in keyof Spread]: Spread[K] }, ns: number
   if (ns > spread.maxNs) spread.maxNs = ns;
 }
 
-/** Returns the replies of all batches together; undefined where none counts replies. */
+/** Returns the replies of all batches together; undefined if no batch counts replies. */
 export function allReplies(batches: readonly { readonly replies?: ReplyTally }[]): ReplyTally | undefined {
   const tallies = batches.flatMap(({ replies }) => replies ?? []);
   if (tallies.length === 0) return undefined;

@@ -1,20 +1,20 @@
 import { TrituneError } from '../../base/errors.ts';
 
-/** The parts of an address of the web that a request needs. */
+/** The parts of a web address that a request needs. */
 export interface PlainHttpUrl {
   /** HOST:PORT to connect to. */
   readonly address: string;
-  /** The Host header: without the port where it is the scheme's own. */
+  /** The Host header: omits the port if it is the scheme's default. */
   readonly host: string;
   /** Path and query. */
   readonly target: string;
-  /** By its scheme; undefined when it names none. */
+  /** From its scheme; undefined without one. */
   readonly isSecure: boolean | undefined;
   /** 'USER:PASSWORD' if it holds them. */
   readonly credentials: string | undefined;
 }
 
-/** Reads [http[s]://][USER:PASSWORD@]HOST[:PORT][/PATH][?QUERY]; `securely` decides where no scheme does. Errors: USAGE. */
+/** Parses [http[s]://][USER:PASSWORD@]HOST[:PORT][/PATH][?QUERY]; `securely` decides if there is no scheme. Errors: USAGE. */
 export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== 'http' && scheme !== 'https') {
@@ -35,7 +35,7 @@ export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
 function parsed(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && url.hostname !== '' && url.port !== '0') return url;
-  // What is before an @ may be a password.
+  // The text before an @ may be a password.
   const shown = text.includes('@') ? 'what was given' : `'${text}'`;
   throw new TrituneError('USAGE', `${shown} is not an address`, 'write for example http://localhost:8000/inference');
 }

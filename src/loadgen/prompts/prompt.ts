@@ -1,16 +1,16 @@
-/** A request to a language model, in the terms that every endpoint has. */
+/** A request to a language model, in terms that every endpoint shares. */
 export interface Prompt {
   /** At least one; a plain text is one message of the user. */
   readonly messages: readonly ChatMessage[];
-  /** Tokens of the messages, if they were counted; otherwise null. */
+  /** Tokens of the messages; null if they were not counted. */
   readonly inputTokens: number | null;
-  /** Tokens to answer with at most; null leaves that to the server. */
+  /** The maximum number of tokens in the answer; null leaves that to the server. */
   readonly maxTokens: number | null;
-  /** The server is asked to go on to `maxTokens` whatever the model says, where it knows how. */
+  /** True to ask the server to continue to `maxTokens` whatever the model says, if it supports that. */
   readonly ignoresEnd: boolean;
-  /** The reply's text is asked for: a later turn of the conversation has it in its history. */
+  /** The reply's text is needed for the history of a later turn. */
   readonly wantsText?: true;
-  /** In a conversation: milliseconds from the reply of the turn before to the sending of this one, at least. */
+  /** In a conversation: the minimum number of milliseconds from the previous turn's reply to the sending of this one. */
   readonly thinkMs?: number;
 }
 

@@ -2,18 +2,18 @@ import { commonWords } from '../../base/common-words.ts';
 import type { Random } from '../../base/random.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** A text, and how many tokens it has. */
+/** A text and its number of tokens. */
 export interface SizedText {
   readonly text: string;
   readonly tokens: number;
 }
 
-/** Texts are made longer or shorter so often at most, until they have the tokens that were asked for. */
+/** The maximum number of times to lengthen or shorten a text until it has the requested tokens. */
 const MOST_CORRECTIONS = 12;
-/** With fewer words of one token texts would be too much alike. */
+/** With fewer one-token words the texts would be too similar. */
 const FEWEST_WORDS = 32;
 
-/** Makes texts of given lengths out of common words, at random. */
+/** Makes random texts of given lengths from common words. */
 export class SyntheticText {
   readonly #tokenizer: Tokenizer;
   readonly #words: readonly string[];
@@ -25,7 +25,7 @@ export class SyntheticText {
     this.#words = single.length < FEWEST_WORDS ? commonWords : single;
   }
 
-  /** Returns a text of this many tokens, or as near to that as words come; `tokens` of the result are counted. */
+  /** Returns a text of this many tokens, or as close to it as words allow; `tokens` of the result are counted. */
   text(tokens: number, random: Random): SizedText {
     const words = Array.from({ length: tokens }, () => this.#word(random));
     let text = words.join(' ');

@@ -10,20 +10,20 @@ export interface SyntheticRule {
   /** Tokens of each turn, without the shared prefix. */
   readonly inputTokens: Distribution;
   readonly outputTokens: Distribution;
-  /** Conversations that differ. */
+  /** The number of different conversations. */
   readonly prompts: number;
-  /** Prefixes that prompts share; each begins with one of them, at random. 0 for none. */
+  /** The number of prefixes that prompts share; each prompt begins with a random one. 0 for none. */
   readonly prefixes: number;
   readonly prefixTokens: number;
-  /** Turns of a conversation. */
+  /** Number of turns in a conversation. */
   readonly turns: Distribution;
-  /** Milliseconds that a user takes before each turn but the first. */
+  /** Milliseconds that a user takes before each turn except the first. */
   readonly thinkMs: Distribution;
   readonly ignoresEnd: boolean;
   readonly seed: number;
 }
 
-/** Makes prompts of the rule, the same for the same seed; `inputTokens` of each first turn are counted by the tokenizer. */
+/** Makes the prompts of the rule, the same for the same seed; the tokenizer counts `inputTokens` of each first turn. */
 export function syntheticPrompts(rule: SyntheticRule, tokenizer: Tokenizer): PromptSource {
   const random = seededRandom(rule.seed);
   const texts = new SyntheticText(tokenizer);

@@ -3,25 +3,22 @@ import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { estimatedTokens } from '../../base/tokens.ts';
 
-/** Counts tokens as a model does, or about so. */
+/** Counts tokens as a model does, or approximately. */
 export interface Tokenizer {
   /** The path of the vocabulary; null for the estimate. */
   readonly path: string | null;
-  /** Tokens of a text by itself, without those that begin and end a prompt. */
+  /** Returns the tokens of a text on its own, without those that begin and end a prompt. */
   count(text: string): number;
 }
 
-/** Counts without a vocabulary, about so. */
+/** Counts approximately, without a vocabulary. */
 export const estimate: Tokenizer = { path: null, count: estimatedTokens };
 
-/**
- * Opens the `tokenizer.json` of a model, or of the folder that has one, as Hugging Face publishes it; nothing is fetched. Errors:
- * INPUT_INVALID.
- */
+/** Opens the `tokenizer.json` of a model, or of its folder, as Hugging Face publishes it; fetches nothing. Errors: INPUT_INVALID. */
 export async function openTokenizer(path: string): Promise<Tokenizer> {
   const file = await isFolder(path).then((is) => (is ? join(path, 'tokenizer.json') : path), unreadable(path));
   const vocabulary = await jsonAt(file).catch(unreadable(file));
-  // Only few vocabularies need what is in it.
+  // Only a few vocabularies need this file.
   const config = await jsonAt(join(dirname(file), 'tokenizer_config.json')).catch(() => ({}));
   const { Tokenizer } = await import('@huggingface/tokenizers');
   try {

@@ -6,33 +6,33 @@ import type { MemoryPlace } from './memory.ts';
 import { isRemains, ownName } from './owner.ts';
 import { createSharedObject, fillShared, removeRemains } from './shared-object.ts';
 
-/** Memory of this machine, or of one of its CUDA devices, by the driver's number of it. */
+/** Memory of this machine, or of one of its CUDA devices, by the driver's number. */
 export type MemoryKind = { readonly kind: 'system' } | { readonly kind: 'cuda'; readonly device: number };
 
-/** Bytes, and where they go. */
+/** Bytes and their offsets. */
 export type Contents = ReadonlyMap<Uint8Array, number>;
 
 /** A block of memory that a server has as a region. */
 export interface SharedBlock {
-  /** The name of the region too. */
+  /** Also the name of the region. */
   readonly name: string;
   readonly place: MemoryPlace;
-  /** The server lets go of it, and the memory is free. Never throws. */
+  /** Makes the server release it, and frees the memory. Never throws. */
   close(): Promise<void>;
 }
 
-/** Creates memory of one kind, and removes what killed runs have left of it. */
+/** Creates memory of one kind, and removes the remains of killed runs. */
 export interface BlockSource {
-  /** Errors: UNSUPPORTED where there is no such memory to be had; SERVER_FAILED when the server cannot use it. */
+  /** Errors: UNSUPPORTED if there is no such memory; SERVER_FAILED if the server cannot use it. */
   create(server: SharedMemory, what: 'in' | 'out', byteSize: number, contents: Contents): Promise<SharedBlock>;
-  /** To be called when the server has shown that it is on this machine: then these names are of processes that were here. */
+  /** Call this once the server has proven to be on this machine: only then do the names belong to processes of this machine. */
   cleanUp(server: SharedMemory): Promise<void>;
-  /** Slots beyond the most in flight, for requests that ended without a word of the server's. */
+  /** Slots beyond the maximum in flight, for requests that ended without an answer from the server. */
   readonly spareSlots: number;
 }
 
 const PAGE_BYTES = 4096;
-/** Time for which a server that still works on abandoned requests is asked again to release a region. */
+/** Time for which to ask a server that still works on abandoned requests to release a region. */
 const LET_GO_MS = 10_000;
 const ASK_AGAIN_MS = 50;
 
@@ -59,7 +59,7 @@ const systemBlocks: BlockSource = {
     for (const { name } of await server.sharedMemoryRegions())
       if (isRemains(name)) await server.unregisterSharedMemory(name);
   },
-  // Memory that nobody has touched costs nothing.
+  // Untouched memory costs nothing.
   spareSlots: 256,
 };
 
@@ -71,7 +71,7 @@ const cudaBlocks = (device: number): BlockSource => ({
     const address = cuda.allocate(byteSize);
     const close = (): Promise<void> =>
       letGo(async () => {
-        // What the server still has open must not be freed under it: then the memory goes with this process.
+        // Memory that the server still has open must not be freed: it then lives until this process ends.
         const isFree = await server.unregisterCudaMemory(name);
         if (isFree) cuda.free(address);
         return isFree;
@@ -98,7 +98,7 @@ async function orClose(close: () => Promise<void>, act: () => Promise<void>): Pr
   }
 }
 
-/** What the server still has of us after all is taken back by the next run here: this process is then no more. */
+/** If the server still holds our regions after all, the next run takes them back once this process is gone. */
 async function letGo(ask: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + LET_GO_MS;
   try {

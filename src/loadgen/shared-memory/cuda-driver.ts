@@ -2,19 +2,19 @@ import { createRequire } from 'node:module';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { BYTES_PER_MIB } from '../../base/units.ts';
 
-/** Comes with NVIDIA's driver, so it is wherever there is a GPU; the CUDA toolkit need not be. */
+/** Part of NVIDIA's driver, so it exists wherever there is a GPU; the CUDA toolkit is not needed. */
 const LIBRARY = 'libcuda.so.1';
 /** Size of a CUipcMemHandle in bytes, which is the cudaIpcMemHandle_t that servers open. */
 const HANDLE_BYTES = 64;
 /** Smaller allocations share a block of this size with others, and a handle opens the whole block (CUDA's driver API). */
 const BLOCK_BYTES = 2 * BYTES_PER_MIB;
 
-/** The memory of one device, by the driver; addresses are good in all threads of this process. Errors: UNSUPPORTED. */
+/** The memory of one device, by the driver; addresses are valid in all threads of this process. Errors: UNSUPPORTED. */
 export interface CudaDevice {
-  /** Allocates a block of at least this number of bytes, with nothing else in it. */
+  /** Allocates a separate block of at least this many bytes. */
   allocate(byteSize: number): bigint;
   free(address: bigint): void;
-  /** By which another process of this machine opens the block that begins there. */
+  /** Returns the handle that lets another process of this machine open the block that begins there. */
   handleOf(address: bigint): Uint8Array;
   /** The bytes are on the device when this returns. */
   write(address: bigint, bytes: Uint8Array): void;
@@ -23,7 +23,7 @@ export interface CudaDevice {
 
 const devices = new Map<number, CudaDevice>();
 
-/** Returns the device of this number in the driver's order. Errors: UNSUPPORTED without a driver, or without such a device. */
+/** Returns the device with this number in the driver's order. Errors: UNSUPPORTED without a driver or such a device. */
 export function openCuda(device: number): CudaDevice {
   const known = devices.get(device) ?? deviceOf(driver(), device);
   devices.set(device, known);
@@ -32,9 +32,9 @@ export function openCuda(device: number): CudaDevice {
 
 function deviceOf(cuda: Driver, number: number): CudaDevice {
   const device = cuda.given('cuDeviceGet', number);
-  // The context that every user of the device in this process shares; it ends with the process.
+  // The context that all users of the device in this process share; it ends with the process.
   const context = cuda.given('cuDevicePrimaryCtxRetain', device);
-  /** Each thread has a context that is current, and the calls are about that one's device. */
+  /** Each thread has a current context, and calls apply to its device. */
   const inContext = <T>(act: () => T): T => {
     cuda.call('cuCtxSetCurrent', context);
     return act();
@@ -53,7 +53,7 @@ function deviceOf(cuda: Driver, number: number): CudaDevice {
       inContext(() => {
         if (bytes.byteLength === 0) return;
         cuda.call('cuMemcpyHtoD_v2', address, bytes, bytes.byteLength);
-        // The copy may return when the bytes are only on their way.
+        // The copy may return before the bytes have arrived.
         cuda.call('cuCtxSynchronize');
       }),
     read: (address, byteSize) =>
@@ -65,7 +65,7 @@ function deviceOf(cuda: Driver, number: number): CudaDevice {
   };
 }
 
-/** The functions of the driver's API that are used. All give 0 when all is well. */
+/** The functions that we use of the driver's API. All return 0 on success. */
 const prototypes = {
   cuInit: 'int cuInit(unsigned int flags)',
   cuDeviceGet: 'int cuDeviceGet(_Out_ int *device, int ordinal)',
@@ -85,9 +85,9 @@ type Argument = number | bigint | Uint8Array | (number | bigint | string | null)
 type Call = (...args: Argument[]) => number;
 
 interface Driver {
-  /** Errors: UNSUPPORTED with the driver's name of what went wrong. */
+  /** Errors: UNSUPPORTED with the driver's name of the error. */
   call(name: Name, ...args: Argument[]): void;
-  /** The same, of a function that gives a value through its first parameter. */
+  /** The same for a function that returns a value through its first parameter. */
   given(name: Name, ...args: Argument[]): bigint;
 }
 
@@ -102,7 +102,7 @@ function driver(): Driver {
   return opened;
 }
 
-/** What calls C is itself only loaded where it is needed. */
+/** The library that calls C is only loaded when needed. */
 function load(): Record<Name, Call> {
   try {
     const koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');

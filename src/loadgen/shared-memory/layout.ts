@@ -2,12 +2,12 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { numericType } from '../tensors/data-types.ts';
 import type { RequestSet } from '../types.ts';
 
-/** Tensors begin at multiples of a cache line, which suits every data type. */
+/** Tensors begin at multiples of a cache line, which is suitable for every data type. */
 const ALIGNMENT = 64;
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
-/** Returns where each different tensor of the requests lies, and the bytes of all of them. Batches that share values share a place. */
+/** Returns the offset of each different tensor of the requests, and their total bytes. Batches with the same values share an offset. */
 export function layoutOfInputs({ requests }: RequestSet): {
   readonly offsets: ReadonlyMap<Uint8Array, number>;
   readonly byteSize: number;
@@ -25,14 +25,14 @@ export function layoutOfInputs({ requests }: RequestSet): {
 /** One output of a request in the slot that the request holds. */
 export interface SlotOutput {
   readonly name: string;
-  /** In the slot. */
+  /** Offset in the slot. */
   readonly offset: number;
   readonly byteSize: number;
 }
 
 /**
- * Room for the outputs of one request with `batch` samples. Outputs whose size is not known before (BYTES, and those with
- * dimensions of any size) get `unknownBytes`.
+ * Returns the layout of the outputs of one request with `batch` samples. Outputs of unknown size (BYTES, and those with dimensions of any size) get
+ * `unknownBytes`.
  */
 export function layoutOfOutputs(
   { output = [], max_batch_size = 0 }: ModelConfig,

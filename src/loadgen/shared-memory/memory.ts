@@ -2,21 +2,21 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { openCuda } from './cuda-driver.ts';
 import { writeShared } from './shared-object.ts';
 
-/** Where memory lies that a server shares with us, as plain values: every thread of this process can open it. */
+/** The location of memory that a server shares with us, as plain values: every thread of this process can open it. */
 export type MemoryPlace =
   | { readonly kind: 'system'; readonly path: string }
   | { readonly kind: 'cuda'; readonly device: number; readonly address: bigint };
 
-/** One thread's way to such memory. */
+/** One thread's access to such memory. */
 export interface OpenMemory {
-  /** A copy of these bytes. */
+  /** Returns a copy of these bytes. */
   read(offset: number, byteSize: number): Buffer;
-  /** Sees to it that these bytes have real memory before a server writes there. Errors: UNSUPPORTED when there is none left. */
+  /** Allocates real memory for these bytes before a server writes there. Errors: UNSUPPORTED if none is left. */
   claim(offset: number, byteSize: number): void;
   close(): void;
 }
 
-/** Errors: what the operating system or the CUDA driver says. */
+/** Errors: those of the operating system or the CUDA driver. */
 export function openMemory(place: MemoryPlace): OpenMemory {
   return place.kind === 'system' ? openSystemMemory(place.path) : openCudaMemory(place.device, place.address);
 }
@@ -29,7 +29,7 @@ function openSystemMemory(path: string): OpenMemory {
       readSync(fd, bytes, 0, byteSize, offset);
       return bytes;
     },
-    // A server that writes without memory left would be killed. So allocate now, where an error can be reported.
+    // A server that writes without memory left would be killed. Allocate now, so that an error can be reported.
     claim: (offset, byteSize) => writeShared(fd, new Uint8Array(byteSize), offset),
     close: () => closeSync(fd),
   };
@@ -39,7 +39,7 @@ function openCudaMemory(device: number, address: bigint): OpenMemory {
   const cuda = openCuda(device);
   return {
     read: (offset, byteSize) => cuda.read(address + BigInt(offset), byteSize),
-    // A device's memory is there from the moment that it is allocated.
+    // A device's memory exists from its allocation on.
     claim: () => undefined,
     close: () => undefined,
   };

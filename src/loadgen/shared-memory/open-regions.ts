@@ -6,12 +6,12 @@ import { blocksOf, type Contents, type MemoryKind, type SharedBlock } from './bl
 import { layoutOfInputs, layoutOfOutputs } from './layout.ts';
 import type { SharedOutputs } from './shared-outputs.ts';
 
-/** The requests of a run and the most that it may have in flight. */
+/** The requests of a run and its maximum number in flight. */
 export interface RegionsPlan {
   readonly requests: RequestSet;
   readonly config: ModelConfig;
   readonly maxInFlight: number;
-  /** Bytes for an output whose size is not known in advance. */
+  /** Bytes for an output of unknown size. */
   readonly unknownOutputBytes: number;
   /** In the system's shared memory by default. */
   readonly memory?: MemoryKind | undefined;
@@ -20,20 +20,20 @@ export interface RegionsPlan {
 /** Shared memory that is registered with one server: the inputs, written once, and room for outputs. */
 export interface SharedRegions {
   readonly outputs: SharedOutputs;
-  /** The requests with their inputs in shared memory. They are of the plan, or the same for another config. */
+  /** Returns the requests with their inputs in shared memory. They must be those of the plan, or the same for another config. */
   placed(set: RequestSet): RequestSet;
-  /** To be called when the traffic is over: unregisters our regions and no others, and frees the memory. Never throws. */
+  /** Call this after the traffic: unregisters our regions only, and frees the memory. Never throws. */
   close(): Promise<void>;
 }
 
-/** Encodings of one request in different slots that are kept, all requests together. */
+/** The maximum number of cached encodings of requests in different slots, over all requests. */
 const MAX_ENCODINGS = 65_536;
-/** Requests are copied when they go to other threads; their values need not be. */
+/** Requests are copied to other threads; their values need not be. */
 const NOT_HERE = new Uint8Array();
 
 /**
- * Makes the regions, registers them, and cleans up after earlier runs that were killed. Errors: UNSUPPORTED without such
- * memory on this machine; SERVER_FAILED when the server cannot use it, as it is on another one.
+ * Creates and registers the regions, and cleans up after earlier runs that were killed. Errors: UNSUPPORTED without such memory on this machine;
+ * SERVER_FAILED if the server cannot use it, for example because it is on another machine.
  */
 export async function openRegions(server: SharedMemory, plan: RegionsPlan): Promise<SharedRegions> {
   const inputs = layoutOfInputs(plan.requests);
@@ -69,7 +69,7 @@ export async function openRegions(server: SharedMemory, plan: RegionsPlan): Prom
   }
 }
 
-/** Gives the same set for the same set, so that what was encoded of it is not encoded anew. */
+/** Returns the same set for the same input, so that it is not encoded again. */
 function placing(region: string, offsets: ReadonlyMap<Uint8Array, number>): (set: RequestSet) => RequestSet {
   const known = new Map<RequestSet, RequestSet>();
   const placeOf = (raw: Uint8Array): SharedPlace => {
@@ -84,7 +84,7 @@ function placing(region: string, offsets: ReadonlyMap<Uint8Array, number>): (set
       requests: set.requests.map((request) => ({
         ...request,
         inputs: request.inputs.map((input) =>
-          // An empty tensor is in no place.
+          // An empty tensor has no place.
           input.raw.byteLength === 0 ? input : { ...input, raw: NOT_HERE, shared: placeOf(input.raw) },
         ),
       })),

@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 
 /**
- * Names that say who made an object of shared memory, so that what a killed process has left can be told from what a
- * live one uses: `tritune-PIDNAMESPACE-PID-STARTTIME-RANDOM-WHAT`. A process id alone is not enough: ids are used again,
- * and mean something else in every container.
+ * Names that identify the creator of a shared-memory object, to tell the remains of a killed process from the memory of a live one:
+ * `tritune-PIDNAMESPACE-PID-STARTTIME-RANDOM-WHAT`. A process id alone is not enough: ids are reused, and mean something else in every container.
  */
 const pattern = /^tritune-(\d+)-(\d+)-(\d+)-[0-9a-f]+-[a-z]+$/;
 
-/** Returns the beginning of all names of this process. Errors: as reading `/proc`, which only Linux has. */
+/** Returns the prefix of all names of this process. Errors: as reading `/proc`, which only Linux has. */
 export function ownPrefix(): string {
   return `tritune-${pidNamespace()}-${process.pid}-${startTimeOf(process.pid)}`;
 }
@@ -16,7 +15,7 @@ export function ownPrefix(): string {
 /** Returns a new name of this process. Errors: as `ownPrefix`. */
 export const ownName = (what: 'in' | 'out'): string => `${ownPrefix()}-${randomBytes(6).toString('hex')}-${what}`;
 
-/** True for the name of a process of this namespace that is no more. */
+/** True for the name of a process of this namespace that no longer exists. */
 export function isRemains(name: string): boolean {
   const [, namespace, pid, startTime] = pattern.exec(name) ?? [];
   return namespace !== undefined && namespace === pidNamespace() && startTimeOf(Number(pid)) !== startTime;
@@ -25,8 +24,8 @@ export function isRemains(name: string): boolean {
 const pidNamespace = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
 
 /**
- * In clock ticks since the machine's start: field 22, counted from behind the name, which may hold anything. None for a process that
- * has ended and that only its parent has yet to ask about (field 3): it holds nothing.
+ * In clock ticks since the machine's start: field 22, counted from after the name, which may hold anything. Undefined for a process that has ended
+ * and only awaits its parent (field 3): it holds nothing.
  */
 function startTimeOf(pid: number): string | undefined {
   try {

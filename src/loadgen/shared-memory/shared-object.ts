@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { isRemains, ownName } from './owner.ts';
 
-/** Where Linux shows POSIX shared memory as files: what is written to one is what the server has mapped. */
+/** The directory where Linux shows POSIX shared memory as files: bytes written there appear in the server's mapping. */
 const FOLDER = '/dev/shm';
 
-/** An object of shared memory of this process: a name, and a file that goes with the process, whatever ends it in order. */
+/** A shared-memory object of this process: a name, and a file that is deleted at every orderly exit of the process. */
 export interface SharedObject {
   /** Also the name of its region on the server. */
   readonly name: string;
@@ -20,10 +20,7 @@ const removeAll = (): void => {
   for (const path of live) rmSync(path, { force: true });
 };
 
-/**
- * Creates an object of this many bytes, none of which takes memory before it is written. Errors: UNSUPPORTED where there is
- * no shared memory to be had.
- */
+/** Creates an object of this many bytes, which take no memory until they are written. Errors: UNSUPPORTED without shared memory. */
 export function createSharedObject(what: 'in' | 'out', byteSize: number): SharedObject {
   if (!existsSync(FOLDER)) {
     throw new TrituneError(
@@ -52,7 +49,7 @@ export function createSharedObject(what: 'in' | 'out', byteSize: number): Shared
   return { name, path, byteSize, remove };
 }
 
-/** Writes bytes into the object at that path, each where it goes. Errors: as `writeShared`. */
+/** Writes bytes into the object at that path, at their offsets. Errors: as `writeShared`. */
 export function fillShared(path: string, contents: ReadonlyMap<Uint8Array, number>): void {
   const fd = openSync(path, 'r+');
   try {
@@ -62,7 +59,7 @@ export function fillShared(path: string, contents: ReadonlyMap<Uint8Array, numbe
   }
 }
 
-/** Writes all of the bytes. Errors: UNSUPPORTED when the machine gives no more shared memory. */
+/** Writes all of the bytes. Errors: UNSUPPORTED if the machine has no more shared memory. */
 export function writeShared(fd: number, bytes: Uint8Array, offset: number): void {
   try {
     for (let done = 0; done < bytes.byteLength; ) {
@@ -81,10 +78,10 @@ const noMemory = (error: unknown): TrituneError =>
     { cause: error },
   );
 
-/** Deletes what processes that are no more have left. A server that still has it mapped keeps it until it is told. */
+/** Deletes the remains of processes that no longer exist. A server that still has one mapped keeps it until it is told to release it. */
 export function removeRemains(): void {
   for (const name of readdirSync(FOLDER)) {
-    // What another user owns is theirs.
+    // Objects of other users are left alone.
     if (isRemains(name)) tryTo(() => rmSync(join(FOLDER, name), { force: true }));
   }
 }
@@ -93,6 +90,6 @@ function tryTo(act: () => void): void {
   try {
     act();
   } catch {
-    // Left to whoever may.
+    // Left to a user with permission.
   }
 }

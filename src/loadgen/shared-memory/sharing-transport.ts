@@ -16,7 +16,7 @@ import type { SharedOutputs } from './shared-outputs.ts';
 import { Slots } from './slots.ts';
 
 interface SharingRequest<P> extends PreparedRequest {
-  /** As the inner transport sends it, by the number of the slot that takes its outputs. */
+  /** The inner transport's form, by the number of the slot for its outputs. */
   readonly bySlot: (P | undefined)[];
 }
 
@@ -33,12 +33,12 @@ const NO_SLOT: SendFailure = Object.freeze({
   message: 'more requests are in flight than there is room for outputs in shared memory',
 });
 
-/** After these the server may still be at it, and write outputs. */
+/** After these the server may still be working on the request and write outputs. */
 const isDoubtful: ReadonlySet<SendFailureKind> = new Set<SendFailureKind>(['timeout', 'reset', 'malformed']);
 
 /**
- * Sends over another transport, with the outputs of each request in a slot of shared memory that no other request in flight
- * has. A request is encoded once for each slot that it meets.
+ * Sends over another transport, with the outputs of each request in a slot of shared memory that no other request in flight has. A request is
+ * encoded once per slot.
  */
 export class SharingTransport<P extends PreparedRequest> implements Transport<SharingRequest<P>> {
   readonly #inner: Transport<P>;
@@ -119,7 +119,7 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   }
 }
 
-/** The check, with the outputs that the server has written to shared memory read from there. */
+/** Returns the check, which reads the outputs that the server wrote from shared memory. */
 export function checkInSharedMemory(check: ReplyCheck, { memory: place }: SharedOutputs): ReplyCheck {
   return (request, outputs) => {
     let memory: OpenMemory | undefined;

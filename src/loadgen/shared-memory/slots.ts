@@ -1,7 +1,6 @@
 /**
- * Gives out numbers below `count` so that no two holders ever have the same one. The last given back is the next given
- * out, so that few are ever in use. A number whose holder does not know whether the server is done with it comes last of
- * all, the longest ago first.
+ * Hands out numbers below `count` so that no two holders ever have the same one. The number returned last is handed out next, so that few are ever
+ * in use. A number that the server may still use comes last, the longest returned first.
  */
 export class Slots {
   readonly #count: number;
@@ -13,7 +12,7 @@ export class Slots {
     this.#count = count;
   }
 
-  /** -1 when all are held. */
+  /** Returns -1 if all are held. */
   take(): number {
     const free = this.#free.pop();
     if (free !== undefined) return free;

@@ -5,10 +5,10 @@ import { brain, half, type SmallFloat, smallFloatBits, smallFloatValue } from '.
 export interface NumericType {
   readonly bytes: number;
   readonly kind: 'bool' | 'integer' | 'float';
-  /** The least and the greatest value; of floats, the greatest that is finite, with the digits it keeps. */
+  /** The least and the greatest value; for floats, the greatest finite one, with the digits it keeps. */
   readonly low: bigint | number;
   readonly high: bigint | number;
-  /** Bits of a float's significand, the leading one included; 0 for the others. */
+  /** Bits of a float's significand, including the leading one; 0 for other types. */
   readonly precision: number;
   write(view: DataView, at: number, value: bigint | number): void;
   read(view: DataView, at: number): bigint | number;
@@ -30,7 +30,7 @@ const types: ReadonlyMap<string, NumericType> = new Map([
   ['FP64', floats(8, 53, Number.MAX_VALUE, 'Float64')],
 ]);
 
-/** Returns the type, or undefined for BYTES, whose elements have no one size. Errors: UNSUPPORTED for an unknown type. */
+/** Returns the type; undefined for BYTES, whose elements vary in size. Errors: UNSUPPORTED for an unknown type. */
 export function numericType(datatype: string): NumericType | undefined {
   const type = types.get(datatype);
   if (type || datatype === 'BYTES') return type;

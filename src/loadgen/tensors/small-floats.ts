@@ -12,7 +12,7 @@ export const brain: SmallFloat = { fractionBits: 7, minExponent: -126 };
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Returns the bits of a number, rounded to the nearest, ties to even; beyond the largest, infinity. */
+/** Returns the bits of a number, rounded to the nearest, ties to even; infinity beyond the largest. */
 export function smallFloatBits({ fractionBits, minExponent }: SmallFloat, value: number): number {
   scratch.setFloat64(0, value);
   const sign = scratch.getUint8(0) & 0x80 ? 0x8000 : 0;
@@ -21,7 +21,7 @@ export function smallFloatBits({ fractionBits, minExponent }: SmallFloat, value:
   const magnitude = Math.abs(value);
   if (magnitude === Number.POSITIVE_INFINITY) return sign + infinity;
   const exponent = Math.max(((scratch.getUint16(0) >> 4) & 0x7ff) - 1023, minExponent);
-  // Exact: a division by a power of two. With an exponent above the smallest it is 2^fractionBits or more.
+  // Exact: a division by a power of two. Above the smallest exponent it is at least 2^fractionBits.
   const steps = nearestEven(magnitude / 2 ** (exponent - fractionBits));
   return sign + Math.min((exponent - minExponent) * 2 ** fractionBits + steps, infinity);
 }

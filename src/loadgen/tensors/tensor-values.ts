@@ -8,23 +8,23 @@ export type ValueKind = 'zero' | 'random';
 
 export interface ValueOptions {
   readonly kind: ValueKind;
-  /** Random integers are from here, both ends included; 0 to 99 if not given. */
+  /** Inclusive range of random integers; 0 to 99 if absent. */
   readonly integers?: { readonly low: number; readonly high: number };
-  /** Letters of a random string; 128 if not given. */
+  /** Letters of a random string; 128 if absent. */
   readonly stringLength?: number;
-  /** Every string, of zeros too. */
+  /** The value of every string, also for zeros. */
   readonly text?: string;
 }
 
-/** Integers stay small: they are often indices, and a model may fail or crash on one that is out of range. */
+/** Integers stay small: they are often indices, and a model may fail or crash on one out of range. */
 const SMALL_INTEGERS = { low: 0, high: 99 };
 export const DEFAULT_STRING_LENGTH = 128;
 const LETTERS = Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789');
 
 /**
- * `count` elements of a KServe data type as raw bytes: little-endian, BYTES elements each with a 4-byte length. Random
- * integers are small, fractions in [0, 1), truth values 0 or 1. Zeros of BYTES are the text "0", which a model that
- * parses numbers can read. Errors: UNSUPPORTED for an unknown type; INPUT_INVALID for integers that the type does not hold.
+ * Returns `count` elements of a KServe data type as raw bytes: little-endian, each BYTES element with a 4-byte length. Random integers are small,
+ * fractions are in [0, 1), truth values are 0 or 1. A zero of BYTES is the text "0", which a model that parses numbers can read. Errors:
+ * UNSUPPORTED for an unknown type; INPUT_INVALID for integers that the type cannot hold.
  */
 export function tensorBytes(datatype: string, count: number, options: ValueOptions, random: Random): Uint8Array {
   const type = numericType(datatype);
@@ -50,7 +50,7 @@ function valuesOf(datatype: string, type: NumericType, options: ValueOptions, ra
     }
     return () => random.int(low, high);
   }
-  // Whole multiples of what the type can tell apart below 1, so that nothing is rounded up to 1.
+  // Whole multiples of the type's resolution below 1, so that nothing is rounded up to 1.
   const steps = 2 ** type.precision;
   return () => Math.floor(random.float() * steps) / steps;
 }

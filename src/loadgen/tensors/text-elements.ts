@@ -1,7 +1,7 @@
 /** Before each element. */
 export const LENGTH_BYTES = 4;
 
-/** BYTES elements in raw form: each behind its length. */
+/** Encodes BYTES elements in raw form, each preceded by its length. */
 export function encodeTexts(texts: readonly (string | Uint8Array)[]): Uint8Array {
   const elements = texts.map((text) => (typeof text === 'string' ? Buffer.from(text, 'utf8') : text));
   const raw = Buffer.alloc(elements.reduce((sum, element) => sum + LENGTH_BYTES + element.length, 0));
@@ -14,7 +14,7 @@ export function encodeTexts(texts: readonly (string | Uint8Array)[]): Uint8Array
   return raw;
 }
 
-/** Returns the number of BYTES elements; null where the lengths do not lead to the end. */
+/** Returns the number of BYTES elements; null if the lengths do not match the end. */
 export function countTexts(raw: Uint8Array): number | null {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   let at = 0;
@@ -26,7 +26,7 @@ export function countTexts(raw: Uint8Array): number | null {
   return at === raw.length ? count : null;
 }
 
-/** Returns the BYTES elements of a raw tensor that `countTexts` takes for whole. */
+/** Returns the BYTES elements of a raw tensor that `countTexts` accepts. */
 export function decodeTexts(raw: Uint8Array): readonly Uint8Array[] {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   const elements: Uint8Array[] = [];

@@ -2,7 +2,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { InferRequest, OutputTensor, ReplyCheck, SendOutcome } from '../types.ts';
 import { failed, SENT } from './outcome.ts';
 
-/** Returns the outcome of a good reply after its check. Without a check nothing is read. */
+/** Returns the outcome of a good reply after its check. Reads nothing without a check. */
 export function checkedReply(
   check: ReplyCheck | undefined,
   request: InferRequest,

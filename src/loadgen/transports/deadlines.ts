@@ -1,17 +1,17 @@
 import { realClock } from '../../base/clock.ts';
 import { msToNs } from '../../base/units.ts';
 
-/** Checks of in-flight requests per timeout: enough that a timeout is late by a few per cent at most. */
+/** Checks of in-flight requests per timeout: enough that a timeout is at most a few per cent late. */
 const SWEEPS_PER_TIMEOUT = 20;
 const MIN_SWEEP_MS = 2;
 const MAX_SWEEP_MS = 100;
 
-/** Returns the sweep's period for a timeout, in milliseconds. */
+/** Returns the interval between sweeps for a timeout, in milliseconds. */
 export function sweepPeriodMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs / SWEEPS_PER_TIMEOUT, MIN_SWEEP_MS), MAX_SWEEP_MS);
 }
 
-/** A request in flight that can be ended because its time is up. */
+/** A request in flight that ends when its time is up. */
 export interface Expirable {
   expire(): void;
 }
@@ -38,7 +38,7 @@ export class Deadlines<T extends Expirable> {
     this.#dueNs.delete(request);
   }
 
-  /** Everything in flight, oldest first. */
+  /** All requests in flight, oldest first. */
   pending(): T[] {
     return [...this.#dueNs.keys()];
   }

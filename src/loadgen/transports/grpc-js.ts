@@ -26,13 +26,13 @@ interface GrpcRequest extends PreparedRequest {
 }
 
 const channelOptions = {
-  // A load generator counts every attempt: no hidden second try, no proxy on the way, no look-up of a service config.
+  // A load generator counts every attempt: no hidden retry, no proxy, no look-up of a service config.
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.use_local_subchannel_pool': 1,
   'grpc.max_send_message_length': -1,
-  // As long as protobuf allows a message to be.
+  // The maximum length of a protobuf message.
   'grpc.max_receive_message_length': 2 ** 31 - 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
@@ -40,7 +40,7 @@ const channelOptions = {
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** gRPC unary through `@grpc/grpc-js`: the fallback of our own client, and the oracle it is tested against. */
+/** gRPC unary through `@grpc/grpc-js`: the fallback for our own client, and its test oracle. */
 export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
   const { credentials, options: security } = channelSecurity(options.url, options.tls);
   const client = new Client(options.url, credentials, {
@@ -107,8 +107,8 @@ const compressionOption = ({ compression }: TransportOptions): ChannelOptions =>
   compression ? { 'grpc.default_compression_algorithm': algorithms[compression] } : {};
 
 /**
- * grpc-js gives what happened to the connection in the same form as a server's status; only its words tell them apart
- * (`subchannel-call.js`, `load-balancer-pick-first.js` and `client.js` of version 1.14).
+ * grpc-js reports connection failures in the same form as a server's status; only the text differs (`subchannel-call.js`,
+ * `load-balancer-pick-first.js` and `client.js` of version 1.14).
  */
 const ownWords: readonly (readonly [RegExp, SendFailureKind])[] = [
   [/^No connection established.*(Protocol error|Session closed with error)/i, 'malformed'],

@@ -10,24 +10,24 @@ import { withTimes } from './request-timer.ts';
 import type { StreamReplies } from './stream-reply.ts';
 
 interface StreamRequest extends PreparedRequest {
-  /** The message behind its gRPC prefix. */
+  /** The message after its gRPC prefix. */
   readonly body: Buffer;
 }
 
 export interface StreamOptions extends LeanOptions {
-  /** Makes what takes the replies of a stream, once for each; without it they are counted. */
+  /** Makes the receiver of a stream's replies, once per stream; if absent, replies are only counted. */
   readonly replies?: (() => StreamReplies) | undefined;
 }
 
-/** Asks the server to say which response is a request's last, if need be by an empty one. */
+/** Asks the server to mark a request's last response, with an empty one if needed. */
 const SAY_WHICH_IS_LAST: RequestParameter = { name: 'triton_enable_empty_final_response', type: 'bool', value: true };
 
-/** Streams rest no longer: a server cannot unload a model while a stream that used it is open (checked on Triton 2.51). */
+/** The maximum idle time of a stream: a server cannot unload a model while a stream that used it is open (checked on Triton 2.51). */
 const IDLE_MS = 1000;
 
 /**
- * Inference over long-lived bidirectional gRPC streams, one for each request in flight: for decoupled models, whose
- * requests have any number of responses. A request is over when its final response has come.
+ * Inference over long-lived bidirectional gRPC streams, one per request in flight: for decoupled models, whose requests have any number of
+ * responses. A request is over when its final response has arrived.
  */
 export function openGrpcStream(options: StreamOptions): Transport<StreamRequest> {
   return new GrpcStream(options);
@@ -37,7 +37,7 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   readonly #connections: Connections;
   readonly #compression: Compression | undefined;
   readonly #newReplies: (() => StreamReplies) | undefined;
-  /** Open streams without a request, the last used last. */
+  /** Open streams without a request, the most recently used last. */
   readonly #idle: StreamCall[] = [];
   #sent = 0;
   /** Runs while there are idle streams. */
@@ -88,12 +88,12 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   }
 
   #takeIdle(): StreamCall | undefined {
-    // One whose connection is being lost just now is told so in a moment.
+    // A stream whose connection is just being lost will be told so soon.
     for (let call = this.#idle.pop(); call; call = this.#idle.pop()) if (call.carrier?.isUsable) return call;
     return undefined;
   }
 
-  /** The stream is over, with its request if it has one. */
+  /** Handles the end of a stream, and of its request if it has one. */
   settle(call: Call, outcome: SendOutcome): void {
     const at = this.#idle.indexOf(call as StreamCall);
     if (at >= 0) this.#idle.splice(at, 1);
@@ -108,8 +108,8 @@ class GrpcStream implements Transport<StreamRequest>, CallOwner {
   }
 
   /**
-   * A request is over, and its stream is not. After a failure we cannot know what may still come on the stream, so it is
-   * given up, as it is when the server answers unasked, or before it has the whole request.
+   * Handles the end of a request whose stream is still open. The stream is given up after a failure, because more may arrive on it. It is also
+   * given up if the server answers unasked, or before it has the whole request.
    */
   #replied(call: StreamCall, outcome: SendOutcome): void {
     const { done, carrier, isIdle, isSent, timer } = call;

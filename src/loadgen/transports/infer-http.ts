@@ -3,17 +3,17 @@ import { compressed } from './compression.ts';
 import { jsonValues } from './json-tensors.ts';
 import { placeParameters } from './place-parameters.ts';
 
-/** A KServe v2 infer call. With binary tensors it is a JSON header, then the tensors' bytes in input order. */
+/** A KServe v2 infer call. With binary tensors: a JSON header, then the tensors' bytes in input order. */
 interface HttpInferCall {
   readonly path: string;
-  /** Those that tell how the body is to be read. */
+  /** Headers that describe how to read the body. */
   readonly headers: readonly RequestHeader[];
   readonly body: Buffer;
 }
 
 type CallForm = Pick<TransportOptions, 'compression' | 'tensorFormat'>;
 
-/** Encodes the call. Outputs are asked for in the form of the inputs. Errors: UNSUPPORTED for values that JSON has no form for. */
+/** Encodes the call. Requests outputs in the same form as the inputs. Errors: UNSUPPORTED for values that JSON cannot express. */
 export function encodeInferCall(request: InferRequest, { compression, tensorFormat }: CallForm): HttpInferCall {
   const version = request.version === '' ? '' : `/versions/${segment(request.version)}`;
   const { headers, body } = tensorFormat === 'json' ? jsonBody(request) : binaryBody(request);
@@ -24,7 +24,7 @@ export function encodeInferCall(request: InferRequest, { compression, tensorForm
   };
 }
 
-/** Names come from a server's JSON, which can hold half a character. */
+/** Names come from a server's JSON, which can hold half of a surrogate pair. */
 const segment = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 type Body = Pick<HttpInferCall, 'headers' | 'body'>;
@@ -52,7 +52,7 @@ function binaryBody({ inputs, parameters = [], sharedOutputs }: InferRequest): B
   };
 }
 
-/** The values are joined as text: those of 64 bits do not go through a number of JavaScript's. */
+/** Joins the values as text, so that 64-bit values do not pass through a JavaScript number. */
 function jsonBody({ inputs, parameters = [], sharedOutputs }: InferRequest): Body {
   const tensors = inputs.map((input) => {
     const { name, datatype, shape, shared } = input;
@@ -78,8 +78,8 @@ const parameterObject = (parameters: readonly RequestParameter[]): object =>
   Object.fromEntries(parameters.map(({ name, value }) => [name, value]));
 
 /**
- * The outputs of an infer reply, whose JSON part has `jsonBytes`; NaN when it is all that there is. Throws on what is no such
- * reply, or has an output that is neither in binary form nor in shared memory.
+ * Returns the outputs of an infer reply whose JSON part has `jsonBytes`; NaN if the JSON is the whole reply. Throws on other bytes, or if an output
+ * is neither in binary form nor in shared memory.
  */
 export function readInferReply(
   body: Buffer,
@@ -105,16 +105,16 @@ export function readInferReply(
   });
 }
 
-/** The reply is whatever the server sent. */
+/** The server may have sent anything. */
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Returns the `error` field of a failed call's body, or the body itself when it is no such JSON. */
+/** Returns the `error` field of a failed call's body, or the body itself if it is not such JSON. */
 export function errorOfBody(body: string): string {
   try {
     const parsed: unknown = JSON.parse(body);
     if (typeof parsed === 'object' && parsed !== null && 'error' in parsed) return String(parsed.error);
   } catch {
-    // Not Triton's JSON: a proxy's page, or a cut body.
+    // Not Triton's JSON: a proxy's page, or a truncated body.
   }
   return body.trim();
 }

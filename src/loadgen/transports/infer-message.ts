@@ -30,7 +30,7 @@ const inputOf = ({ name, datatype, shape, shared }: RequestTensor): object => ({
   ...(shared && { parameters: parameterMap(placeParameters(shared)) }),
 });
 
-/** Returns the message behind its gRPC prefix: compressed or not, and the length of what follows. */
+/** Returns the message after its gRPC prefix: the compression flag and the length. */
 export function framed(message: Buffer, compression: Compression | undefined): Buffer {
   const payload = compression ? compressed(message, compression) : message;
   const body = Buffer.allocUnsafeSlow(5 + payload.length);
@@ -46,7 +46,7 @@ function parameterMap(parameters: readonly RequestParameter[]): object {
   return Object.fromEntries(parameters.map(({ name, type, value }) => [name, { [parameterFields[type]]: value }]));
 }
 
-/** Returns the outputs of a `ModelInferResponse`. Throws on bytes that are none, or that have an output without raw values. */
+/** Returns the outputs of a `ModelInferResponse`. Throws on other bytes, or on an output without raw values. */
 export function decodeInferReply(bytes: Uint8Array): readonly OutputTensor[] {
   const { outputs, raw_output_contents } = messageType('ModelInferResponse').decode(bytes) as unknown as {
     readonly outputs: readonly {

@@ -10,15 +10,15 @@ import { redacting } from './redacting-transport.ts';
 import { openUndici } from './undici.ts';
 
 export interface OpenOptions extends TransportOptions {
-  /** gRPC only: requests on long-lived streams, for models with any number of responses to a request. */
+  /** gRPC only: sends requests on long-lived streams, for models with any number of responses to a request. */
   readonly streaming?: boolean | undefined;
-  /** Where the server is to write the outputs, instead of sending them. */
+  /** The place where the server writes outputs instead of sending them. */
   readonly sharedOutputs?: SharedOutputs | undefined;
 }
 
 /**
- * A transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address, and for options
- * that do not go together.
+ * Opens a transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address, or for options that contradict
+ * each other.
  */
 export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, ...options }: OpenOptions): Transport {
   if (!sharedOutputs) return openRedacting(protocol, options);

@@ -2,21 +2,21 @@ import protobuf from 'protobufjs';
 import type { SendFailure, SendOutcome } from '../types.ts';
 import { failed } from './outcome.ts';
 
-/** Takes the replies on a stream to one request after the other. */
+/** Takes the replies on a stream, for one request after another. */
 export interface StreamReplies {
-  /** A request is sent. */
+  /** Starts a request that is being sent. */
   begin(): void;
-  /** Reads a message, which is good only until it returns. Throws on bytes that are none. */
+  /** Reads a message, which is valid only until it returns. Throws on bytes that are not a reply. */
   take(message: Buffer): StreamReply;
-  /** The outcome of a request whose final response has come. */
+  /** Returns the outcome of a request whose final response has arrived. */
   outcome(): SendOutcome;
-  /** The outcome of a request whose stream ended before that. */
+  /** Returns the outcome of a request whose stream ended before its final response. */
   unfinished(message: string): SendFailure;
-  /** The outcome of a request whose connection was lost for this reason. */
+  /** Returns the outcome of a request whose connection was lost for this reason. */
   lost(why: SendFailure): SendFailure;
 }
 
-/** What nearly every stream of a model with one response ends with: no object per request. */
+/** The usual outcome on a stream of a model with one response: no object per request. */
 const SENT_ONE: SendOutcome = Object.freeze({ ok: true, responses: 1 });
 
 /** Counts the responses. */
@@ -46,13 +46,13 @@ export class PlainReplies implements StreamReplies {
   }
 }
 
-/** The part of a `ModelStreamInferResponse` that a client needs. */
+/** The part of a `ModelStreamInferResponse` that the client needs. */
 export interface StreamReply {
-  /** Not empty when the request failed. */
+  /** Not empty if the request failed. */
   readonly error: string;
   /** True for the last message of a request that asked for `triton_final_response`. */
   readonly isFinal: boolean;
-  /** True when it has an output; a final response may come without, only to say that it is the last. */
+  /** True if it has an output; a final response may have none and only mark the end. */
   readonly hasOutputs: boolean;
 }
 
@@ -61,15 +61,14 @@ const FINAL = 'triton_final_response';
 /** Flags of a response. */
 const IS_FINAL = 1;
 const HAS_OUTPUTS = 2;
-/** By flags: no object per reply. */
+/** Indexed by flags: no object per reply. */
 const replies: readonly StreamReply[] = [0, IS_FINAL, HAS_OUTPUTS, IS_FINAL | HAS_OUTPUTS].map((flags) =>
   Object.freeze({ error: '', isFinal: (flags & IS_FINAL) !== 0, hasOutputs: (flags & HAS_OUTPUTS) !== 0 }),
 );
 
 /**
- * Reads only what it must, so that large outputs cost nothing: error_message is field 1, infer_response field 2, and in
- * that the map of parameters field 4 and the outputs field 5. Throws on bytes that are no such message. `onResponse` takes the bytes of the
- * infer_response.
+ * Reads only what it must, so that large outputs cost nothing: error_message is field 1, infer_response field 2; inside the latter the map of
+ * parameters is field 4 and the outputs field 5. Throws on bytes that are not such a message. `onResponse` takes the bytes of the infer_response.
  */
 export function readStreamReply(bytes: Uint8Array, onResponse: (response: Uint8Array) => void = nobody): StreamReply {
   const reader = protobuf.Reader.create(bytes);
@@ -104,7 +103,7 @@ function readResponse(reader: protobuf.Reader, length: number): number {
   return flags;
 }
 
-/** One entry of the map: key is field 1, value field 2, and of that bool_param field 1. */
+/** Reads one entry of the map: key is field 1, value field 2, and its bool_param field 1. */
 function readParameter(reader: protobuf.Reader, length: number): boolean {
   const end = reader.pos + length;
   let key = '';

@@ -18,18 +18,18 @@ interface HttpRequest extends PreparedRequest {
   readonly dispatch: Dispatcher.DispatchOptions;
 }
 
-/** Bytes of a failed call's body that are kept for its message. */
+/** Bytes of a failed call's body to keep for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Bytes that are kept of a reply that is checked. */
+/** Bytes to keep of a reply that is checked. */
 const MAX_KEPT_BYTES = 2 ** 31 - 1;
 
-/** KServe v2 over HTTP/1.1 through undici: one connection for each request in flight, kept alive. */
+/** KServe v2 over HTTP/1.1 through undici: one keep-alive connection per request in flight. */
 export function openUndici(options: TransportOptions): Transport<HttpRequest> {
   const { tls } = options;
   const pool = new Pool(`${tls ? 'https' : 'http'}://${options.url}`, {
     connections: null,
     pipelining: 1,
-    // Our own deadlines end a request; the connection itself may idle as long as the server lets it.
+    // Our own deadlines end a request; the connection itself may idle as long as the server allows.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 600_000,

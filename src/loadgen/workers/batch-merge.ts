@@ -15,10 +15,10 @@ export interface Merged {
 }
 
 /**
- * Makes one row of batches of the rows of several recorders that keep step. Each of them ends a batch with a completion of
- * its own, so their batches end near the same moments and not at them, and one may leave a moment out: a merged batch
- * takes from each what goes at least to the same moment. Counts and buckets are added; the rate is the sum of each
- * thread's count over its own exact time, and the merged length is the one that gives it.
+ * Merges the batches of several recorders that keep in step into one sequence. Each recorder ends a batch with its own completion, so their batches
+ * end near the same moments but not exactly at them, and one may skip a moment: a merged batch takes from each recorder the batches up to at least
+ * the same moment. Counts and buckets are added. The rate is the sum of each thread's count over its own exact time, and the merged length is the
+ * one that yields this rate.
  */
 export class BatchMerge {
   readonly #stepNs: number;
@@ -28,22 +28,22 @@ export class BatchMerge {
   readonly #pending: { readonly batch: PackedBatch; readonly step: number }[][];
   /** Number of batches that each thread has sent. */
   readonly #come: number[];
-  /** Parts of the merged batch that has not enough requests yet. */
+  /** Parts of the merged batch that does not have enough requests yet. */
   #open: PackedBatch[][];
-  /** The last of each thread that went into a merged batch. */
+  /** The last batch of each thread that was merged. */
   readonly #last: (PackedBatch | undefined)[];
-  /** How many steps after the origin what is merged ends. */
+  /** The number of steps after the origin up to which batches are merged. */
   #passed = 0;
-  /** The step that each thread must reach before more is merged; at first any, then the latest of their next ones. */
+  /** The step that each thread must reach before the next merge; at first any, then the latest of their next ones. */
   #goal = 1;
   #isGoalLatest = false;
-  /** Threads that have not reached it: with a thousand of them a look at each for every batch would take longer than the merging. */
+  /** Threads that have not reached it: with a thousand threads, a look at each for every batch would take longer than the merging. */
   #missing: number;
   #endNs: number | null = null;
 
   /**
-   * `stepNs`, `originNs`: those of the recorders; with a `stepNs` of 0 the batches of all threads go together by their
-   * numbers. `minRequests`: of a merged batch.
+   * `stepNs`, `originNs`: those of the recorders; with a `stepNs` of 0 the batches of all threads are matched by number. `minRequests`: of a merged
+   * batch.
    */
   constructor(
     threads: number,
@@ -76,7 +76,7 @@ export class BatchMerge {
     while (this.#takeStep()) if (requestsOf(this.#open.flat()) >= this.#minRequests) this.#merge();
   }
 
-  /** Merges all that has come and waits for others. */
+  /** Merges everything that has arrived, and waits for more. */
   flush(): void {
     for (const [thread, row] of this.#pending.entries()) {
       this.#open[thread]?.push(...row.splice(0).map(({ batch }) => batch));
@@ -85,7 +85,7 @@ export class BatchMerge {
     if (this.#open.some((row) => row.length > 0)) this.#merge();
   }
 
-  /** Opens the batches of each thread up to the next step that all have behind them; false when there is none yet. */
+  /** Opens the batches of each thread up to the next step that all have passed; false if there is none yet. */
   #takeStep(): boolean {
     if (!this.#isGoalLatest && this.#missing === 0) {
       this.#waitFor(Math.max(...this.#pending.map((row) => stepFrom(row, this.#goal))), true);
@@ -146,11 +146,11 @@ export class BatchMerge {
   }
 }
 
-/** The first step of a row from `goal` on; the row has one. */
+/** Returns the first step in a row from `goal` on; the row must have one. */
 const stepFrom = (row: readonly { readonly step: number }[], goal: number): number =>
   row.find(({ step }) => step >= goal)?.step ?? 0;
 
-/** The length over which the requests of all threads have the sum of the threads' rates. */
+/** Returns the length over which the requests of all threads have the sum of the threads' rates. */
 function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   const counted = rows.map((row) => ({
     succeeded: sumOf(row.map((batch) => batch.succeeded)),
@@ -162,7 +162,7 @@ function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   return sumOf(counted.map((row) => row[count])) / rate;
 }
 
-/** Failures of one kind together, with the first message of the first thread that has one. */
+/** Combines failures of one kind, with the first message of the first thread that has one. */
 function mergedFailures(tallies: readonly (readonly FailureTally[])[]): readonly FailureTally[] {
   const merged = new Map<FailureTally['kind'], FailureTally>();
   for (const { kind, count, firstMessage } of tallies.flat()) {

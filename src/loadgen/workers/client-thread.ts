@@ -29,8 +29,8 @@ import { ObservedRequests } from './observed-requests.ts';
 import { type PauseWatch, watchPauses } from './pause-watch.ts';
 
 /**
- * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over a transport of its own,
- * counts what completes, and says so batch by batch. Its times are those of the clock of who started it.
+ * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over its own transport, counts completions, and reports
+ * them batch by batch. Its times are on the clock of its starter.
  */
 const settings = workerData as ThreadSettings;
 const STATE_EVERY_MS = 25;
@@ -43,7 +43,7 @@ const sets = new Map<number, RequestSet>();
 const observed = 'observes' in settings.transport && settings.transport.observes ? new ObservedRequests() : null;
 let transport: Transport | undefined;
 let nullTransport: Transport | undefined;
-/** By number. One may be opened before another is sent. */
+/** By number. A flow may be opened before another one is sent. */
 const flows = new Map<number, RunningFlow>();
 
 interface RunningFlow {
@@ -51,7 +51,7 @@ interface RunningFlow {
   recording: number;
   isDrained: boolean;
   pauses: PauseWatch | undefined;
-  /** The state as it was last told. */
+  /** The state as last reported. */
   said: PartState & { readonly recording: number };
 }
 
@@ -59,7 +59,7 @@ const say = (report: Report, moved: readonly ArrayBuffer[] = []): void => parent
 
 const stateOf = ({ failed, unserved, due }: Flow): PartState => ({ failed, unserved, due });
 
-/** Only what is new: who waits for errors must not wait for the end of a batch. */
+/** Reports only changes: errors must not wait for the end of a batch. */
 function sayStates(): void {
   for (const [number, running] of flows) {
     const { flow, recording } = running;
@@ -105,7 +105,7 @@ function open(of: ThreadSettings['transport']): Transport {
   return observed ? observedTransport(opened, clock, (request) => observed.add(request)) : opened;
 }
 
-/** Only what the null server understands. */
+/** Opens a transport with only the options that the null server understands. */
 function openNull(url: string): Transport {
   if (settings.transport.protocol === 'plain-http') {
     const { options, request } = settings.transport;
@@ -141,7 +141,7 @@ function begin({ flow: number, set, order, part, nullServer }: Answers['begin'])
   flows.set(number, { flow, recording: 0, isDrained: false, pauses: undefined, said });
 }
 
-/** Watched is only what is recorded, since to look costs a little. */
+/** Only recorded flows are watched, because watching has a small cost. */
 function watchFor(running: RunningFlow, everyNs: number | undefined): void {
   running.pauses?.stop();
   running.pauses = everyNs === undefined ? undefined : watchPauses(everyNs, shiftNs);

@@ -4,34 +4,34 @@ import type { NullProtocol, NullServer } from '../client/null-server.ts';
 import type { RequestSet } from '../types.ts';
 import type { AnswerOf, Answers, Command, Report } from './messages.ts';
 
-/** What a thread says of a flow without being asked. */
+/** An unsolicited message of a thread about a flow. */
 export type FlowReport = Exclude<Report, { readonly type: 'answer' | 'failed' | 'observed' }>;
 
-/** One thread that sends, of this process or of an agent. After a fault it does nothing more. All its times are of this process's clock. */
+/** One sending thread, of this process or of an agent. After a fault it does nothing more. All its times are on this process's clock. */
 export interface LoadThread {
-  /** HOST:PORT of the agent that it belongs to; null for one of this process. */
+  /** HOST:PORT of its agent; null for a thread of this process. */
   readonly agent: string | null;
-  /** Why it can go on no more; null while it can. */
+  /** Why it cannot continue; null while it can. */
   readonly fault: TrituneError | null;
-  /** Within this time what it is told reaches it; 0 for one of this process. */
+  /** Time within which messages reach it; 0 for a thread of this process. */
   readonly reachNs: number;
   /** `onReport` receives the thread's reports on the flow, until `ignore`. */
   listen(flow: number, onReport: (report: FlowReport) => void): void;
   ignore(flow: number): void;
   tell(command: Command): void;
-  /** The thread's answer. `extraMs`: what the work itself may take. Errors: CLIENT_FAILED, AGENT_FAILED, and those of the work. */
+  /** Returns the thread's answer. `extraMs`: time that the work itself may take. Errors: CLIENT_FAILED, AGENT_FAILED, and those of the work. */
   ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs?: number): Promise<AnswerOf[K]>;
 }
 
 /** The threads of one process, with the requests that they know. */
 export interface ThreadGroup {
-  /** The threads; others than before where those were lost and it can have new ones. */
+  /** Returns the threads; new ones if the previous ones were lost and can be replaced. */
   threads(): readonly LoadThread[];
   /** Gives the threads a set of requests under a number, unless they have it. */
   learn(set: number, requests: RequestSet): void;
-  /** Watches the threads: their CPU time together, the process's beside them, and of all else the thread that is worst off. */
+  /** Watches the threads: their total CPU time, that of the rest of the process, and otherwise the worst thread. */
   watch(): ClientWatch;
-  /** A server that does nothing, on the machine of the threads; its `url` is for `begin`. Errors: LAUNCH_FAILED, AGENT_FAILED. */
+  /** Starts a server that does nothing on the machine of the threads; its `url` is for `begin`. Errors: LAUNCH_FAILED, AGENT_FAILED. */
   startNullServer(protocol: NullProtocol): Promise<NullServer>;
   close(): Promise<void>;
 }

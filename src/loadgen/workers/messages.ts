@@ -40,17 +40,17 @@ export interface PlainHttpTransport {
   readonly secrets: readonly RequestHeader[];
 }
 
-/** Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance` stands for it. */
+/** Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance` replaces it. */
 export interface InferTransport {
   readonly protocol: 'grpc' | 'http';
   readonly options: Omit<OpenOptions, 'check'>;
-  /** With it replies are checked as `replyCheck` does. */
+  /** If set, replies are checked as by `replyCheck`. */
   readonly tolerance?: number | undefined;
-  /** With it every request that ends is told, with its outputs, which costs the thread more. */
+  /** If true, every finished request is reported with its outputs, which costs the thread more. */
   readonly observes?: boolean | undefined;
 }
 
-/** Said to a thread, without an answer. Flows have numbers, so that what comes late from an earlier one is known. */
+/** Commands to a thread, without an answer. Flows have numbers, so that late messages from an earlier one are recognised. */
 export type Command =
   | { readonly type: 'requests'; readonly set: number; readonly requests: RequestSet }
   | { readonly type: 'start'; readonly flow: number; readonly startNs: number }
@@ -64,17 +64,17 @@ export type Command =
   | { readonly type: 'stop-recording'; readonly flow: number }
   | { readonly type: 'restart-watch' };
 
-/** Said to a thread, each with one answer. */
+/** Questions to a thread, each with one answer. */
 export interface Answers {
   readonly begin: {
     readonly flow: number;
     readonly set: number;
     readonly order: Omit<SendOrder, 'requests'>;
     readonly part: Part;
-    /** HOST:PORT of the null server, where it is to be sent there: in plaintext, unchecked. */
+    /** HOST:PORT of the null server if the flow goes there: in plaintext, unchecked. */
     readonly nullServer: string | undefined;
   };
-  /** Lets go of the sockets to the null server. */
+  /** Closes the sockets to the null server. */
   readonly 'leave-null-server': object;
   readonly 'close-batch': { readonly flow: number };
   readonly 'take-tally': { readonly flow: number };
@@ -82,7 +82,7 @@ export interface Answers {
   readonly 'read-watch': object;
 }
 
-/** What the thread says to each. */
+/** The thread's answer to each question. */
 export interface AnswerOf {
   readonly begin: null;
   readonly 'leave-null-server': null;
@@ -107,7 +107,7 @@ export interface PartState {
   readonly due: number | null;
 }
 
-/** Said by a thread. */
+/** A message from a thread. */
 export type Report =
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly type: 'batch'; readonly flow: number; readonly recording: number; readonly batch: PackedBatch }
@@ -120,7 +120,7 @@ export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromD
   readonly fromDue: PackedHistogram | null;
   readonly tokens?: PackedTokenTally;
   readonly classes?: readonly PackedClassTally[];
-  /** Requests sent until its end, since the flow's start. */
+  /** Requests from the start of the flow until the end of the batch. */
   readonly sent: number;
   readonly failures: readonly FailureTally[];
 }
@@ -149,7 +149,7 @@ export const packTally = ({ sent, late, dropped, droppedOf, lateness }: SendTall
   lateness: lateness.pack(),
 });
 
-/** Returns the tallies of all threads as one, and those of each agent's threads. */
+/** Merges the tallies of all threads, and those of each agent's threads. */
 export function mergeTallies(
   tallies: readonly { readonly agent: string | null; readonly tally: PackedTally }[],
 ): SendTally {

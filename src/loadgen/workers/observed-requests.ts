@@ -1,12 +1,12 @@
 import type { ObservedRequest } from '../observed-transport.ts';
 import type { OutputTensor, ReplyCheck, RequestParameter, RequestSet, RequestTensor, SendOutcome } from '../types.ts';
 
-/** A request that a thread saw end, in what travels between threads: the request itself is known on both sides. */
+/** A finished request as sent between threads: both sides know the request itself. */
 export interface PackedObserved {
   readonly set: number;
-  /** In the set. */
+  /** Index in the set. */
   readonly index: number;
-  /** As it was sent: those of a sequence are not in the set. */
+  /** As sent: those of a sequence are not in the set. */
   readonly parameters: readonly RequestParameter[] | undefined;
   readonly startNs: number;
   readonly endNs: number;
@@ -14,12 +14,12 @@ export interface PackedObserved {
   readonly outputs: readonly OutputTensor[];
 }
 
-/** Called with each request that ended, and the outputs of its reply where that is read. */
+/** Called with each finished request, and with the outputs of its reply if they are read. */
 export type OnObserved = (observed: ObservedRequest, outputs: readonly OutputTensor[]) => void;
 
-/** Keeps the requests of this thread that ended until they are taken. */
+/** Keeps this thread's finished requests until they are taken. */
 export class ObservedRequests {
-  /** By their inputs, which a request of a sequence has in common with the one in the set that it is made of. */
+  /** By their inputs, which a request of a sequence shares with the set's request that it is made of. */
   readonly #places = new Map<readonly RequestTensor[], { readonly set: number; readonly index: number }>();
   #outputs: readonly OutputTensor[] = [];
   #rows: PackedObserved[] = [];
@@ -28,7 +28,7 @@ export class ObservedRequests {
     for (const [index, { inputs }] of requests.entries()) this.#places.set(inputs, { set, index });
   }
 
-  /** A reply is looked at just before its request ends. What is read is a view of the socket's memory, which is too much to send. */
+  /** A reply is checked just before its request ends. Its outputs are views of the socket's memory, which is too large to send. */
   readonly look: ReplyCheck = (_, outputs) => {
     this.#outputs = outputs.map((output) => ({ ...output, raw: new Uint8Array(output.raw) }));
     return null;
@@ -47,7 +47,7 @@ export class ObservedRequests {
   }
 }
 
-/** Tells of the requests with what the set says of them. */
+/** Reports the requests with the set's information about them. */
 export function tellObserved(
   packed: readonly PackedObserved[],
   sets: readonly RequestSet[],

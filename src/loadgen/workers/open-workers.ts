@@ -9,8 +9,8 @@ import { watchThreads } from './watch-threads.ts';
 import { type Workers, workersOf } from './workers.ts';
 
 /**
- * Starts threads of this process. The flow reports errors in a thread. `worker`: how they run, for tests of threads that die;
- * `onObserved` is called for every request that ends, if the transport observes.
+ * Starts threads of this process. The flow reports errors in a thread. `worker`: how they run, for tests of threads that die. `onObserved` is
+ * called for every finished request if the transport observes.
  */
 export function openWorkers(
   count: number,
@@ -38,7 +38,7 @@ export function openWorkers(
   ]);
 }
 
-/** Starts this many threads on the clock of this one. */
+/** Starts this many threads on this thread's clock. */
 export function startThreads(count: number, transport: WorkerTransport, worker: WorkerOptions = {}): readonly Thread[] {
   const zeroNs = clockZeroNs();
   return Array.from(

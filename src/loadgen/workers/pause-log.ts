@@ -2,20 +2,20 @@ import { NS_PER_MS } from '../../base/units.ts';
 import type { Pause } from '../client/held-up.ts';
 
 /**
- * libuv counts whole milliseconds, so that a timer between other events is up to one late in a thread that nothing holds up; and the
- * kernel wakes 0.05 to 0.15 ms after the time (timers of 1, 2 and 5 ms in a thread that did nothing else, Linux 6.18).
+ * libuv counts whole milliseconds, so a timer among other events is up to one late even in a thread without delays. The kernel wakes a thread 0.05
+ * to 0.15 ms late (timers of 1, 2 and 5 ms in a thread that did nothing else, Linux 6.18).
  */
 const GRANULARITY_NS = 1.15 * NS_PER_MS;
 
 /**
- * Makes pauses of the ticks of a timer and of the garbage collections that the thread reports. A tick that is later than a timer
- * may be is a pause as long as it was late; a collection within one is its cause, and any other is a pause of its own.
+ * Derives pauses from the ticks of a timer and from the garbage collections that the thread reports. A tick that is later than a timer may be is a
+ * pause of that length. A collection within a pause is its cause; any other collection is a pause of its own.
  */
 export class PauseLog {
   readonly #periodNs: number;
   #lastTickNs: number;
   #pauses: Pause[] = [];
-  /** The latest pause that a tick told of: a collection in it may be told later. */
+  /** The latest pause found by a tick: a collection within it may be reported later. */
   #told: Pause | null = null;
 
   constructor(periodNs: number, nowNs: number) {
@@ -42,11 +42,11 @@ export class PauseLog {
     const at = this.#pauses.lastIndexOf(told);
     const gcNs = Math.min(told.lengthNs, told.gcNs + lengthNs);
     this.#told = { ...told, gcNs };
-    // Once the pause has been taken, only its cause is missing, and that is not worth a second pause.
+    // Once the pause has been taken, only its cause is missing, which is not worth a second pause.
     if (at >= 0) this.#pauses[at] = this.#told;
   }
 
-  /** What is known and was not taken yet. A tick that is late by now is a pause already. */
+  /** Returns the pauses that have not been taken yet. A tick that is late by now already counts as a pause. */
   take(nowNs: number): readonly Pause[] {
     if (nowNs - this.#lastTickNs - this.#periodNs > GRANULARITY_NS) this.tick(nowNs);
     const taken = this.#pauses;

@@ -4,16 +4,16 @@ import { NS_PER_MS, nsToMs } from '../../base/units.ts';
 import type { HeldUp } from '../client/held-up.ts';
 import { PauseLog } from './pause-log.ts';
 
-/** Watches what holds up this thread, from its making to `stop`. */
+/** Watches delays of this thread, from its creation to `stop`. */
 export interface PauseWatch {
-  /** Since the last time. */
+  /** Returns the delays since the last call. */
   take(): HeldUp;
   stop(): void;
 }
 
 /**
- * Watches by a timer of `periodNs`, by what the engine tells of its garbage collections, and by the kernel's count of the time
- * in which the thread was runnable and had no CPU. `shiftNs`: from this thread's time to that of the pauses.
+ * Watches with a timer of `periodNs`, the engine's reports of garbage collections, and the kernel's count of the time in which the thread was
+ * runnable but had no CPU. `shiftNs`: from this thread's time to that of the pauses.
  */
 export function watchPauses(periodNs: number, shiftNs: number): PauseWatch {
   const nowNs = (): number => performance.now() * NS_PER_MS + shiftNs;
@@ -44,7 +44,7 @@ export function watchPauses(periodNs: number, shiftNs: number): PauseWatch {
 let schedule: number | undefined;
 const text = Buffer.alloc(128);
 
-/** Returns the time for which this thread has waited for a CPU since it began, by Linux's `schedstat`; null elsewhere. */
+/** Returns how long this thread has waited for a CPU since it began, from Linux's `schedstat`; null elsewhere. */
 function threadWaitNs(): number | null {
   try {
     schedule ??= openSync('/proc/thread-self/schedstat', 'r');

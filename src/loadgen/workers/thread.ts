@@ -6,7 +6,7 @@ import type { FlowReport, LoadThread } from './load-thread.ts';
 import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
 import type { PackedObserved } from './observed-requests.ts';
 
-/** Milliseconds in which a live thread answers; one that does not never will. */
+/** Milliseconds within which a live thread answers; a thread that does not never will. */
 const ANSWER_LIMIT_MS = 10_000;
 
 const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
@@ -16,7 +16,7 @@ interface Waiting {
   readonly reject: (fault: TrituneError) => void;
 }
 
-/** One thread of the load generator, as seen from outside. After a fault it does nothing more, and says why. */
+/** One thread of the load generator, seen from outside. After a fault it does nothing more, and says why. */
 export class Thread implements LoadThread {
   readonly agent = null;
   readonly reachNs = 0;
@@ -27,7 +27,7 @@ export class Thread implements LoadThread {
   #asked = 0;
   #fault: TrituneError | null = null;
   #closed = false;
-  /** Called with the requests that ended, if the thread observes them. */
+  /** Called with finished requests if the thread observes them. */
   onObserved: (requests: readonly PackedObserved[]) => void = () => undefined;
   /** Called once with its fault. */
   onFault: (fault: TrituneError) => void = () => undefined;
@@ -40,7 +40,7 @@ export class Thread implements LoadThread {
     this.#worker.on('exit', (code) => this.#fail(ended(`exit code ${code}`)));
   }
 
-  /** Why it can go on no more; null while it can. */
+  /** Why it cannot continue; null while it can. */
   get fault(): TrituneError | null {
     return this.#fault;
   }
@@ -58,7 +58,7 @@ export class Thread implements LoadThread {
     if (this.#fault === null) this.#worker.postMessage(command);
   }
 
-  /** The thread's answer. `extraMs`: what the work itself may take. Errors: CLIENT_FAILED, and those of the work. */
+  /** Returns the thread's answer. `extraMs`: time that the work itself may take. Errors: CLIENT_FAILED, and those of the work. */
   ask<K extends keyof Answers>(type: K, about: Answers[K], extraMs = 0): Promise<AnswerOf[K]> {
     if (this.#fault !== null) return Promise.reject(this.#fault);
     if (this.#closed) return Promise.reject(ended('it was closed'));

@@ -9,12 +9,12 @@ import { BatchMerge } from './batch-merge.ts';
 import type { LoadThread } from './load-thread.ts';
 import { type Drained, mergeTallies, type PackedBatch, type PartState } from './messages.ts';
 
-/** Time for the word to reach all threads before their common schedule begins. */
+/** Time for the command to reach all threads before their common schedule begins. */
 const START_LEAD_NS = 5 * NS_PER_MS;
-/** To encode large requests, or to compress them, takes its time. */
+/** Large requests take time to encode or compress. */
 const PREPARE_LIMIT_MS = 120_000;
 
-/** Without a limit, batches that only a number of requests ends come at such steps: to say every completion would cost more than to send. */
+/** Step for batches that only a number of requests ends, if there is no limit: reporting every completion would cost more than sending. */
 const SHORTEST_STEP_NS = 10 * NS_PER_MS;
 
 interface Recorded {
@@ -38,12 +38,12 @@ export class WorkerFlow implements Flow {
   #drained: readonly Drained[] = [];
   #failures: readonly FailureTally[] = [];
   #due: number | null;
-  /** As each thread last said. */
+  /** As last reported by each thread. */
   readonly #sent: number[];
   #startNs: number | null = null;
   #ended = false;
 
-  /** `set` names the order's requests, which the threads have; `nullServer`: where they go to that instead. */
+  /** `set` names the order's requests, which the threads have. `nullServer`: the server to send to instead. */
   constructor(
     threads: readonly LoadThread[],
     flow: number,
@@ -68,11 +68,11 @@ export class WorkerFlow implements Flow {
       thread.ask('begin', { flow, set, order, part: partAt(index, threads), nullServer }, PREPARE_LIMIT_MS),
     );
     this.#begun = Promise.all(begun);
-    // Whoever looks finds the fault with `check`.
+    // `check` reports the fault.
     this.#begun.catch(() => undefined);
   }
 
-  /** The threads begin together, once all have made ready. */
+  /** Starts the threads together, once all are ready. */
   start(): void {
     this.#begun.then(
       () => {
@@ -85,7 +85,7 @@ export class WorkerFlow implements Flow {
     );
   }
 
-  /** What is to be recorded from a moment before the threads have begun is recorded from their beginning. */
+  /** A recording that should start before the threads have begun starts when they begin. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     if (rule.lengthNs === 0 && this.#isLimited && rule.minRequests < this.#threads.length) throw tooFew();
     this.#recording++;
@@ -134,7 +134,7 @@ export class WorkerFlow implements Flow {
     return this.#states.reduce((sum, { failed }) => sum + failed, 0);
   }
 
-  /** As long as one thread is served, the server serves. */
+  /** The server counts as serving while any thread is served. */
   get unserved(): Unserved | null {
     let last: Unserved | null = null;
     for (const { unserved } of this.#states) {
@@ -156,7 +156,7 @@ export class WorkerFlow implements Flow {
   async drain(limitMs: number): Promise<number> {
     this.#ended = true;
     const [begun] = await Promise.allSettled([this.#begun]);
-    // Where one thread is lost the others end what they send all the same.
+    // If one thread is lost, the others still finish their requests.
     const drained = await Promise.allSettled(
       this.#threads.map((thread) => thread.ask('drain', { flow: this.#flow, limitMs }, limitMs)),
     );
@@ -168,7 +168,7 @@ export class WorkerFlow implements Flow {
     return this.#drained.reduce((sum, { left }) => sum + left, 0);
   }
 
-  /** Forgets a flow that is drained; true when it was. */
+  /** Forgets the flow if it is drained; returns whether it was. */
   release(): boolean {
     if (this.#drained.length === 0) return false;
     for (const thread of this.#threads) thread.ignore(this.#flow);
@@ -179,7 +179,7 @@ export class WorkerFlow implements Flow {
     for (const { fault } of this.#threads) if (fault) throw fault;
   }
 
-  /** In one process a closed loop has no schedule to wait for: it begins when it is told to. */
+  /** Within one process a closed loop has no common schedule: it begins on command. */
   #leadNs(): number {
     const reachNs = Math.max(...this.#threads.map((thread) => thread.reachNs));
     return reachNs === 0 && this.#due === null ? 0 : START_LEAD_NS + reachNs;

@@ -13,12 +13,12 @@ import { tokenFiguresOf, tokenFiguresUnder } from './simulated-tokens.ts';
 
 /** Options of the simulator of an engine. */
 export interface EngineSimulatorOptions extends SimulatorOptions {
-  /** Every choice that will be asked about: what they have in common says which settings the policy speaks of. */
+  /** Every choice to predict later: their common part shows which settings the policy covers. */
   readonly all: readonly Choice[];
 }
 
 const REQUESTS = 100;
-/** Arrivals of one simulation under a workload: with fewer its bursts are less certain. */
+/** Arrivals of one simulation under a workload: fewer make its bursts less certain. */
 const ARRIVALS = 240;
 /** The standard deviation of an engine's throughput for a bound, as a logarithm. */
 const BOUND_SD = 0.2;
@@ -29,8 +29,8 @@ export interface EngineSimulator extends Simulator {
 }
 
 /**
- * Fits the simulator of an engine of a language model to measurements: the law of its steps, what settings do to that, and the lengths of requests. null
- * without any figures of tokens.
+ * Fits the simulator of a language model's engine to measurements: the law of its steps, the effects of settings on it, and the lengths of requests.
+ * null without any figures of tokens.
  */
 export function engineSimulatorOf(
   measured: readonly Measured[],
@@ -61,7 +61,7 @@ export function engineSimulatorOf(
     const runs = loadsAt(workloads, level, ARRIVALS).map((load) =>
       runUnder(choice, load.plan, (found) => tokenFiguresUnder(load, found, options)),
     );
-    // Lengths are the same under all: where one cannot be served, none can.
+    // Lengths are the same under all workloads: if one cannot be served, none can.
     return runs.some((each) => each === null) ? null : robustRun(workloads, runs as readonly SimulatedRun[]);
   };
   const runs = memoizedRuns(run);
@@ -88,7 +88,7 @@ export function engineSimulatorOf(
   };
 }
 
-/** Sequences that run at once in the mean where requests do not run out. */
+/** Returns the mean number of sequences that run at once if requests never run out. */
 function mostRunning({ lengths: { input, output } }: FittedLaw, { continuous }: Choice): number {
   if (!continuous) return 1;
   const { maxSequences, kvCacheTokens } = continuous;
@@ -96,7 +96,7 @@ function mostRunning({ lengths: { input, output } }: FittedLaw, { continuous }: 
   return Math.max(1, Math.floor(Math.min(maxSequences, placed)));
 }
 
-/** Mean time of a request beside `running - 1` others: all its decoding steps, and the prompts that come between them. */
+/** Returns the mean time of a request with `running - 1` others: all its decoding steps, and the prompts between them. */
 function requestNs(fitted: FittedLaw, choice: Choice, running: number): number {
   const law = fitted.lawOf(choice);
   const { input, output, cachedShare } = fitted.lengths;

@@ -24,11 +24,11 @@ import { readTokenFigure, type TokenFigureName } from './token-figures.ts';
 export interface FittedLaw {
   readonly lengths: SequenceLengths;
   lawOf(choice: Choice): EngineLaw;
-  /** The standard deviation of the logarithm of a time that is made of these shares of the law's parts. */
+  /** The standard deviation of the logarithm of a time with these shares of the law's parts. */
   uncertainty(choice: Choice, shares: StepParts): number;
 }
 
-/** The figures that a law is fitted to, each with the standard deviation of its logarithm that the form of the law leaves, whatever the noise. */
+/** The figures that a law is fitted to. Each has the standard deviation of its logarithm that the form of the law leaves, whatever the noise. */
 const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: number])[] = [
   ['output-token-throughput', 0.04],
   ['tpot-avg', 0.04],
@@ -38,18 +38,18 @@ const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: n
   ['ttft-p99', 0.15],
   ['latency-avg', 0.04],
 ];
-/** The residual of a figure that the law says cannot be, as this many standard deviations. */
+/** The residual of a figure that is impossible by the law, in standard deviations. */
 const IMPOSSIBLE = 10;
-/** Measurements that a law is fitted to, at most: the first, and others evenly over the levels. */
+/** The most measurements that a law is fitted to: the first, and others spread evenly over the levels. */
 const MOST_OBSERVATIONS = 14;
 const REQUESTS = 60;
-/** The change of a parameter by which slopes are measured: smaller ones drown in the jumps of a simulation. */
+/** The change of a parameter for measuring slopes: smaller ones drown in the jumps of a simulation. */
 const STEP = 0.1;
 const MOST_CHANGE = 1.2;
 const ITERATIONS = 6;
 const PERCENTILE = 99;
 
-/** Fits the law of an engine's steps. `observations`: at least one; `all`: every choice that will be asked about. */
+/** Fits the law of an engine's steps. `observations`: at least one; `all`: every choice to predict later. */
 export function fitLaw(
   observations: readonly TokenObservation[],
   all: readonly Choice[],
@@ -90,13 +90,13 @@ export function fitLaw(
   };
 }
 
-/** What a choice's law is made of beside the figures of the reference's law. */
+/** The parameters of a choice's law besides the figures of the reference's law. */
 interface LawParameters {
   /** The figures of the law, each alone, and the sum of the effects on each part. */
   sumsOf(choice: Choice): readonly (readonly Summand[])[];
   /** Priors of the effects; they follow those of the figures. */
   readonly priors: readonly Normal[];
-  /** The standard deviation of what settings do that no observation has. */
+  /** The standard deviation of the effect of settings that no observation has. */
   unknownSd(choice: Choice): number;
 }
 
@@ -171,7 +171,7 @@ function roughFigures(observations: readonly TokenObservation[], lengths: Sequen
   };
 }
 
-/** Returns the first observation and others evenly over the levels, at most so many as a law is fitted to. */
+/** Returns the first observation and others spread evenly over the levels, at most the number that a law is fitted to. */
 function evenly(observations: readonly TokenObservation[]): readonly TokenObservation[] {
   if (observations.length <= MOST_OBSERVATIONS) return observations;
   const [first, ...others] = observations as [TokenObservation, ...TokenObservation[]];

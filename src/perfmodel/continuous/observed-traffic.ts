@@ -10,19 +10,19 @@ import { arrivalsIn, underEach } from '../workloads/observed-arrivals.ts';
 /** A measurement with figures of tokens. */
 type TokenMeasurement = Measurement & Required<Pick<Measurement, 'tokens'>>;
 
-/** A choice of an engine with a measurement that says what its tokens did. */
+/** A choice of an engine with a measurement of its tokens. */
 export interface TokenObservation extends Pick<Measured, 'choice'> {
   readonly measurement: TokenMeasurement;
-  /** What arrived meanwhile, where that was no even rate. */
+  /** The arrivals during it; absent for an even rate. */
   readonly arrivals?: ArrivalPlan | undefined;
 }
 
-/** Arrivals that the law is fitted to under a workload: a simulation of an engine takes long. */
+/** The arrivals that the law is fitted to under a workload: a simulation of an engine takes long. */
 const ARRIVALS = 120;
 
 /**
- * Returns the measurements that the law can be fitted to, one for each workload that was measured: of engines with continuous batching, undisturbed,
- * with figures of tokens.
+ * Returns the measurements that the law can be fitted to, one per measured workload: undisturbed, of engines with continuous batching, and with
+ * figures of tokens.
  */
 export const tokenObservations = (measured: readonly Measured[], workloads?: StudyWorkloads): TokenObservation[] =>
   measured.flatMap(({ choice, measurements }) =>

@@ -6,23 +6,23 @@ import type { Traffic } from '../../queueing/traffic.ts';
 import type { Choice } from '../modelled-config.ts';
 import type { EngineLaw } from './step-law-parameters.ts';
 
-/** How long a simulation is. */
+/** The length of a simulation. */
 export interface EngineDraw {
   readonly seed: number;
-  /** Requests to count, at least; more with many at once. */
+  /** The least number of requests to count; more with many at once. */
   readonly requests: number;
 }
 
-/** Rounds of all requests in flight that are counted at least. */
+/** The least number of counted rounds of all requests in flight. */
 const ROUNDS = 3;
-/** Requests of a warm-up: rounds of all in flight, and at most this many; before a rate is steady. */
+/** Requests of a warm-up: rounds of all in flight, up to a maximum; and the number before a rate is steady. */
 const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
 
-/** What arrives: a level, or requests at these times, all of which are counted. */
+/** The arrivals: a level, or requests at these times, all of which are counted. */
 export type EngineLoad = Pick<LoadLevel, 'mode' | 'value'> | { readonly arrivalsNs: Float64Array };
 
 /**
- * Simulates a choice's engines under a load, each with its part of it; the figures are those of one of them. null where the KV cache has no place for
+ * Simulates a choice's engines under a load, each with its share of it; the figures are those of one engine. null if the KV cache has no place for
  * the longest request.
  */
 export function simulateEngine(

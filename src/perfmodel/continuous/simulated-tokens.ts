@@ -6,7 +6,7 @@ import { chanceWithin, leastGoodput } from '../workloads/goodput.ts';
 import type { OfferedLoad } from '../workloads/offered-load.ts';
 import type { TokenFigureName } from './token-figures.ts';
 
-/** What figures of a simulation are taken for. */
+/** The context of a simulation's figures. */
 export interface TokenFigureOptions {
   /** The percentile of the budget. */
   readonly percentile: number;
@@ -57,8 +57,8 @@ export function tokenFiguresOf(found: TokenSimulation, options: TokenFigureOptio
 }
 
 /**
- * Returns the figures of a pass of a workload. Rates are over the time that the pass lasts, or longer where replies still come after its end. Classes have
- * the lengths of all requests together, so that each class's share of good requests is what its limits leave of all.
+ * Returns the figures of a pass of a workload. Rates are over the duration of the pass, or longer if replies still come after its end. Classes have
+ * the lengths of all requests together, so a class's share of good requests is the share of all that its limits allow.
  */
 export function tokenFiguresUnder(
   { workload: { limits: byClass }, plan: { arrivalsNs, classOf, classes, durationNs } }: OfferedLoad,

@@ -1,7 +1,7 @@
 import type { StepLaw, StepParts } from '../../queueing/continuous/step-law.ts';
 import type { Normal } from '../../stats/gaussian-process.ts';
 
-/** The law of an engine's steps, and what a request takes beside them before its first token. */
+/** The law of an engine's steps, and a request's additional time before its first token. */
 export interface EngineLaw extends StepLaw {
   readonly roundTripNs: number;
 }
@@ -18,7 +18,7 @@ export const lawFigures = [
   'cv',
 ] as const satisfies readonly (keyof EngineLaw)[];
 
-/** What a setting changes apart from the others: the work on prompts, and all other work. */
+/** The parts that a setting changes separately: the work on prompts, and all other work. */
 export const settingParts = ['prompts', 'steps'] as const;
 
 /** Logarithms of the factors on a law's times. */
@@ -27,7 +27,7 @@ export interface LawFactors {
   readonly steps: number;
 }
 
-/** Returns the law of parameters, with the factors of some settings on its times. */
+/** Returns the law of these parameters, with the factors of some settings on its times. */
 export function lawOf(parameters: readonly number[], { prompts, steps }: LawFactors): EngineLaw {
   const figure = (name: (typeof lawFigures)[number], factor = 0): number =>
     Math.exp((parameters[lawFigures.indexOf(name)] as number) + factor);
@@ -45,22 +45,22 @@ export function lawOf(parameters: readonly number[], { prompts, steps }: LawFact
 
 const MOST_CV = 0.6;
 
-/** Tells by which factor a part of a step's time grows. */
+/** Returns the factor by which a part of a step's time grows. */
 export const factorOfPart = (part: keyof StepParts): keyof LawFactors =>
   part === 'perPrefillTokenNs' || part === 'perPrefillPairNs' ? 'prompts' : 'steps';
 
-/** What is known of an engine before its law is fitted: rough figures of the lightest load that was measured. */
+/** Knowledge of an engine before its law is fitted: rough figures of the lightest measured load. */
 export interface RoughFigures {
   readonly tpotNs: number;
   readonly ttftNs: number;
-  /** Mean tokens of a prompt that are computed, and of a sequence in the middle of its answer. */
+  /** Mean computed tokens of a prompt, and mean tokens of a sequence in the middle of its answer. */
   readonly promptTokens: number;
   readonly contextTokens: number;
 }
 
 /**
- * Returns the prior of the parameters: at the lightest load a decoding step is mostly overhead and the reading of weights, and a prompt mostly takes time
- * by its tokens. The deviations allow for ten times as much and a tenth.
+ * Returns the prior of the parameters. At the lightest load a decoding step is mostly overhead and the reading of weights, and a prompt's time
+ * depends mostly on its tokens. The deviations allow for ten times as much and a tenth.
  */
 export function lawPriors({ tpotNs, ttftNs, promptTokens, contextTokens }: RoughFigures): readonly Normal[] {
   const promptNs = Math.max(ttftNs - tpotNs / 2, ttftNs / 10) / promptTokens;

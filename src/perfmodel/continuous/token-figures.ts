@@ -9,7 +9,10 @@ type TokenTime = (typeof times)[number];
 type Statistic = (typeof statistics)[number];
 export type TokenRate = (typeof rates)[number];
 
-/** Figures of a language model by the names of the study's metrics; a time alone is that of the budget's percentile. Milliseconds and rates per second. */
+/**
+ * Figures of a language model by the names of the study's metrics; a time without a statistic is that of the budget's percentile. Milliseconds and
+ * rates per second.
+ */
 export type TokenFigureName = TokenTime | `${TokenTime}-${Statistic}` | TokenRate;
 
 export const tokenFigureNames: readonly TokenFigureName[] = [
@@ -20,10 +23,10 @@ export const tokenFigureNames: readonly TokenFigureName[] = [
 
 const rateNames: ReadonlySet<string> = new Set(rates);
 
-/** Tells whether more of the figure is better: it falls where steps take longer. */
+/** True if more of the figure is better: it falls if steps take longer. */
 export const isTokenRate = (name: string): name is TokenRate => rateNames.has(name);
 
-/** Returns which time a figure is about, and which statistic of it; null stands for the budget's percentile. */
+/** Returns the time and the statistic of a figure; null means the budget's percentile. */
 export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
   readonly time: TokenTime;
   readonly statistic: Statistic | null;
@@ -32,10 +35,10 @@ export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
   return { time, statistic: statistic ?? null };
 }
 
-/** What figures are read from. */
+/** The part of a measurement that figures are read from. */
 export type TokensRead = Pick<Measurement, 'tokens'>;
 
-/** Returns a measured figure with its 95 % interval; without one where the measurement has none of it. undefined where it lacks the figure. */
+/** Returns a measured figure with its 95 % interval, if the measurement has one. undefined if it lacks the figure. */
 export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): Interval | undefined {
   if (!tokens) return undefined;
   switch (name) {

@@ -12,11 +12,11 @@ import { differingCount } from '../setting-effects.ts';
 import type { Measured } from '../simulator.ts';
 import { gpuMemoryOf } from './gpu-memory.ts';
 
-/** The GPU memory that choices need, predicted from what others used. */
+/** The GPU memory that choices need, predicted from the memory that others used. */
 export interface GpuMemoryNeed {
-  /** Returns the need in MiB, including what other processes hold. */
+  /** Returns the need in MiB, including the memory of other processes. */
   mib(choice: Choice): Normal;
-  /** Returns the probability that the choice fits; null where the readings do not tell. */
+  /** Returns the probability that the choice fits; null if the readings do not show it. */
   readonly chanceToFit: ((choice: Choice) => number) | null;
 }
 
@@ -30,15 +30,15 @@ const PER_SETTING = [0.6, 0.1];
 const UNUSUAL = 0.7;
 /** The distance of two combinations of settings for each setting in which they differ. */
 const SETTING_DISTANCE = 0.7;
-/** The relative noise of a reading: allocators keep what they once had. */
+/** The relative noise of a reading: allocators keep memory that they once had. */
 const NOISE = 0.03;
-/** Where even the lightest config uses this share of the memory, an allocator has reserved it all, whatever the need. */
+/** If even the lightest config uses this share of the memory, an allocator has reserved it all, whatever the need. */
 const HOARDED = 0.8;
 
 /**
- * Fits the GPU memory that choices need: a constant, plus for each instance a part of its own and one for each place of its batch; other
- * settings change the instance's part. All parts are normal; an out-of-memory refusal says that the need exceeds the total. null where the
- * server does not report its GPUs.
+ * Fits the GPU memory that choices need: a constant, plus a part per instance and one for each place of its batch; other settings change the
+ * instance's part. All parts are normal; an out-of-memory refusal means that the need exceeds the total. null if the server does not report its
+ * GPUs.
  */
 export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly Choice[] = []): GpuMemoryNeed | null {
   const seen = measured.flatMap(({ choice, measurements }) => {
@@ -70,7 +70,7 @@ export function gpuMemoryNeed(measured: readonly Measured[], refused: readonly C
   return { mib, chanceToFit };
 }
 
-/** Tells whether a choice needs no more than another of its kind that loaded. */
+/** True if a choice needs no more than another of its kind that loaded. */
 function needsNoMore(one: Choice, other: Choice): boolean {
   return partsOf(one).every(({ policy, settingsKey }, index) => {
     const loaded = partsOf(other)[index];
@@ -84,11 +84,11 @@ function needsNoMore(one: Choice, other: Choice): boolean {
 interface Unit {
   readonly mib: number;
   readonly instances: number;
-  /** The share of it that instances are assumed to have. */
+  /** Its share that instances are assumed to have. */
   readonly instancesPart: number;
 }
 
-/** Tells whether the config places every instance on the CPU. A Python model may use the GPU all the same. */
+/** True if the config places every instance on the CPU. A Python model may still use the GPU. */
 const isOnCpu = ({ candidate: { shape } }: Choice): boolean =>
   shape.groups.length > 0 && shape.groups.every(({ device }) => device === 'cpu');
 
@@ -106,7 +106,7 @@ function hypothesesOf({ instances }: Unit): [Hypothesis<Choice>, ...Hypothesis<C
     PER_PLACE.map((perPlace, unusual) => ({
       kernel: (a: Choice, b: Choice): number => {
         const [own, others] = [partsOf(a), partsOf(b)];
-        // Each model has a part of its own for an instance, and a kind of settings of its own.
+        // Each model has its own part per instance, and its own kind of settings.
         const parts = own.reduce((sum, part, index) => {
           const other = others[index] as Choice;
           const both = (part.policy.instances * other.policy.instances) / instances ** 2;

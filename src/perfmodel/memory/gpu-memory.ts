@@ -4,11 +4,11 @@ import type { Measurement } from '../../profiler/measurement.ts';
 /** The memory of all GPUs together, in MiB, over all processes. */
 export interface GpuMemory {
   readonly usedMib: number;
-  /** null where the server does not report the total. */
+  /** null if the server does not report the total. */
   readonly totalMib: number | null;
 }
 
-/** Returns the largest use while a config was served; null where the server does not report its GPUs. */
+/** Returns the largest use while a config was served; null if the server does not report its GPUs. */
 export function gpuMemoryOf(measurements: readonly Measurement[]): GpuMemory | null {
   const used = measurements.flatMap(({ device }) => device.gpuMemoryMiB ?? []);
   if (used.length === 0) return null;

@@ -6,13 +6,13 @@ import { deviceOf, type SharingHypothesis } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { type Surroundings, stageLaw } from './network-of.ts';
 
-/** How much of their largest batches stages execute at once, in turn. */
+/** The shares of their largest batches that stages execute at once, in turn. */
 const FILLS = [1, 0.5, 0.25, 0.125, 1 / 16, 1 / 32, 1 / 64];
 /** Capacities are compared with a limit on latency at this multiple of the time in execution: requests wait as well. */
 const WAITING = 1.3;
 const HALVINGS = 18;
 
-/** What one request of the mix needs of a stage. */
+/** The need of one request of the mix for a stage. */
 interface Need {
   readonly stage: string;
   readonly choice: Choice;
@@ -20,7 +20,7 @@ interface Need {
   readonly timeNs: (batch: number) => number;
 }
 
-/** Returns the bound of a choice; a choice is asked for at every proposal, and stages alike take as long. */
+/** Returns the bound of a choice. Every proposal asks for it. */
 export type BoundOf = (choice: Choice, limits: BoundLimits) => number;
 
 /** Returns `networkBound` of a fitted network, memoized. */
@@ -37,8 +37,8 @@ export function networkBounds(fitted: FittedNetwork, surroundings: Surroundings)
 }
 
 /**
- * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every stage executes batches that are filled alike, all its
- * instances are busy, and devices are shared as they were seen to be. Above the limit on latency it is a thousandth.
+ * Returns a rough upper bound on the throughput of a network, in samples per nanosecond: every stage executes equally filled batches, all its
+ * instances are busy, and devices are shared as observed. Above the limit on latency it is a thousandth.
  */
 function networkBound(needs: readonly Need[], fitted: FittedNetwork, { limitNs }: BoundLimits): number {
   let best = 0;
@@ -80,7 +80,7 @@ function timesOfOne(stage: string, choice: Choice, fitted: FittedNetwork, surrou
   };
 }
 
-/** Returns the stages with the samples that each executes for one sample of the mix. */
+/** Returns the stages with the number of samples that each executes per sample of the mix. */
 function needsOf({ members }: Choice, visits: ReadonlyMap<string, number>, timesNs: TimesOf): readonly Need[] {
   return [...(members ?? [])].map(([stage, choice]) => ({
     stage,
@@ -115,7 +115,7 @@ function rateWith(needs: readonly Need[], batchOf: (need: Need) => number, { sha
   return low;
 }
 
-/** Returns by how much others lengthen the executions of a stage on average, at a rate of samples. */
+/** Returns the mean slowdown of a stage's executions by others, at a rate of samples. */
 function stretchAt(
   { interference, shares }: SharingHypothesis,
   works: readonly { readonly stage: string; readonly workNs: number }[],
@@ -127,7 +127,7 @@ function stretchAt(
   return 1 + interference * Math.max(0, Math.max(0, load - 1) - Math.max(0, own - 1));
 }
 
-/** Returns the samples that each stage executes for one sample of the mix: as measured, else by the steps. */
+/** Returns the samples that each stage executes per sample of the mix: as measured, or else by the steps. */
 function visitsOf({ observations, topology }: FittedNetwork): ReadonlyMap<string, number> {
   const seen = observations.find(({ stages }) => topology.stages.every((stage) => stages.has(stage)));
   if (seen) {

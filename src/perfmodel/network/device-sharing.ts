@@ -3,65 +3,65 @@ import { interferenceFactor } from '../affine-line.ts';
 import { ownInterference, type Point } from '../interference.ts';
 import type { Choice } from '../modelled-config.ts';
 
-/** How stages on one device slow each other: as `Device` of the queueing room, with a share of each stage. */
+/** The slowdown of stages on one device by each other: as `Device` of the queueing room, with a share for each stage. */
 export interface SharingHypothesis {
   readonly interference: number;
   readonly shares: ReadonlyMap<string, number>;
   readonly logPrior: number;
 }
 
-/** What runs on a device at one moment or on average, by stage. */
+/** The executions on a device at one moment or on average, by stage. */
 export interface Running {
   readonly instances: number;
   /** Mean number of instances that execute. */
   readonly mean: number;
 }
 
-/** Mean execution times of a stage in one measurement, with what ran beside them on its device. */
+/** Mean execution times of a stage in one measurement, with the executions of other stages on its device meanwhile. */
 export interface SharedPoints {
   readonly stage: string;
   readonly points: readonly Point[];
   readonly beside: ReadonlyMap<string, Running>;
-  /** Requests in flight over all; one of them meets the others only. */
+  /** Requests in flight in total; one of them meets only the others. */
   readonly inFlight: number;
 }
 
-/** A hypothesis with its posterior probability, and what it takes off the mean execution time of each stage, as a logarithm. */
+/** A hypothesis with its posterior probability, and its reduction of each stage's mean execution time, as a logarithm. */
 interface Weighed extends SharingHypothesis {
   readonly chance: number;
   readonly base: ReadonlyMap<string, number>;
 }
 
-/** How stages share a device: the likeliest hypothesis, and how far the likely ones differ. */
+/** The sharing of a device by its stages: the likeliest hypothesis, and the differences between the likely ones. */
 export interface Sharing {
   readonly likeliest: SharingHypothesis;
-  /** How instances of each stage slow each other by that hypothesis. */
+  /** The slowdown of each stage's instances by each other, by that hypothesis. */
   readonly own: ReadonlyMap<string, ServiceLaw['interference']>;
-  /** The standard deviation over the hypotheses of the logarithm of an execution's time beside these. */
+  /** The standard deviation over the hypotheses of the logarithm of an execution's time while these run. */
   uncertainty(stage: string, beside: ReadonlyMap<string, Running>, inFlight: number): number;
 }
 
-/** What a device is: for the prior of what stages do to each other on it. */
+/** The kind of device, which determines the prior of the interference between stages on it. */
 export type DeviceKind = 'gpu' | 'cpu';
 
-/** Returns where a choice executes; texts that are equal for stages on the same device. What the server decides counts as the CPU. */
+/** Returns where a choice executes; equal texts for stages on the same device. A device chosen by the server counts as the CPU. */
 export function deviceOf({ candidate: { shape } }: Choice): { readonly name: string; readonly kind: DeviceKind } {
   const gpu = shape.groups.find(({ device }) => device === 'gpu');
   return gpu ? { name: `gpu ${gpu.place}`, kind: 'gpu' } : { name: 'cpu', kind: 'cpu' };
 }
 
-/** The interferences of a GPU: none, up to more than time slices would give. */
+/** The interferences of a GPU: from none to more than time slices would give. */
 const GPU_INTERFERENCES = [0, 0.15, 0.3, 0.5, 0.7, 0.85, 1, 1.2];
 const USUAL_ON_GPU = 0.8;
 const SPREAD_ON_GPU = 0.45;
-/** The part of a GPU that an execution takes, with the log prior odds against each. */
+/** The share of a GPU that an execution takes, with the log prior odds against each. */
 const GPU_SHARES: readonly (readonly [share: number, surprise: number])[] = [
   [1, 0],
   [0.75, 0.3],
   [0.5, 0.7],
   [0.3, 1.5],
 ];
-/** Cores that executions share evenly, with the log prior odds against each; Infinity: what runs on the CPU hardly uses it. */
+/** Cores that executions share evenly, with the log prior odds against each; Infinity: executions hardly use the CPU. */
 const CORES: readonly (readonly [cores: number, surprise: number])[] = [
   [1, 1.2],
   [1.5, 1],
@@ -74,26 +74,29 @@ const CORES: readonly (readonly [cores: number, surprise: number])[] = [
   [16, 0.5],
   [Number.POSITIVE_INFINITY, 0.7],
 ];
-/** Shares that are tried for one stage alone, with the interferences next to the best one, and the log prior odds against that. */
+/** Shares to try for a single stage, with the interferences next to the best one, and the log prior odds against that. */
 const OWN_SHARES = [0.15, 0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const OTHER_INTERFERENCES = [0.8, 0.9, 1, 1.12, 1.25];
 const SURPRISE_OF_OWN_SHARE = 0.7;
 const SWEEPS = 2;
 /** Hypotheses with a posterior below this share of the likeliest one's are dropped. */
 const LEAST_POSTERIOR = 1e-2;
-/** Hypotheses that are kept, at most. */
+/** The most hypotheses that are kept. */
 const MOST_LIKELY = 12;
-/** The least log evidence per weight of points: where no hypothesis explains the points better, all of them count less. */
+/** The least log evidence per weight of points: if no hypothesis explains the points better, all of them count less. */
 const LEAST_EVIDENCE = 0.5;
 
-/** A hypothesis with how well it explains the points. */
+/** A hypothesis with the quality of its explanation of the points. */
 interface Explained {
   readonly hypothesis: SharingHypothesis;
   readonly evidence: number;
   readonly own: Sharing['own'];
 }
 
-/** Fits how the stages on a device slow each other, by which hypothesis leaves execution times that batch size and own instances explain best. */
+/**
+ * Fits the slowdown of stages on a device by each other. The hypothesis wins whose remaining execution times are best explained by batch size and
+ * the stage's own instances.
+ */
 export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: readonly SharedPoints[]): Sharing {
   const told = seen.filter(({ stage, points }) => stages.includes(stage) && points.length > 0);
   const weight = told.reduce((sum, { points }) => sum + points.reduce((total, point) => total + point.weight, 0), 0);
@@ -106,7 +109,7 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   );
   const plausibility = ({ hypothesis, evidence }: Explained): number => hypothesis.logPrior + temper * evidence;
   const bestOf = (): Explained => tried.reduce((best, each) => (plausibility(each) > plausibility(best) ? each : best));
-  // One stage after the other, the share of the best hypothesis is changed: all combinations would be too many.
+  // The share of the best hypothesis is changed one stage at a time, because all combinations would be too many.
   for (let sweep = 0; sweep < (weight > 0 ? SWEEPS : 0); sweep++)
     for (const stage of stages) tried.push(...variantsOf(bestOf().hypothesis, stage, kind).map(explain));
   const best = bestOf();
@@ -151,7 +154,7 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
 const keyOf = ({ interference, shares }: SharingHypothesis): string =>
   `${interference} ${[...shares.values()].join(' ')}`;
 
-/** Returns the hypothesis with other shares of one stage, each with some interferences; of cores these are known. */
+/** Returns the hypothesis with other shares of one stage, each with some interferences; for cores the interferences are known. */
 function variantsOf(hypothesis: SharingHypothesis, stage: string, kind: DeviceKind): SharingHypothesis[] {
   const { interference, shares, logPrior } = hypothesis;
   const usual = shares.get(stage) ?? 1;
@@ -184,7 +187,7 @@ function hypothesesFor(kind: DeviceKind, stages: readonly string[]): readonly Sh
   );
 }
 
-/** Returns how much of the device the others take beyond the whole, by shares; computed once for hypotheses that differ in interference alone. */
+/** Returns the load of the others beyond the whole device, by shares; computed once for hypotheses that differ only in interference. */
 function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['shares']) => readonly number[] {
   const known = new Map<string, readonly number[]>();
   return (shares) => {
@@ -196,7 +199,7 @@ function oversOf(told: readonly SharedPoints[]): (shares: SharingHypothesis['sha
   };
 }
 
-/** Explains all stages' execution times: by their own instances, and by what the hypothesis puts down to others. */
+/** Explains all stages' execution times: by their own instances, and by the effect of others under the hypothesis. */
 function explained(
   hypothesis: SharingHypothesis,
   told: readonly SharedPoints[],
@@ -224,7 +227,7 @@ function explained(
   };
 }
 
-/** Returns how much longer than among themselves executions of a stage took beside others, by what these add to a lone execution's time. */
+/** Returns the ratio of a stage's execution times with others to those without, given the time that the others add to a lone execution. */
 export function stretchOf(
   { interference, shares }: SharingHypothesis,
   own: ServiceLaw['interference'] | undefined,
@@ -246,8 +249,8 @@ function meanStretch(hypothesis: SharingHypothesis, own: Sharing['own'], told: r
 }
 
 /**
- * Returns the mean load of a device beyond the whole that executions of other stages cause while one of this stage runs: over the binomial distributions
- * of what runs. An execution of a closed loop meets the others as they are with one request fewer in flight.
+ * Returns the mean load beyond the whole device that other stages cause while one of this stage runs, over the binomial distributions of running
+ * executions. An execution of a closed loop sees the others with one request fewer in flight.
  */
 export function overload(
   shares: SharingHypothesis['shares'],
@@ -281,7 +284,7 @@ interface Mass {
   readonly chance: number;
 }
 
-/** Loads closer than this are one. */
+/** Loads closer than this count as one. */
 const SAME_LOAD = 0.05;
 
 function added(loads: readonly Mass[], counts: readonly number[], share: number): Mass[] {

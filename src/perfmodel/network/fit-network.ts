@@ -17,23 +17,23 @@ import {
 import { type ObservedCalls, observedCalls } from './observed-calls.ts';
 import { type NetworkObservation, networkObservation, type StageObservation } from './stage-observations.ts';
 
-/** What the statistics of the stages say of a network, whatever the config. */
+/** A network fitted to the statistics of its stages, whatever the config. */
 export interface FittedNetwork {
   readonly topology: Topology;
   readonly calls: ObservedCalls;
   readonly observations: readonly NetworkObservation[];
-  /** Laws of the executions of each stage, without their calls and undisturbed by other stages; none of a stage that has no statistics. */
+  /** Laws of the executions of each stage, without their calls and the disturbance by other stages; none for a stage without statistics. */
   readonly laws: ReadonlyMap<string, ExecutionLaws>;
-  /** How the stages on a device slow each other, by the device's name; none of a device that has one stage. */
+  /** The sharing of each device by its stages, by the device's name; none for a device with one stage. */
   readonly sharing: ReadonlyMap<string, Sharing>;
-  /** Samples of one request of a front, where the study does not vary them. */
+  /** Samples per request of a front, if the study does not vary them. */
   readonly samplesPerRequest: ReadonlyMap<string, number>;
 }
 
-/** Batch sizes of one measurement, the most frequent ones, that tell how stages slow each other. */
+/** The most batch sizes per measurement, the most frequent ones, that show the slowdown between stages. */
 const MOST_SIZES = 4;
 
-/** Fits the laws of each stage to its own statistics, over all configs that were measured, and how stages on a device slow each other. */
+/** Fits the laws of each stage to its own statistics, over all measured configs, and the slowdown between stages on a device. */
 export function fitNetwork(
   measured: readonly Measured[],
   topology: Topology,
@@ -65,7 +65,7 @@ export function fitNetwork(
   );
   const shared = new Set([...sharing.values()].flatMap(({ own }) => [...own.keys()]).filter((each) => onGpu.has(each)));
   const withoutPresence: WithoutParts = { has: (part) => part === 'presence' || without.has(part) };
-  // What instances do to each other on a shared GPU is as much as they run: idle ones take nothing of it. On cores they poll and hold threads.
+  // On a shared GPU instances slow each other only while they run; idle ones take nothing. On cores idle ones poll and hold threads.
   const laws = lawsOf(
     topology.stages,
     observations,
@@ -79,7 +79,7 @@ export function fitNetwork(
 
 type Lengthened = (network: NetworkObservation, stage: StageObservation) => number;
 
-/** Fits the laws of each stage to executions without what other stages lengthened them by. */
+/** Fits the laws of each stage to executions without the time added by other stages. */
 function lawsOf(
   stages: readonly string[],
   observations: readonly NetworkObservation[],
@@ -102,7 +102,7 @@ function lawsOf(
               ...point,
               busyInstances: Math.max(point.busyInstances, goOnTogether(own, network, calls)),
               executionNs: point.executionNs / stretch,
-              // The relative error of what is left after the calls is that of the whole over this share; weights are inverse variances.
+              // The relative error of the time without calls is that of the whole over this share; weights are inverse variances.
               weight: point.weight * own.ownShare ** 2,
             })),
           },
@@ -115,8 +115,8 @@ function lawsOf(
 }
 
 /**
- * Returns the mean number of instances of a caller that execute when one of them does, as far as the batches tell in which their calls come back: those that
- * a batch lets go on end and begin anew together, one after the other. 1 for a stage that calls nothing.
+ * Returns the mean number of instances of a caller that execute when one does, given the batches in which their calls return: instances released by
+ * one batch end and begin again together, one after the other. 1 for a stage that calls nothing.
  */
 function goOnTogether(
   { stage, choice }: StageObservation,
@@ -134,7 +134,7 @@ function goOnTogether(
   return (1 + Math.min(choice.policy.instances, Math.max(1, Math.min(...released)))) / 2;
 }
 
-/** Fits each device on which some config has two stages or more. */
+/** Fits each device that has two stages or more in some config. */
 function sharingsOf(
   stages: readonly string[],
   choices: readonly Choice[],
@@ -164,7 +164,7 @@ function sharingsOf(
   );
 }
 
-/** Returns the mean execution times of a stage in a measurement, with what ran beside them on its device. */
+/** Returns the mean execution times of a stage in a measurement, with the executions of others on its device. */
 function sharedPoints({ measurement, stages }: NetworkObservation, stage: StageObservation): SharedPoints {
   const { name } = deviceOf(stage.choice);
   const beside = new Map(

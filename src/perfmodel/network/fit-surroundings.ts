@@ -12,7 +12,9 @@ import { frontsAt, type Surroundings, stagesOf, USUAL_NS } from './network-of.ts
 
 const SPREADS = [0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4];
 const USUAL_CV = 0.05;
-/** Measurements that are simulated for the round trip, those with the shortest latencies, and for the spread, evenly over all. */
+/**
+ * The most measurements that are simulated: for the round trip those with the shortest latencies, for the spread a selection spread evenly over all.
+ */
 const MOST_FOR_ROUND_TRIP = 4;
 const MOST_FOR_SPREAD = 6;
 const REQUESTS = 300;
@@ -22,13 +24,16 @@ const PRIOR_WEIGHT = 2;
 /** A round trip is at most this share of a request's time. */
 const MOST_ROUND_TRIP = 0.6;
 
-/** A measurement with what was measured. */
+/** A simulated choice with its measurement. */
 interface Seen {
   readonly choice: Measured['choice'];
   readonly measurement: UnderOne;
 }
 
-/** Fits what clients see beside the stages: the round trip of each front, the spread of execution times, and the scale of stages without statistics. */
+/**
+ * Fits the time that clients see outside the stages: the round trip of each front, the spread of execution times, and the scale of stages without
+ * statistics.
+ */
 export function fitSurroundings(
   fitted: FittedNetwork,
   measured: readonly Measured[],
@@ -70,7 +75,7 @@ export function fitSurroundings(
 
 type SimulateAt = (seen: Seen, surroundings: Surroundings) => NetworkSimulation;
 
-/** Finds the time of a single execution of stages without statistics with which the first measurement's mean latency is simulated. */
+/** Finds the single execution time of stages without statistics that reproduces the first measurement's mean latency in a simulation. */
 function unknownNsOf([first]: readonly Seen[], start: Surroundings, simulateAt: SimulateAt): number {
   if (!first) return USUAL_NS;
   let [low, high] = [Math.log(1e-3), Math.log(1e5)];
@@ -89,7 +94,7 @@ function meanNs({ fronts }: NetworkSimulation): number {
   return fronts.reduce((sum, { requestsPerSecond, latencyNs }) => sum + (requestsPerSecond / rate) * latencyNs.mean, 0);
 }
 
-/** Returns by how much each front's requests take longer than the stages explain, where these are least busy: the least of some measurements. */
+/** Returns each front's unexplained time per request when the stages are least busy: the least over some measurements. */
 function roundTripsOf(
   { topology }: FittedNetwork,
   seen: readonly Seen[],
@@ -113,7 +118,7 @@ function roundTripsOf(
   );
 }
 
-/** Returns the spread whose simulated p99s are nearest to the measured ones; it has the tails of client and network in it too. */
+/** Returns the spread whose simulated p99s are nearest to the measured ones; it also covers the tails of client and network. */
 function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt: SimulateAt): number {
   const step = Math.max(1, seen.length / MOST_FOR_SPREAD);
   const chosen = Array.from(
@@ -133,7 +138,7 @@ function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt:
   return best;
 }
 
-/** Returns the robust loss of the ratio of p99 and median, mean over the fronts: how long executions take is known from statistics. */
+/** Returns the robust loss of the ratio of p99 to median, averaged over the fronts: the durations of executions are known from statistics. */
 function miss({ measurement }: Seen, { fronts }: NetworkSimulation): number {
   const losses = fronts.map(({ name, latencyNs }) => {
     const { p50, p99 } = (measurement.fronts?.find(({ model }) => model === name) ?? measurement).latencyMs;

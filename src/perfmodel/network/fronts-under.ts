@@ -5,22 +5,25 @@ import { partOfPlan } from '../../workload/plan/part-of-plan.ts';
 import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import { loadsAt, type OfferedLoad, trafficUnder } from '../workloads/offered-load.ts';
 
-/** The fronts under one workload, with what arrives at each. */
+/** The fronts under one workload, with the arrivals at each. */
 export interface FrontsUnder {
   readonly fronts: readonly Front[];
   readonly loads: readonly OfferedLoad[];
 }
 
-/** How the fronts' requests are simulated. */
+/** The lengths of the fronts' simulations. */
 interface Lengths {
   /** By front. */
   readonly roundTripNs: ReadonlyMap<string, number>;
   readonly samplesOf: (front: string) => number;
-  /** About how many requests, over all fronts, the excerpt of a long pass has. */
+  /** The approximate number of requests, over all fronts, in the excerpt of a long pass. */
   readonly requests: number;
 }
 
-/** Returns the fronts under each workload at a level of the study. Each gets the classes that are for its model, and the first all that name none. */
+/**
+ * Returns the fronts under each workload at a level of the study. Each gets the classes of its model; the first also gets all classes without a
+ * model.
+ */
 export const frontsUnder = (
   studied: StudyWorkloads,
   { fronts }: Topology,
@@ -46,7 +49,7 @@ function partFor({ workload, plan }: OfferedLoad, model: string, isFirst: boolea
   return { workload, plan: withRequest(partOfPlan(plan, own)) };
 }
 
-/** A simulation needs a request of every front: one that an excerpt has none of gets one at its start. */
+/** A simulation needs a request for every front: a front without one in the excerpt gets one at its start. */
 const withRequest = (plan: ArrivalPlan): ArrivalPlan =>
   plan.arrivalsNs.length > 0
     ? plan

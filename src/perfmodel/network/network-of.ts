@@ -10,9 +10,9 @@ import { deviceOf } from './device-sharing.ts';
 import type { FittedNetwork } from './fit-network.ts';
 import { networkCalls } from './observed-calls.ts';
 
-/** What a network is simulated with beside what the stages' statistics say. */
+/** The parameters of a network's simulation besides the stages' statistics. */
 export interface Surroundings {
-  /** Time of a request outside the stages: client, network, the server's front, and what an ensemble's steps cost. */
+  /** Time of a request outside the stages: client, network, the server's front, and the overhead of an ensemble's steps. */
   readonly roundTripNs: ReadonlyMap<string, number>;
   /** Coefficient of variation of execution times. */
   readonly cv: number;
@@ -20,16 +20,16 @@ export interface Surroundings {
   readonly unknownNs: number;
 }
 
-/** A law of nobody's measurement: most of it fixed. */
+/** A law without any measurement: most of it fixed. */
 const usualLaw = (ns: number): ServiceLaw => ({
   ...affineLaw(ns * (1 - USUAL_PER_SAMPLE), ns * USUAL_PER_SAMPLE),
   interference: { perInstance: 0.1, batchExponent: 0 },
 });
 
-/** A single execution that is assumed before anything was measured. */
+/** The assumed time of a single execution before any measurement. */
 export const USUAL_NS = 10 * NS_PER_MS;
 
-/** Returns the law of a stage's executions, without other stages and without its calls. */
+/** Returns the law of a stage's executions, without other stages and its calls. */
 export const stageLaw = (
   { laws }: FittedNetwork,
   stage: string,
@@ -63,7 +63,7 @@ export function stagesOf(
   return { stages, devices: [...devices.values()] };
 }
 
-/** Returns the fronts at a level, each with its part of it. */
+/** Returns the fronts at a level, each with its share of it. */
 export function frontsAt(
   topology: Topology,
   level: Pick<LoadLevel, 'mode' | 'value'>,

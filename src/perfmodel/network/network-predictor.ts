@@ -7,11 +7,11 @@ import { correctedFigures, type Draw, figuresAt, type Predicted, type Predictor 
 import { type Measured, measuredChoices } from '../simulator.ts';
 import { networkSimulatorOf } from './network-simulator.ts';
 
-/** Tells whether the network simulator models all members of a joint candidate; not sequence batching and decoupled models. */
+/** True if the network simulator models all members of a joint candidate, unlike sequence batching and decoupled models. */
 export const isNetworkModelled = ({ members }: CandidateShape): boolean =>
   members !== undefined && Object.values(members).every(isModelled);
 
-/** Returns the measurements of a joint candidate that were not disturbed and have statistics of every stage. */
+/** Returns the undisturbed measurements of a joint candidate that have statistics of every stage. */
 export function networkObservations({ measurements }: MeasuredCandidate, topology: Topology) {
   return measurements.filter(
     (each) => isUsable(each) && stageBreakdowns(each, topology).size === topology.stages.length,
@@ -20,7 +20,7 @@ export function networkObservations({ measurements }: MeasuredCandidate, topolog
 
 /**
  * Fits the network simulator to measured joint candidates and corrects it by their residuals, as `predictorOf` does for one model. `asked`: the
- * candidates that it will be asked about. null when no measurement has statistics of every stage.
+ * candidates to predict later. null when no measurement has statistics of every stage.
  */
 export function networkPredictorOf(
   candidates: readonly MeasuredCandidate[],
@@ -44,7 +44,7 @@ export function networkPredictorOf(
   };
 }
 
-/** What no measured candidate had of one of the members. */
+/** Returns the properties of one of the members that no measured candidate had. */
 function beyond(measured: readonly Measured[], { members = new Map() }: Choice): Predicted['extrapolates'] {
   const seen = (model: string): readonly Choice[] => measured.flatMap(({ choice }) => choice.members?.get(model) ?? []);
   const isBeyond = (of: (own: Choice, others: readonly Choice[]) => boolean): boolean =>

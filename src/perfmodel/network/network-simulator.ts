@@ -28,11 +28,11 @@ import { frontsAt, type Surroundings, stageLaw, stagesOf } from './network-of.ts
 import { aloneNs } from './path.ts';
 
 const REQUESTS = 300;
-/** Rounds of all requests in flight that are counted at least. */
+/** The least number of counted rounds of all requests in flight. */
 const ROUNDS = 4;
 /** Arrivals of one simulation under a workload, of all fronts together. */
 const MOST_ARRIVALS = 800;
-/** Requests of a warm-up, at most, for each front. */
+/** The most requests of a warm-up, for each front. */
 const MOST_WARM_UP = 200;
 
 /** The result of one simulation. */
@@ -46,8 +46,8 @@ interface Run extends SimulatedRun {
 
 /**
  * Fits the simulator of models that are served together to measurements: laws of each stage from its own statistics, over all configs of that model;
- * how stages on a device slow each other; calls; and what clients see beside that. Errors: none; without statistics usual laws are scaled to the
- * first measurement.
+ * the slowdown between stages on a device; calls; and the time that clients see besides. Errors: none; without statistics usual laws are scaled to
+ * the first measurement.
  */
 export function networkSimulatorOf(
   measured: readonly Measured[],
@@ -126,7 +126,7 @@ export function networkSimulatorOf(
   };
 }
 
-/** Tells whether all fronts with instances of their own take the requests of the study. */
+/** True if all fronts with instances of their own accept the requests of the study. */
 function takesRequests({ members }: Choice, { fronts }: Topology, samplesOf: (front: string) => number): boolean {
   return fronts.every(({ model }) => {
     const own = members?.get(model);
@@ -148,7 +148,7 @@ const singleUncertainty = ({ laws }: FittedNetwork, { members }: Choice, stage: 
   return own ? (laws.get(stage)?.uncertainty(own, 1, own.policy.instances) ?? 0) : 0;
 };
 
-/** Mean shares of a request's time by stage, over what was measured; null without statistics. */
+/** Returns the mean share of a request's time in each stage, over the measurements; null without statistics. */
 function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, number> | null {
   const sums = new Map<string, number>();
   for (const { stages } of observations) {
@@ -161,15 +161,15 @@ function stageSharesOf({ observations }: FittedNetwork): ReadonlyMap<string, num
   return sums.size > 0 ? sums : null;
 }
 
-/** What is asked of a simulation. */
+/** The request for a simulation. */
 interface Asked extends FigureOptions {
   readonly samplesOf: (front: string) => number;
   readonly inFlight: number;
-  /** What arrived at each front under a workload; absent without one. */
+  /** The arrivals at each front under a workload; absent without one. */
   readonly loads?: FrontsUnder['loads'];
 }
 
-/** Returns one run for all workloads: figures by the rule, and how the stages are used in the mean over the workloads' weights. */
+/** Returns one run for all workloads: figures by the rule, and the use of the stages averaged with the workloads' weights. */
 function robustNetworkRun(studied: StudyWorkloads, runs: readonly Run[]): Run {
   const [first] = runs as [Run];
   const mean = (of: (run: Run) => number): number => meanOver(studied, runs, of);
@@ -264,7 +264,7 @@ function together(
   };
 }
 
-/** Returns the standard deviation of each stage's execution times: of its law, and of what others on its device do to it. */
+/** Returns the standard deviation of each stage's execution times: of its law, and of the effect of others on its device. */
 function stageUncertainties(
   { stages }: NetworkSimulation,
   choice: Choice,

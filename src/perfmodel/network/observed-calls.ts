@@ -6,7 +6,7 @@ import type { Topology } from '../../space/topology.ts';
 import { fitLine } from '../affine-line.ts';
 import type { ServicePoint } from '../observation.ts';
 
-/** How a BLS model calls others: how often, by the counts of the server; in turn or at once, by which explains its times better. */
+/** A BLS model's calls of others: their number, by the server's counts; in turn or at once, whichever explains its times better. */
 export interface ObservedCaller {
   readonly counts: readonly CallCount[];
   readonly inParallel: boolean;
@@ -15,7 +15,7 @@ export interface ObservedCaller {
 /** Calls of one model by another. */
 interface CallCount {
   readonly model: string;
-  /** Requests to it for each request to the caller. */
+  /** Requests to it per request to the caller. */
   readonly perRequest: number;
   /** Samples of such a request. */
   readonly samplesPerCall: number;
@@ -25,16 +25,16 @@ interface CallCount {
 
 export type ObservedCalls = ReadonlyMap<string, ObservedCaller>;
 
-/** An execution takes at least this share of its time itself, whatever its calls are thought to take. */
+/** The least share of an execution's time that is its own, whatever the estimate for its calls. */
 const LEAST_OWN = 0.02;
 /**
- * Calls at once end with the last of them. Where they wait for each other alone, that is later than their mean by their mean time in the queue; where for
- * other callers' too, by less. This share of it is assumed.
+ * Parallel calls end with the last of them. If they only wait for each other, that is later than their mean by their mean time in the queue; if they
+ * also wait for other callers' calls, by less. This share of it is assumed.
  */
 const LATER_THAN_MEAN = 0.6;
-/** Calls are taken for ones in turn, as most code makes them, unless the sum of squared misses is lower by this much otherwise. */
+/** Calls are assumed to be in turn, as in most code, unless parallel calls lower the sum of squared misses by this much. */
 const LEAST_EVIDENCE = 2e-3;
-/** A ratio of counts within this of a request for each request is one. */
+/** A ratio of counts within this of one request per request counts as one. */
 const ALIKE = 0.05;
 
 /** Returns the calls of each BLS model, from the counts of all measurements together. */
@@ -69,7 +69,7 @@ function countOf(
     total(model, ({ inferenceCount }) => inferenceCount),
   ];
   if (!(requests > 0 && called > 0)) return null;
-  // Requests of an ensemble's steps are no calls; what is left is divided among the callers.
+  // Requests of an ensemble's steps are no calls; the rest is divided among the callers.
   const steps = both.reduce((sum, each) => sum + stepRequests(model, each, topology), 0);
   const callers = Object.values(topology.calls ?? {}).filter((models) => models.includes(model)).length;
   const perRequest = Math.max(0, called - steps) / callers / requests;
@@ -81,12 +81,12 @@ function countOf(
   };
 }
 
-/** Returns the requests that a stage got as a step of ensembles; a model that clients send to is a step of its own. */
+/** Returns the requests that a stage got as a step of ensembles; a model that clients call is its own step. */
 function stepRequests(model: string, told: ReadonlyMap<string, ServerBreakdown>, { fronts, stages }: Topology): number {
   return fronts.reduce((sum, { model: front, steps }) => {
     const times = timesIn(steps, model);
     if (times === 0) return sum;
-    // Every step of an ensemble has as many requests as any that nobody else uses.
+    // Every step of an ensemble has as many requests as any step that is not used elsewhere.
     const others = stages.filter((stage) => stage !== model && timesIn(steps, stage) === 1);
     const count =
       told.get(front)?.successCount ?? Math.min(...others.map((stage) => told.get(stage)?.successCount ?? 0));
@@ -114,7 +114,7 @@ function callsNs(
   }, 0);
 }
 
-/** Returns the time that a stage's executions take themselves, from their whole time and batch size; all of it for a stage that calls nothing. */
+/** Returns the own time of a stage's executions, from their whole time and batch size; all of it for a stage that calls nothing. */
 export function ownTimeNs(
   stage: string,
   told: ReadonlyMap<string, ServerBreakdown>,
@@ -125,7 +125,7 @@ export function ownTimeNs(
   return (ns, batchSize) => Math.max(LEAST_OWN * ns, ns - callsNs(caller, batchSize, told));
 }
 
-/** Tells whether what is left of executions is more like a line in the batch size where calls are made at once than where they are made in turn. */
+/** True if the time left after parallel calls is closer to a line in the batch size than the time left after calls in turn. */
 function isRatherParallel(
   caller: string,
   counts: readonly CallCount[],
@@ -137,7 +137,7 @@ function isRatherParallel(
         const wholeNs = meanExecutionUs * NS_PER_US;
         const leftNs = wholeNs - callsNs({ counts, inParallel }, size, each);
         const executionNs = Math.max(LEAST_OWN * wholeNs, leftNs);
-        // Misses count in relation to the whole execution; calls cannot take longer than that.
+        // Misses count relative to the whole execution, because calls cannot take longer than that.
         const weight = (executions / (executions + 10)) * (executionNs / wholeNs) ** 2;
         return { settingsKey: '', batchSize: size, busyInstances: 1, executionNs, weight };
       }),
@@ -154,7 +154,7 @@ function isRatherParallel(
   return atOnce + LEAST_EVIDENCE < inTurn;
 }
 
-/** Returns by how much the calls would take longer than the executions that make them: the squares of the relative excess. */
+/** Returns the excess of the calls' time over that of the calling executions: the squares of the relative excess. */
 function excessOf(caller: string, calls: ObservedCaller, told: ReadonlyMap<string, ServerBreakdown>): number {
   return (told.get(caller)?.batches ?? []).reduce((sum, { size, meanExecutionUs }) => {
     const wholeNs = meanExecutionUs * NS_PER_US;
@@ -175,6 +175,6 @@ export function networkCalls({ counts, inParallel }: ObservedCaller): readonly C
     });
 }
 
-/** Counts of whole requests are whole but for those that are under way at the edges of a measurement. */
+/** Counts of whole requests are whole numbers, except for requests in progress at the edges of a measurement. */
 const roundedNear = (ratio: number): number =>
   Math.abs(ratio / Math.round(ratio) - 1) <= ALIKE ? Math.round(ratio) : ratio;

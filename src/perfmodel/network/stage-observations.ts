@@ -7,26 +7,26 @@ import type { Observation } from '../observation.ts';
 import { isUsable } from '../observations.ts';
 import { type ObservedCalls, ownTimeNs } from './observed-calls.ts';
 
-/** What one measurement says of one stage. */
+/** One measurement's data of one stage. */
 export interface StageObservation {
   readonly stage: string;
   readonly choice: Choice;
-  /** The stage as a closed loop of its own, with as many requests in flight as were in it on average; executions without their calls. */
+  /** The stage as its own closed loop, with its mean number of requests in flight; executions without their calls. */
   readonly observation: Observation;
-  /** Mean number of instances that execute; those that wait for calls do not. */
+  /** Mean number of executing instances, without those that wait for calls. */
   readonly running: number;
-  /** The part of its executions' time that is not spent in calls, 0 to 1: what is known of the whole is known of that part so much worse. */
+  /** The share of its executions' time outside calls, 0 to 1. That part's relative uncertainty is the whole's divided by this share. */
   readonly ownShare: number;
 }
 
-/** What one measurement says of the network. */
+/** One measurement's data of the network. */
 export interface NetworkObservation {
   readonly choice: Choice;
   readonly measurement: Measurement;
   readonly stages: ReadonlyMap<string, StageObservation>;
 }
 
-/** Returns what a measurement says of each stage; null where it was disturbed. A stage without statistics is left out. */
+/** Returns a measurement's data of each stage; null if it was disturbed. A stage without statistics is left out. */
 export function networkObservation(
   choice: Choice,
   measurement: Measurement,
@@ -91,7 +91,7 @@ const NO_SPLIT = { input: 0, output: 0 };
 
 /**
  * Returns the requests per second of a stage: in the ratio of its requests to those of a front, whose throughput the client knows; by the duration
- * if the server reports nothing of a front.
+ * if the server reports no front.
  */
 function requestRates(
   { server, fronts = [], throughput, durationMs }: Measurement,

@@ -6,15 +6,15 @@ import { excerptAt } from './offered-load.ts';
 /** Arrivals of an observation that are simulated again. */
 const MOST_ARRIVALS = 600;
 
-/** What was measured under one workload, whose name is absent where a study has only one. */
+/** The measurement under one workload, whose name is absent if a study has only one. */
 export interface UnderOne extends Measurement {
   readonly workload?: string;
 }
 
-/** Returns what a measurement says of each workload: itself where it does not tell them apart. */
+/** Returns a measurement's part under each workload; the measurement itself if it has no parts. */
 export const underEach = (measurement: Measurement): readonly UnderOne[] => measurement.workloads ?? [measurement];
 
-/** Returns what arrived during a measurement under one workload, or an excerpt of about `requests`; undefined without workloads. */
+/** Returns the arrivals during a measurement under one workload, or an excerpt of about `requests`; undefined without workloads. */
 export function arrivalsIn(
   studied: StudyWorkloads | undefined,
   measurement: UnderOne,
@@ -25,7 +25,7 @@ export function arrivalsIn(
   return under && excerptAt(under.workloads[0], value, requests);
 }
 
-/** Returns a study of the one workload that a measurement was under, whose level is that workload's own rate; undefined for an unknown one. */
+/** Returns a study of only the workload of this measurement, with that workload's own rate as its level; undefined for an unknown one. */
 export function studyOf({ rule, workloads }: StudyWorkloads, { workload: name }: UnderOne): StudyWorkloads | undefined {
   const own = name === undefined ? workloads[0] : workloads.find((each) => each.name === name);
   return own && { rule, workloads: [{ ...own, perLevel: 1 }] };

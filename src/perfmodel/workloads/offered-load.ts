@@ -3,14 +3,14 @@ import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
 import { excerptOf } from '../../workload/excerpt.ts';
 import type { StudyWorkload, StudyWorkloads } from '../../workload/study-workloads.ts';
 
-/** What arrives at one front at one level of a study, under one of its workloads. */
+/** The arrivals at one front at one level of a study, under one of its workloads. */
 export interface OfferedLoad {
   readonly workload: StudyWorkload;
   /** A pass, or an excerpt of it. */
   readonly plan: ArrivalPlan;
 }
 
-/** Returns what arrives under each workload at a level of the study; of a long pass an excerpt of about `requests` requests. */
+/** Returns the arrivals under each workload at a level of the study; for a long pass an excerpt of about `requests` requests. */
 export const loadsAt = ({ workloads }: StudyWorkloads, level: number, requests: number): OfferedLoad[] =>
   workloads.map((workload) => ({
     workload,
@@ -19,7 +19,7 @@ export const loadsAt = ({ workloads }: StudyWorkloads, level: number, requests: 
 
 const known = new WeakMap<StudyWorkload['planAt'], Map<string, ArrivalPlan>>();
 
-/** Returns what arrives at a rate, or an excerpt of about `requests` requests; made once, since many choices are simulated under it. */
+/** Returns the arrivals at a rate, or an excerpt of about `requests` requests; memoized, because many choices are simulated under it. */
 export function excerptAt({ planAt }: StudyWorkload, perSecond: number, requests: number): ArrivalPlan {
   const made = known.get(planAt) ?? new Map<string, ArrivalPlan>();
   known.set(planAt, made);
@@ -29,7 +29,7 @@ export function excerptAt({ planAt }: StudyWorkload, perSecond: number, requests
   return plan;
 }
 
-/** What requests are like beside their times. */
+/** The properties of requests besides their times. */
 interface RequestKind {
   readonly roundTripNs: number;
   readonly samplesPerRequest: number;

@@ -14,7 +14,7 @@ import { leastGoodput } from './goodput.ts';
 import type { OfferedLoad } from './offered-load.ts';
 
 /**
- * Returns the figures of a pass of the load. A pass lasts as long as its plan says, and longer where requests are still answered after its end: rates are
+ * Returns the figures of a pass of the load. A pass lasts as long as its plan, or longer if requests are still answered after its end: rates are
  * over that time.
  */
 export function figuresUnder(
@@ -35,7 +35,7 @@ export function figuresUnder(
   };
 }
 
-/** Returns one run for all workloads: figures by the rule, batches and uncertainty in the mean over the workloads' weights. */
+/** Returns one run for all workloads: figures by the rule; batches and uncertainty averaged with the workloads' weights. */
 export function robustRun(studied: StudyWorkloads, runs: readonly SimulatedRun[]): SimulatedRun {
   const { rule, workloads } = studied;
   const parts = runs.map((run, index) => ({ ...(workloads[index] as StudyWorkload), figures: run.predicted }));
@@ -47,7 +47,7 @@ export function robustRun(studied: StudyWorkloads, runs: readonly SimulatedRun[]
   };
 }
 
-/** Returns the mean of a figure of one run for each workload, by the workloads' weights. */
+/** Returns the mean of a figure of one run per workload, by the workloads' weights. */
 export const meanOver = <R>({ workloads }: StudyWorkloads, runs: readonly R[], of: (run: R) => number): number =>
   robustFigure(
     { kind: 'mean' },
@@ -63,7 +63,7 @@ interface FiguresUnder {
   readonly figures: Simulated;
 }
 
-/** Returns one figure of each name for all workloads. Rates are in relation to what each workload asks for, as those of measurements are. */
+/** Returns one figure of each name for all workloads. Rates are relative to each workload's requested rate, like those of measurements. */
 function robustFigures(rule: RobustRule, parts: readonly FiguresUnder[]): Simulated {
   const fronts = parts[0]?.figures.fronts;
   return {
@@ -110,7 +110,7 @@ function robustOf(rule: RobustRule, parts: readonly FiguresUnder[]): SimulatedFi
   };
 }
 
-/** Rates of all requests are in relation to what a workload asks for; what one user sees is not. */
+/** Total rates are relative to a workload's requested rate; the rate of one user is not. */
 function robustTokens(rule: RobustRule, parts: readonly FiguresUnder[]): NonNullable<SimulatedFigures['tokens']> {
   const figure = (name: TokenFigureName): number =>
     robustFigure(

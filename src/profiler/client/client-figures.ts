@@ -8,12 +8,12 @@ import { gapShiftNs, type TailEvidence, tailEvidence } from '../windows/void-win
 import { agentFigures } from './agent-figures.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';
 
-/** Requests that were answered while the client was watched, in one front. */
+/** Requests of one front that were answered while the client was watched. */
 const answered = ({ figures }: FrontResult): number => figures.succeeded + figures.failed;
 
 /**
- * Returns the client's own figures over what all fronts counted, and whether it was the limit of one of them. A front that had counted enough
- * before the others went on sending: its requests count for as long.
+ * Returns the client's own figures over everything that all fronts counted, and whether the client was the limit of one of them. A front that
+ * finished counting before the others continued to send, so its requests are scaled to the full time.
  */
 export async function clientFigures(use: ClientUse, fronts: readonly FrontResult[]): Promise<ClientFigures> {
   const longestNs = Math.max(...fronts.map(({ figures }) => figures.durationNs));
@@ -46,7 +46,7 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
     ...(gapShifts.length > 0 && { itlShiftMs: nsToMs(Math.max(...gapShifts)) }),
     bound: limits.length > 0,
     ...(first && { reason: first.reason }),
-    // What does not pass for one front does not pass.
+    // A limit that is permanent for one front is permanent for all.
     ...(first && limits.every(({ isStarved }) => isStarved) && { starved: true }),
     ...(use.agents && {
       agents: use.agents.map((agent) => {
@@ -58,7 +58,7 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
   };
 }
 
-/** By the agent's own CPU and sends; what held up the threads of all is told of them together. */
+/** Judges the agent by its own CPU and sends. Evidence of delays is only known for the threads of all agents together. */
 function limitOfAgent({ address, use }: AgentUse, front: FrontResult, tail: TailEvidence | null): ClientLimit | null {
   const own: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
   const evidence = evidenceOf(own, front, null);
@@ -99,6 +99,6 @@ function evidenceOf(
   };
 }
 
-/** By the other rules a level is reported as perf_analyzer reports it, whatever held the client up. */
+/** The other rules report a level as perf_analyzer does, whatever delayed the client. */
 const judgedBudgetMs = ({ stability, budgetMs }: LevelOptions): number | null =>
   stability === undefined || stability.kind === 'interval' ? (budgetMs ?? null) : null;

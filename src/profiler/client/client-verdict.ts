@@ -10,7 +10,7 @@ export interface ClientEvidence {
   /** Requests answered per second. */
   readonly requestRate: number;
   readonly latencyP50Ms: number;
-  /** What held up the sending threads; null where they were not watched. */
+  /** Delays of the sending threads; null if they were not watched. */
   readonly tail: BudgetedTail | null;
   /** null for a closed loop. */
   readonly sends: SendEvidence | null;
@@ -18,39 +18,41 @@ export interface ClientEvidence {
 
 interface BudgetedTail extends TailEvidence {
   readonly percentile: number;
-  /** null where no budget hangs on the percentile. */
+  /** null if the percentile has no budget. */
   readonly budgetMs: number | null;
 }
 
 interface SendEvidence {
-  /** Median lateness of the sends in milliseconds, at most. */
+  /** Upper bound of the median lateness of sends, in milliseconds. */
   readonly latenessP50Ms: number;
-  /** The percentile of the budget from the time due, and from the sending: what lies between is the client's. */
+  /** The budgeted percentile from the due time and from the sending; the client caused the difference. */
   readonly percentile: number;
   readonly fromDueMs: number;
   readonly fromSendMs: number;
   readonly budgetMs: number;
 }
 
-/** A thread that is busy for this share of a core's time cannot send more requests, and reads replies late. */
+/** A thread that uses this share of a core cannot send more requests, and reads replies late. */
 const CPU_BUSY = 0.9;
-/** The utilisation from which on an event loop never waits for the server. With less CPU than `CPU_BUSY`, others have taken its core. */
+/**
+ * The utilisation above which an event loop never waits for the server. If it uses less CPU than `CPU_BUSY`, other processes have taken its core.
+ */
 const LOOP_BUSY = 0.95;
 /** Below half a core the client could send twice as much, so its ceiling cannot be near. */
 const CEILING_MATTERS = 0.5;
-/** A rate this near to the client's ceiling may be the client's own: the ceiling was measured for some 0.3 s, to about a tenth. */
+/** A rate this near to the client's ceiling may be the client's own limit: the ceiling was measured for about 0.3 s, to about a tenth. */
 const NEAR_CEILING = 0.85;
 /**
- * Half of all timers or sends this late, and by this share of the latency, bend the latencies that are measured. Node's
- * timers are late by up to a millisecond at any time.
+ * If half of all timers or sends are this late, and by this share of the latency, the measured latencies are distorted. Node's timers are always up
+ * to a millisecond late.
  */
 const LEAST_DELAY_MS = 2;
 const LEAST_LATENESS_MS = 1;
 const DELAY_SHARE = 0.2;
 
 /**
- * Tells whether the verdict on the budget depends on what held the client up: it is missed, and might have been met without. Pauses never
- * shorten latencies, so a budget that is met in spite of them is met, and one that is missed by more than they can have caused is missed.
+ * True if the verdict on the budget depends on the client's delays: the budget is missed, but might have been met without them. Pauses never
+ * shorten latencies, so a budget that is met despite them is met. A budget that is missed by more than they can have caused is missed.
  */
 function isUndecided(tail: BudgetedTail): boolean {
   const { isBent, budgetMs, percentileNs, shiftNs } = tail;
@@ -58,26 +60,26 @@ function isUndecided(tail: BudgetedTail): boolean {
   return nsToMs(percentileNs) > budgetMs && nsToMs(percentileNs - shiftNs) <= budgetMs;
 }
 
-/** Tells whether the client's ceiling could change the verdict; it takes time to measure. */
+/** True if the client's ceiling could change the verdict; measuring it takes time. */
 export function needsCeiling({ use, sends }: ClientEvidence): boolean {
   return sends === null && use.cpuShare >= CEILING_MATTERS;
 }
 
-/** Why the figures are the client's own. */
+/** The reason why the figures are the client's own. */
 export interface ClientLimit {
   readonly reason: string;
-  /** True where others had the CPU that it lacked, which may pass; else it is as fast as it can be. */
+  /** True if other processes had the CPU that the client lacked, which may be temporary; otherwise the client is as fast as it can be. */
   readonly isStarved: boolean;
 }
 
 /**
- * Returns why the figures are the load generator's own limit and not the server's; null when nothing says so. `ceiling`: requests per
- * second that this client reaches against a server that does nothing; null when unknown.
+ * Returns why the figures show the load generator's own limit and not the server's; null if nothing suggests that. `ceiling`: requests per second
+ * that this client reaches against a server that does nothing; null if unknown.
  *
- * In an open loop only lateness counts: the wait for the next send is in part spent turning the event loop, so its CPU time says nothing,
- * and a thread that sends in time also reads replies in time. Late sends make the figures worse than the server is, never better, so a few
- * of them matter only when the budget is missed because of them. The same holds in both loops for what held the sending threads up for
- * moments. Where that was not watched, the median delay of timers is used.
+ * In an open loop only lateness counts. Part of the wait for the next send is spent turning the event loop, so its CPU time says nothing, and a
+ * thread that sends on time also reads replies on time. Late sends make the figures worse than the server is, never better, so a few of them matter
+ * only if they caused the budget to be missed. In both loops the same holds for short delays of the sending threads. If those were not watched, the
+ * median delay of timers is used.
  */
 export function clientLimit(evidence: ClientEvidence, ceiling: number | null): ClientLimit | null {
   const { use, requestRate, latencyP50Ms, sends, tail } = evidence;

@@ -4,10 +4,10 @@ import type { Pause } from '../../loadgen/client/held-up.ts';
 import type { HostCpu } from '../../loadgen/client/host-cpu.ts';
 import type { TailEvidence } from '../windows/void-windows.ts';
 
-/** The share of the pauses from which on something counts as their cause. */
+/** A cause counts as the cause if it explains at least this share of the pauses. */
 const MOST_OF_IT = 0.5;
 
-/** Why the percentile may be the client's own, in words: by how much, for how long its threads were held up, and what most of that was. */
+/** Explains why the percentile may be the client's own: by how much, how long its threads were delayed, and the main cause. */
 export function heldUpReason(tail: TailEvidence & { readonly percentile: number }, host: HostCpu = {}): string {
   const { shiftNs, percentileNs, percentile, heldUp } = tail;
   const heldNs = sumOf(heldUp.pauses, ({ lengthNs }) => lengthNs);
@@ -21,7 +21,7 @@ function causeOf(heldNs: number, { heldUp }: TailEvidence, { stolenMs = 0, press
   const isMost = (ns: number): boolean => ns >= MOST_OF_IT * heldNs;
   if (isMost(sumOf(heldUp.pauses, ({ gcNs }) => gcNs))) return 'by garbage collection';
   if (isMost(stolenMs * NS_PER_MS)) return 'while the host of this virtual machine had the CPU';
-  // The kernel's count of this very thread, or else of whatever waited.
+  // The kernel's count for this very thread, or else the pressure over all waiting threads.
   return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS) ? 'while others had the CPU' : 'by its own work';
 }
 

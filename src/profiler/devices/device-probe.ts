@@ -4,12 +4,12 @@ import { gpuMetrics, gpuTotals, meanGpuMetrics } from './gpu-metrics.ts';
 import { metricsPage } from './metrics-page.ts';
 import type { MetricSample } from './prometheus.ts';
 
-/** Reads the devices' state once; null when nothing can be read. Never throws. */
+/** Reads the devices' state once; null if nothing can be read. Never throws. */
 export type DeviceProbe = (signal: AbortSignal) => Promise<DeviceMetrics | null>;
 
 /**
- * A probe of Triton's metrics page, as `metricsPage` reads it. The server renews its GPU figures every two seconds unless told
- * otherwise, so within a short measurement they may be older than it.
+ * Returns a probe of Triton's metrics page, as `metricsPage` reads it. By default the server renews its GPU figures every two seconds, so they may
+ * be older than a short measurement.
  */
 export function metricsProbe(url: string, model: string, tls?: TlsOptions): DeviceProbe {
   const page = metricsPage(url, model, tls);
@@ -20,8 +20,8 @@ export function metricsProbe(url: string, model: string, tls?: TlsOptions): Devi
 }
 
 /**
- * The devices' figures on Triton's metrics page: utilisation is the mean over the GPUs, memory and power their sum. The
- * GPU family is absent without a GPU, and a GPU without a figure reports NaN or none.
+ * Returns the devices' figures from Triton's metrics page: utilisation is the mean over the GPUs, memory and power their sum. Without a GPU the
+ * page lacks the GPU family; a GPU without a figure reports NaN or nothing.
  */
 export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
   const cpu = meanOf(
@@ -38,8 +38,8 @@ export function deviceMetrics(samples: readonly MetricSample[]): DeviceMetrics {
 }
 
 /**
- * Field by field, the mean over the readings that have it; of the memory of the GPUs, which does not fluctuate, the last one: those before
- * may be of the moment in which the server had two configs of the model.
+ * Returns for each field the mean over the readings that have it. GPU memory does not fluctuate, so it takes the last reading: earlier ones may be
+ * from the moment when the server had two configs of the model.
  */
 export function meanDeviceMetrics(readings: readonly DeviceMetrics[]): DeviceMetrics {
   const fields = ['gpuUtilizationPercent', 'gpuPowerW', 'cpuUtilizationPercent'] as const;

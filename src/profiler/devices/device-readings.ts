@@ -3,10 +3,10 @@ import type { LevelOptions } from '../level-options.ts';
 import type { DeviceMetrics } from '../measurement.ts';
 import { meanDeviceMetrics } from './device-probe.ts';
 
-/** The server renews its figures so often, and to read them takes CPU from who serves. */
+/** The server renews its figures at this interval, and reading them takes CPU from the server. */
 const READ_EVERY_NS = 2 * NS_PER_S;
 
-/** Reads the devices beside the traffic, every two seconds or once, and no more after a reading that found nothing. */
+/** Reads the devices during the traffic, every two seconds or once, and stops after a reading that found nothing. */
 export class DeviceReadings {
   readonly #options: Pick<LevelOptions, 'clock' | 'deviceProbe'>;
   readonly #stop = new AbortController();
@@ -23,7 +23,7 @@ export class DeviceReadings {
     if (this.#options.clock.nowNs() - this.#lastNs >= READ_EVERY_NS) this.#read();
   }
 
-  /** For the end of the windows. */
+  /** Takes a reading at the end of the windows if there is none yet. */
   readIfNone(): void {
     if (this.#readings.length === 0) this.#read();
   }

@@ -2,16 +2,16 @@ import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { metricsPage } from './metrics-page.ts';
 import type { MetricSample } from './prometheus.ts';
 
-/** One look at what an engine's metrics page says of its scheduler. */
+/** One reading of the scheduler figures on an engine's metrics page. */
 export interface EngineReading {
   readonly runningSequences?: number;
   readonly waitingSequences?: number;
   readonly kvCacheShare?: number;
-  /** Since the engine was started. */
+  /** Since the engine started. */
   readonly preemptions?: number;
 }
 
-/** Reads an engine's state once; null when nothing can be read. Never throws. */
+/** Reads an engine's state once; null if nothing can be read. Never throws. */
 export type EngineProbe = (signal: AbortSignal) => Promise<EngineReading | null>;
 
 type Read = (samples: readonly MetricSample[]) => number | undefined;
@@ -19,7 +19,7 @@ type Read = (samples: readonly MetricSample[]) => number | undefined;
 const named = (samples: readonly MetricSample[], names: readonly string[]): readonly number[] =>
   samples.filter(({ name, value }) => names.includes(name) && Number.isFinite(value)).map(({ value }) => value);
 
-/** Over the engines of one server. */
+/** Sums over the engines of one server. */
 const sumOf =
   (...names: readonly string[]): Read =>
   (samples) => {
@@ -34,15 +34,15 @@ const meanOf =
     return found.length === 0 ? undefined : found.reduce((sum, value) => sum + value, 0) / found.length;
   };
 
-/** The value of TensorRT-LLM's family of this name in Triton whose label says `what`. */
+/** The value of TensorRT-LLM's family of this name in Triton with the label `what`. */
 const labelled =
   (family: string, what: string): Read =>
   (samples) =>
     sumOf(family)(samples.filter(({ labels }) => Object.values(labels).includes(what)));
 
 /**
- * What pages call it, the first that is there: vLLM (its own page, and Triton's with its backend; the KV cache's name changed in 0.10), SGLang,
- * llama.cpp, and Triton's TensorRT-LLM backend.
+ * Names of each figure on the pages; the first one found is used: vLLM (its own page, and Triton's with its backend; the KV cache's name changed in
+ * 0.10), SGLang, llama.cpp, and Triton's TensorRT-LLM backend.
  */
 const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
   runningSequences: [
@@ -66,7 +66,7 @@ const figures: Readonly<Record<keyof EngineReading, readonly Read[]>> = {
   preemptions: [sumOf('vllm:num_preemptions_total', 'vllm:num_preemptions'), sumOf('sglang:num_retractions_total')],
 };
 
-/** Returns the engine's figures on a page; null for a page without any. */
+/** Returns the engine's figures on a page; null if the page has none. */
 export function engineReading(samples: readonly MetricSample[]): EngineReading | null {
   const found = Object.entries(figures).flatMap(([field, reads]) => {
     const value = reads.map((read) => read(samples)).find((each) => each !== undefined);
@@ -75,7 +75,7 @@ export function engineReading(samples: readonly MetricSample[]): EngineReading |
   return found.length === 0 ? null : (Object.fromEntries(found) as EngineReading);
 }
 
-/** Returns a probe of the Prometheus page of an engine, or of a Triton that it runs in. */
+/** Returns a probe of the Prometheus page of an engine, or of the Triton that it runs in. */
 export function engineProbe(url: string, model: string, tls?: TlsOptions): EngineProbe {
   const page = metricsPage(url, model, tls);
   return async (signal) => {

@@ -4,10 +4,10 @@ import type { Measurement } from '../measurement.ts';
 import type { EngineFigures } from '../token-figures.ts';
 import type { EngineReading } from './engine-metrics.ts';
 
-/** Its gauges are of the moment: those of one step. */
+/** The gauges are momentary: each shows one step. */
 const READ_EVERY_MS = 500;
 
-/** What is read of an engine beside the traffic. */
+/** A watch that reads an engine during the traffic. */
 export interface EngineWatch {
   start(): void;
   stop(): void;
@@ -48,7 +48,7 @@ export function watchEngine({ clock, engineProbe }: Pick<LevelOptions, 'clock' |
   };
 }
 
-/** Means over the readings; of preemptions the rate from the first to the last one. */
+/** Returns means over the readings; for preemptions, the rate from the first to the last reading. */
 export function engineFigures(readings: readonly Timed[]): EngineFigures {
   const meanOf = (field: keyof EngineReading): number | undefined => {
     const values = readings.flatMap(({ reading }) => reading[field] ?? []);

@@ -2,7 +2,7 @@ import { BYTES_PER_MIB } from '../../base/units.ts';
 import type { DeviceMetrics, GpuMetrics } from '../measurement.ts';
 import type { MetricSample } from './prometheus.ts';
 
-/** Returns the samples of Triton's metrics page that are about one GPU, by the label `gpu_uuid`; NaN is none. */
+/** Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; NaN counts as absent. */
 export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
   const byGpu = new Map<string, MetricSample[]>();
   for (const sample of samples) {
@@ -23,7 +23,7 @@ export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetric
   });
 }
 
-/** Aggregates over all GPUs: the mean of utilisation, the sum of memory and of power; what no GPU has is left out. */
+/** Aggregates over all GPUs: the mean of utilisation, the sums of memory and power. Leaves out figures that no GPU has. */
 export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
   const valuesOf = (of: (gpu: GpuMetrics) => number | undefined): number[] => gpus.flatMap((gpu) => of(gpu) ?? []);
   const utilization = valuesOf((gpu) => gpu.utilizationPercent);
@@ -38,7 +38,7 @@ export function gpuTotals(gpus: readonly GpuMetrics[]): DeviceMetrics {
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** GPU by GPU over several readings: mean utilisation, power and clock, the most memory. */
+/** Aggregates several readings for each GPU: mean utilisation, power and clock, and the largest memory. */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
   const uuids = new Set(readings.flat().map(({ uuid }) => uuid));
   return [...uuids].map((uuid) => {

@@ -1,9 +1,9 @@
 import type { FollowLines } from '../../launch/follow-lines.ts';
 
-/** A driver that was idle can take a second or two. */
+/** An idle driver can take a second or two. */
 const LIMIT_MS = 3000;
 
-/** Returns the names of this machine's GPUs by their UUIDs, as its driver's own tool tells them; none where there is no such tool. Never throws. */
+/** Returns the names of this machine's GPUs by UUID, as reported by the driver's own tool; empty without such a tool. Never throws. */
 export async function gpuNames(follow: FollowLines): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
   const tool = follow('nvidia-smi', ['--query-gpu=uuid,name', '--format=csv,noheader'], (line) => {

@@ -2,15 +2,15 @@ import { NS_PER_US } from '../../base/units.ts';
 
 /** One piece takes about a third of a millisecond on a core of 3 GHz. */
 const STEPS = 200_000;
-/** A piece that others did not interrupt is wanted: of this many, the quickest. */
+/** The quickest of this many pieces counts, because other processes did not interrupt it. */
 const PIECES = 6;
-/** Runs before the first measured one, so that the machine code is the same from then on. */
+/** Pieces to run before the first measured one, so that the machine code no longer changes. */
 const WARM_UP_PIECES = 60;
 
 /**
- * Gives a function that does a fixed piece of work on this thread and returns what it took, in microseconds: the quickest of six pieces, two
- * milliseconds in all. It tells how fast this host's cores are at that moment. On an idle core its readings differ by 1 to 2 % (120 readings
- * over two minutes beside a Triton between its measurements).
+ * Returns a function that does a fixed piece of work on this thread and returns the time it took, in microseconds: the quickest of six pieces, two
+ * milliseconds in total. It shows how fast this host's cores are at that moment. On an idle core its readings differ by 1 to 2 % (120 readings over
+ * two minutes next to a Triton between its measurements).
  */
 export function hostWork(nowNs: () => number): () => number {
   let state = 1;

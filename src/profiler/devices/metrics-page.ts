@@ -3,21 +3,21 @@ import { secureConnect } from '../../triton/wire/http.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { type MetricSample, parsePrometheus } from './prometheus.ts';
 
-/** Reads what is on a server's metrics page; null when nothing can be read. Never throws. */
+/** Reads a server's metrics page; null if nothing can be read. Never throws. */
 export type MetricsPage = (signal: AbortSignal) => Promise<readonly MetricSample[] | null>;
 
 const TIMEOUT_MS = 1000;
-/** Failures in a row after which the page is not asked for again, because asking costs time. */
+/** Consecutive failures after which the page is no longer requested, because each request costs time. */
 const LAST_FAILURE = 3;
-/** The page of a thousand models is a hundredth of this. */
+/** The page of a thousand models is a hundredth of this size. */
 const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /**
- * Triton's metrics page (`http://HOST:8002/metrics`); of one that counts the inferences of other models but not of `model`,
- * nothing is taken: another server of that machine has the usual port. `tls` is for an https:// address.
+ * Reads Triton's metrics page (`http://HOST:8002/metrics`). Ignores a page that counts the inferences of other models but not of `model`: another
+ * server on that machine has the usual port. `tls` is for an https:// address.
  */
 export function metricsPage(url: string, model: string, tls?: TlsOptions): MetricsPage {
-  // No idle connection between readings: nobody would close the last one.
+  // No idle connection between readings, because nothing would close the last one.
   const dispatcher = new Agent({
     pipelining: 0,
     maxResponseSize: MAX_PAGE_BYTES,
@@ -44,15 +44,15 @@ export function metricsPage(url: string, model: string, tls?: TlsOptions): Metri
   };
 }
 
-/** A loaded model is on the page of its server before its first request. */
+/** A loaded model is on its server's page before its first request. */
 function isOfOthers(samples: readonly MetricSample[], model: string): boolean {
   const counted = samples.filter(({ name }) => name === 'nv_inference_request_success');
   return counted.length > 0 && !counted.some(({ labels }) => labels.model === model);
 }
 
 /**
- * How long the model took to load the last time, in seconds, by the gauge that newer servers have (pages of 25.12 and 26.06 have it,
- * 24.10's has not); of several versions the slowest. null where nothing says so.
+ * Returns how long the last load of the model took, in seconds, from the gauge of newer servers (pages of 25.12 and 26.06 have it, 24.10's has
+ * not); the slowest of several versions. null if the page lacks it.
  */
 export function lastLoadSeconds(samples: readonly MetricSample[], model: string): number | null {
   const own = samples.filter(

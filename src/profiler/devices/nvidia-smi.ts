@@ -4,9 +4,9 @@ import type { GpuMetrics } from '../measurement.ts';
 import type { DeviceProbe } from './device-probe.ts';
 import { gpuTotals } from './gpu-metrics.ts';
 
-/** The GPUs of this machine, as its driver's own tool tells them. */
+/** The GPUs of this machine, as reported by the driver's own tool. */
 export interface GpuSource {
-  /** The newest figures of each GPU; empty where there are none. Starts to look with the first call. Never throws. */
+  /** Returns the newest figures of each GPU; empty without any. The first call starts the watch. Never throws. */
   read(): Promise<readonly GpuMetrics[]>;
   close(): Promise<void>;
 }
@@ -14,12 +14,12 @@ export interface GpuSource {
 /** The columns of one line of nvidia-smi, in this order (`nvidia-smi --help-query-gpu`). */
 const COLUMNS = ['uuid', 'utilization.gpu', 'memory.used', 'memory.total', 'power.draw', 'clocks.sm'] as const;
 const EVERY_MS = 500;
-/** A driver that was idle can take a second or two. */
+/** An idle driver can take a second or two. */
 const FIRST_ROUND_MS = 3000;
 
 /**
- * `uuid, %, MiB, MiB, W, MHz`, as `--format=csv,noheader,nounits` writes them; a figure that the GPU does not have (`[N/A]`) is left
- * out. null for a line that is about no GPU, such as an error.
+ * Parses `uuid, %, MiB, MiB, W, MHz`, as `--format=csv,noheader,nounits` writes them. Leaves out figures that the GPU lacks (`[N/A]`). null for a
+ * line that describes no GPU, such as an error.
  */
 export function gpuOfLine(line: string): GpuMetrics | null {
   const [uuid = '', ...cells] = line.split(',').map((cell) => cell.trim());
@@ -36,10 +36,7 @@ export function gpuOfLine(line: string): GpuMetrics | null {
   return { uuid, ...Object.fromEntries(known) };
 }
 
-/**
- * One nvidia-smi that goes on telling, twice a second, until `close`: to start one for each reading would cost more than
- * what it tells.
- */
+/** Runs one nvidia-smi that reports twice a second until `close`. Starting one for each reading would cost too much. */
 export function nvidiaSmi(follow: FollowLines): GpuSource {
   const newest = new Map<string, GpuMetrics>();
   let process: ReturnType<FollowLines> | undefined;
@@ -52,12 +49,12 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
     process = follow('nvidia-smi', args, (line) => {
       const gpu = gpuOfLine(line);
       if (gpu === null) return;
-      // The first GPU again: every one was told once.
+      // The first GPU appears again, so every GPU has been reported once.
       if (newest.has(gpu.uuid)) resolve();
       newest.set(gpu.uuid, gpu);
     });
     void process.ended.then(() => {
-      // What is not renewed any more is no reading.
+      // Figures that are no longer renewed are not a reading.
       newest.clear();
       resolve();
     });
@@ -76,13 +73,13 @@ export function nvidiaSmi(follow: FollowLines): GpuSource {
   };
 }
 
-/** The metrics page first; what it lacks of the GPUs, their clocks in any case, `gpus` adds. */
+/** Uses the metrics page first. `gpus` adds the GPU figures that the page lacks; the clocks always come from there. */
 export function withGpusOf(gpus: GpuSource, page: DeviceProbe): DeviceProbe {
   return async (signal) => {
     const own = await page(signal);
     const found = await gpus.read();
     if (found.length === 0) return own;
-    // A server that names its GPUs has no others.
+    // If a server names its GPUs, it uses no others.
     const named = own?.gpus?.map((gpu) => ({ ...found.find(({ uuid }) => uuid === gpu.uuid), ...gpu })) ?? found;
     return { ...gpuTotals(named), ...own, gpus: named };
   };

@@ -3,17 +3,17 @@ export interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Milliseconds since the Unix epoch, where the page says when it was read. */
+  /** Milliseconds since the Unix epoch; absent if the page does not say when it was read. */
   readonly atMs?: number;
 }
 
-/** Parts that cannot take each other's characters: a line of blanks, braces or quotes costs no more than another. */
+/** The parts cannot match each other's characters, so a line of blanks, braces or quotes costs no more than any other. */
 const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\s*\{(.*)\}\s*|\s+)(?=\S)([^\s}]+)(?:\s+(-?\d+))?$/;
 const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy;
 
 /**
- * The samples of a page in Prometheus' text format 0.0.4. Comments, and lines that are no sample, are passed over, since
- * one odd line of another exporter must not cost the rest.
+ * Returns the samples of a page in Prometheus' text format 0.0.4. Skips comments and lines that are not samples, because one odd line of another
+ * exporter must not cost the rest.
  */
 export function parsePrometheus(text: string): MetricSample[] {
   return text.split('\n').flatMap((line) => {

@@ -1,5 +1,6 @@
 /**
- * Returns what `work` makes of each, all at the same time. When one fails, the signal of the others says so; once all have ended, its error is thrown.
+ * Runs `work` on all items at the same time and returns the results. If one fails, aborts the signal of the others, waits for all to end and throws
+ * its error.
  */
 export async function allOrNone<T, R>(
   signal: AbortSignal,

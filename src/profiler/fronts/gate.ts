@@ -1,20 +1,20 @@
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import type { Traffic } from '../traffic.ts';
 
-/** A point of a measurement that all of its fronts pass together: the last one to come opens it. */
+/** A point of a measurement that all of its fronts pass together: the last one to arrive opens it. */
 export class Gate {
   readonly #opened = Promise.withResolvers<void>();
   readonly #whenAll: () => Promise<void> | void;
-  /** Several fronts pass it. */
+  /** True if several fronts pass it. */
   readonly isShared: boolean;
   #missing: number;
 
-  /** `whenAll` is done once, when all have come and before any goes on. */
+  /** `whenAll` runs once, after all have arrived and before any continues. */
   constructor(fronts: number, whenAll: () => Promise<void> | void = () => undefined) {
     this.isShared = fronts > 1;
     this.#missing = fronts;
     this.#whenAll = whenAll;
-    // Who waits for it is told; nobody may.
+    // Waiting fronts see the rejection, but there may be none.
     this.#opened.promise.catch(() => undefined);
   }
 
@@ -22,7 +22,7 @@ export class Gate {
     return this.#missing <= 0;
   }
 
-  /** Comes, and waits for the others. Errors: INTERRUPTED when the signal says so first; those of `whenAll`. */
+  /** Arrives and waits for the others. Errors: INTERRUPTED if the signal aborts first; those of `whenAll`. */
   async pass(signal: AbortSignal): Promise<void> {
     this.#come();
     if (this.#isComplete) return this.#opened.promise;
@@ -37,7 +37,7 @@ export class Gate {
     }
   }
 
-  /** The same with traffic that goes on meanwhile, and is watched. Errors: as `Traffic.waitUntil`; those of `whenAll`. */
+  /** As `pass`, while traffic continues and is watched. Errors: as `Traffic.waitUntil`; those of `whenAll`. */
   async passWith(traffic: Traffic): Promise<void> {
     this.#come();
     while (!this.#isComplete) await traffic.waitUntil(() => this.#isComplete, Number.POSITIVE_INFINITY);

@@ -12,36 +12,36 @@ import { measureWindows } from '../windows/windows.ts';
 import type { Gate } from './gate.ts';
 import { type OwnFigures, ownFigures, pacedFigures } from './own-figures.ts';
 
-/** The points that fronts which are measured together pass together. */
+/** The gates that fronts pass together when they are measured together. */
 export interface Gates {
-  /** The server's statistics are read, and nothing has been sent. */
+  /** The server's statistics have been read, and nothing has been sent. */
   readonly atRest: Gate;
-  /** Nothing is in flight, and each begins to send. */
+  /** Nothing is in flight, and each front begins to send. */
   readonly woken: Gate;
-  /** Each is warm by itself. */
+  /** Each front is warm on its own. */
   readonly started: Gate;
-  /** All are warm together: counting begins. */
+  /** All fronts are warm together; counting begins. */
   readonly warm: Gate;
-  /** Counting is over, and requests still go on. */
+  /** Counting is over, but requests continue. */
   readonly counted: Gate;
   /** Nothing is in flight. */
   readonly drained: Gate;
 }
 
-/** The figures of one front, but for what is watched beside the traffic. */
+/** The figures of one front, without the devices, the host and the client. */
 export interface FrontResult {
   readonly options: LevelOptions;
   readonly figures: WindowsOutcome;
   readonly own: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
   readonly atRest: readonly AtRest[];
-  /** What became of the sends of each agent, by its address; absent where none sent by a schedule. */
+  /** Outcome of the sends of each agent, by address; absent if no agent sent by a schedule. */
   readonly sendsByAgent?: SendTally['byAgent'];
 }
 
 /**
- * Measures what one front's clients see at its level: warms up, counts windows until the figures are trustworthy, and reads the server's
- * statistics over the same time. Between the gates it waits for the other fronts. Nothing is in flight afterwards, or only what did not end
- * within `drainMs`. Errors: SERVER_UNREACHABLE, INTERRUPTED, CLIENT_FAILED.
+ * Measures what the clients of one front see at its level: warms up, counts windows until the figures are trustworthy, and reads the server's
+ * statistics over the same time. Waits for the other fronts at the gates. Afterwards nothing is in flight except requests that did not end within
+ * `drainMs`. Errors: SERVER_UNREACHABLE, INTERRUPTED, CLIENT_FAILED.
  */
 export async function measureFront(options: LevelOptions, gates: Gates, onWindow: OnWindow): Promise<FrontResult> {
   const rule = { ...defaultWindowRule, ...options.windows };
@@ -50,7 +50,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     const before = await readAtRest(options);
     await gates.atRest.pass(options.signal);
     const apart = await warmApart(options, rule);
-    // Plans that are played together begin together.
+    // Plans that play together begin together.
     await gates.woken.pass(options.signal);
     const { sentApart, ...alone } = await startWarm(traffic, options, rule, apart);
     await gates.started.passWith(traffic);
@@ -95,7 +95,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
 const mostRequests = ({ stability }: LevelOptions): number =>
   stability?.kind === 'request-count' ? stability.requests : Number.POSITIVE_INFINITY;
 
-/** Statistics of the model, and of those among the models behind it whose requests are known. */
+/** Statistics of the model, and of the models behind it whose number of requests is known. */
 interface RestReadings {
   readonly own: Reading;
   readonly composing: readonly { readonly model: string; readonly reading: Reading }[];
@@ -133,12 +133,12 @@ function atRestOf(
   ];
 }
 
-/** A server that served all along has counted more than this share of the answered requests. */
+/** A server that ran the whole time has counted more than this share of the answered requests. */
 const LEAST_COUNTED = 0.99;
 
 /**
- * Errors: SERVER_UNREACHABLE when nothing listened for a while and the statistics are not those of one server that served
- * all along: what was measured then is two servers and the time between them.
+ * Errors: SERVER_UNREACHABLE if nothing listened for a while and the statistics are not from one server that ran the whole time. The measurement
+ * then mixes two servers and the gap between them.
  */
 function checkSameServer(
   failures: Measurement['failures'],

@@ -1,6 +1,6 @@
 import type { OwnFigures, ProfileProgress, VoidProgress, WindowProgress } from '../measurement.ts';
 
-/** Makes the progress of a measurement from that of its fronts. */
+/** Combines the progress of the fronts into that of the measurement. */
 export class MixProgress {
   readonly #models: readonly string[];
   readonly #windows: (WindowProgress | undefined)[];
@@ -12,7 +12,7 @@ export class MixProgress {
     this.#voided = models.map(() => 0);
   }
 
-  /** Returns the progress of all after a step of front `index`; null before each has had a window. */
+  /** Returns the progress of all fronts after a step of front `index`; null until each has had a window. */
   after(index: number, step: WindowProgress | VoidProgress): ProfileProgress | null {
     if (step.phase === 'void') {
       this.#voided[index] = step.voidWindows;
@@ -36,7 +36,7 @@ export class MixProgress {
   }
 }
 
-/** The latest window of each: means by their rates, of spread and percentile the highest. */
+/** Combines the latest window of each front: means are weighted by rate; spread and percentile are the highest. */
 function ownOf(each: readonly OwnFigures[]): OwnFigures {
   const throughput = sum(each, (own) => own.throughput);
   const weighted = sum(each, (own) => own.throughput * own.latencyAvgMs);

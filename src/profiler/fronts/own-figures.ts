@@ -11,16 +11,16 @@ import { badShareOf, classFiguresOf, goodRateOf } from '../windows/class-figures
 import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 
-/** What the requests of one front saw. */
+/** Figures of the requests of one front. */
 export type OwnFigures = Omit<
   Measurement,
   | ('device' | 'client' | 'hostWorkUs' | 'foreignRequests' | 'foreignByModel' | 'fronts')
   | ('budgetVerdict' | 'server' | 'serverNote' | 'composing')
 >;
 
-/** What else is known of the same requests. */
+/** Further figures of the same requests. */
 export interface SentFigures {
-  /** null in a closed loop, as the tally. */
+  /** null in a closed loop, as is the tally. */
   readonly paced: OpenLoopFigures | null;
   readonly tally: SendTally | null;
   readonly failures: Measurement['failures'];
@@ -69,7 +69,7 @@ export function ownFigures(
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';
 
-/** Returns the figures of an open loop over `seconds`; null for a closed one, which has no tally. */
+/** Returns the figures of an open loop over `seconds`; null in a closed loop, which has no tally. */
 export function pacedFigures(
   tally: SendTally | null,
   figures: WindowedFigures,

@@ -6,23 +6,23 @@ import type { Measurement } from '../measurement.ts';
 import { Gate } from './gate.ts';
 import type { Gates } from './measure-front.ts';
 
-/** What is watched once, whatever number of fronts is measured. */
+/** The options of everything that is watched once, whatever the number of fronts. */
 export type WatchOptions = Pick<
   LevelOptions,
   'clock' | 'onProgress' | 'deviceProbe' | 'engineProbe' | 'hostWorkUs' | 'watchClient'
 >;
 
-/** The gates of a measurement, and what is watched beside its traffic. */
+/** The gates of a measurement, and what is watched during its traffic. */
 export interface Surroundings {
   readonly gates: Gates;
   readonly devices: DeviceReadings;
-  /** The client's use from the moment that all are warm until all have counted. */
+  /** The client's resource use from when all fronts are warm until all have finished counting. */
   readonly use: () => ClientUse;
 }
 
 /**
- * Does `measure` with this many fronts, and adds to its figures those of devices and host. The client is watched, and the devices are read, while
- * requests are counted; the host does its piece of work before the first and after the last request.
+ * Runs `measure` with this many fronts, and adds the figures of devices and host to its result. Watches the client and reads the devices while
+ * requests are counted. The host does its piece of work before the first and after the last request.
  */
 export async function withSurroundings<T extends object>(
   options: WatchOptions,
@@ -64,7 +64,7 @@ export async function withSurroundings<T extends object>(
   }
 }
 
-/** The mean over the readings before and after. */
+/** Returns the mean over the readings before and after. */
 function hostFigure(readings: readonly (number | undefined)[]): Pick<Measurement, 'hostWorkUs'> {
   const known = readings.filter((reading) => reading !== undefined);
   return known.length === 0 ? {} : { hostWorkUs: known.reduce((sum, each) => sum + each, 0) / known.length };

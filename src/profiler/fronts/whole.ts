@@ -9,21 +9,21 @@ import type { FrontResult } from './measure-front.ts';
 import type { OwnFigures } from './own-figures.ts';
 import { wholeServer } from './whole-server.ts';
 
-/** What is asked of the whole. */
+/** Options of the whole measurement. */
 export type WholeAsked = Pick<LevelOptions, 'level' | 'percentile' | 'percentiles'>;
 
-/** The figures of all fronts together, but for what is watched beside the traffic. */
+/** The figures of all fronts together, without the devices, the host and the client. */
 export type WholeFigures = OwnFigures & Pick<Measurement, 'server' | 'serverNote'>;
 
-/** A front, and how often its requests count, so that all fronts were counted for equally long. */
+/** A front, and how often its requests count, so that all fronts cover the same length of time. */
 interface Part extends FrontResult {
   readonly times: number;
 }
 
 /**
- * Returns the figures of all requests of several fronts together. Throughputs add up. A front that was counted for a shorter time than
- * another has its latencies counted more often, so that each weighs by its rate. Beside a closed loop the latencies at a fixed rate are those from
- * the time due. The error rate is the highest of the fronts': a model that fails does not hide behind one that is asked more often.
+ * Returns the figures of all requests of several fronts together. Throughputs add up. The latencies of a front that was counted for a shorter time
+ * count more often, so that each front weighs by its rate. If one front is a closed loop, latencies at a fixed rate count from the due time. The
+ * error rate is the highest of the fronts', so that a failing model does not hide behind one with more requests.
  */
 export function wholeOf(fronts: readonly FrontResult[], { level, percentile, percentiles }: WholeAsked): WholeFigures {
   const longestNs = Math.max(...fronts.map(({ figures }) => figures.durationNs));
@@ -71,7 +71,7 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
 const sumOver = <T>(all: readonly T[], of: (each: T) => number): number =>
   all.reduce((total, each) => total + of(each), 0);
 
-/** Absent where no front has it. */
+/** Absent if no front has it. */
 function countOf<K extends 'coldWindows' | 'voidWindows' | 'responses' | 'sequences'>(
   own: readonly OwnFigures[],
   field: K,
@@ -95,7 +95,7 @@ function percentileOf(parts: readonly Part[], seen: LatencyHistogram, percentile
   return { value: nsToMs(value), low: nsToMs(low), high: nsToMs(high) };
 }
 
-/** The lowest and the highest percentile of the windows, the first of each front together, the second, and so on. */
+/** Returns the lowest and highest percentile of the combined windows: the first window of each front together, the second, and so on. */
 function windowRange(parts: readonly Part[], percentile: number): Measurement['windowPercentilesMs'] {
   const windows = Math.min(...parts.map(({ figures }) => figures.ofEach.length));
   const percentiles = Array.from({ length: windows }, (_, window) =>
@@ -120,7 +120,7 @@ function allFailures(own: readonly OwnFigures[]): Measurement['failures'] {
   }));
 }
 
-/** Means over the requests of all samples. */
+/** Returns means over the requests of all samples. */
 function meanOf(times: readonly ClientTimesUs[]): ClientTimesUs {
   const requests = sumOver(times, (each) => each.requests);
   const mean = (of: (each: ClientTimesUs) => number): number =>
@@ -135,7 +135,7 @@ function meanOf(times: readonly ClientTimesUs[]): ClientTimesUs {
   };
 }
 
-/** The lateness is that of the front whose sends were latest. */
+/** The lateness is that of the front with the latest sends. */
 function pacedOf(own: readonly OwnFigures[], seen: LatencyHistogram): OpenLoopFigures {
   const paced = own.flatMap(({ openLoop }) => openLoop ?? []);
   return {

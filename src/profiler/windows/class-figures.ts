@@ -12,15 +12,15 @@ import type { WindowsOutcome } from './outcome.ts';
 type ClassesAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile' | 'limits' | 'requests'>;
 type Counted = Pick<WindowsOutcome, 'batches'>;
 
-/** Returns the requests per second that met all limits of their class; undefined where there are no limits. */
+/** Returns the requests per second that met all limits of their class; undefined without limits. */
 export function goodRateOf({ batches }: Counted, options: ClassesAsked): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
   return partRateOf(batches, ({ good = 0 }) => good, options);
 }
 
 /**
- * Returns the share of the answered requests that failed or missed a limit of their class, with its 95 % interval; undefined where there are no
- * limits. Unlike `goodRateOf` it knows nothing of requests that are still waited for.
+ * Returns the share of the answered requests that failed or missed a limit of their class, with its 95 % interval; undefined without limits. Unlike
+ * `goodRateOf` it ignores requests that have no reply yet.
  */
 export function badShareOf({ batches }: Counted): Interval | undefined {
   if (batches.every(({ good }) => good === undefined)) return undefined;
@@ -34,8 +34,8 @@ export function badShareOf({ batches }: Counted): Interval | undefined {
 }
 
 /**
- * Returns the figures of each request class; undefined where there are no classes. Dropped requests count as failed. The rates of the classes add
- * up to that of all requests, since each is a part of what was due.
+ * Returns the figures of each request class; undefined without classes. Dropped requests count as failed. The rates of the classes add up to that
+ * of all requests, since each is a part of the due requests.
  */
 export function classFiguresOf(
   { batches }: Counted,
@@ -67,6 +67,6 @@ export function classFiguresOf(
   });
 }
 
-/** Returns a measurement's goodput, wherever it is: earlier versions had it among the tokens alone. */
+/** Returns a measurement's goodput, wherever it is: earlier versions had it only among the tokens. */
 export const goodputOf = ({ goodput, tokens }: Pick<Measurement, 'goodput' | 'tokens'>): Interval | undefined =>
   goodput ?? tokens?.goodput;

@@ -8,7 +8,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { quantileInterval } from '../../stats/quantile-interval.ts';
 import type { LevelOptions } from '../level-options.ts';
 
-/** A batch, and how many requests had been due when it began and ended; null where that is not known, or none is ever due at a time. */
+/** A batch, and how many requests had been due when it began and ended; null if unknown, or if requests have no due time. */
 export interface CountedBatch extends Batch {
   readonly dueAtStart: number | null;
   readonly dueAtEnd: number | null;
@@ -25,18 +25,18 @@ export interface WindowedFigures {
   readonly sequences: number;
   /** Latencies of the successful requests, from their sending. */
   readonly latencies: LatencyHistogram;
-  /** Latencies from the time that requests were due; null in a closed loop. */
+  /** Latencies from the due time of the requests; null in a closed loop. */
   readonly fromDue: LatencyHistogram | null;
   /** As in a batch. */
   readonly clientTimes?: ClientTimeSums | undefined;
   readonly replies: ReplyTally | undefined;
   /** Successful requests per second. */
   readonly rate: Interval;
-  /** From the time due, where there is one. */
+  /** From the due time, if there is one. */
   readonly percentileMs: Interval;
 }
 
-/** Latencies of several batches in one. */
+/** Sums of the latencies of several batches. */
 export class LatencySums {
   readonly latencies = new LatencyHistogram();
   readonly fromDue = new LatencyHistogram();
@@ -47,7 +47,7 @@ export class LatencySums {
   }
 }
 
-/** Returns the lowest and the highest percentile, such as 99, of windows with latencies, in milliseconds; null where there is none. */
+/** Returns the lowest and the highest percentile, such as 99, of the windows with latencies, in milliseconds; null if there are none. */
 export function percentileRangeMs(
   windows: readonly LatencySums[],
   percentile: number,
@@ -65,7 +65,7 @@ export function sumsOf(batches: readonly Batch[]): LatencySums {
   return sums;
 }
 
-/** Figures of batches in their order, between which windows may have been dropped; `sums` is of all of them. */
+/** Returns the figures of consecutive batches, between which windows may have been dropped; `sums` covers all of them. */
 export function figuresOf(
   batches: readonly CountedBatch[],
   { latencies, fromDue }: LatencySums,
@@ -95,13 +95,13 @@ interface Paced {
   readonly due: number;
 }
 
-/** What rates are computed from. */
+/** Options that determine rates. */
 type RateAsked = Pick<LevelOptions, 'level' | 'stability'>;
 
 /**
- * Returns how many per second of the requests that `countOf` counts there were, over batches in their order. In an open loop, by the rule of intervals, it is the
- * share of the requests that were due, times the rate asked for: random arrivals vary from batch to batch, and that is no property of the
- * server. A share above one is a backlog from before, and cannot last.
+ * Returns the rate per second of the requests that `countOf` counts, over consecutive batches. In an open loop, the interval rule takes the share
+ * of the due requests times the requested rate: random arrivals vary from batch to batch, which is not a property of the server. A share above one
+ * is an earlier backlog, and cannot last.
  */
 export function rateOf(
   batches: readonly CountedBatch[],
@@ -119,8 +119,8 @@ export function rateOf(
 }
 
 /**
- * Returns the same of a part of the requests, such as those of a class. Where more ended than were due, since there was a backlog before, all parts are
- * made less alike, so that they add up to all.
+ * Returns the same rate for a part of the requests, such as those of a class. If an earlier backlog let more requests end than were due, all parts
+ * are scaled down alike, so that they add up to the total.
  */
 export function partRateOf(
   batches: readonly CountedBatch[],
@@ -135,11 +135,11 @@ export function partRateOf(
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** perf_analyzer's rules count what came, whatever was due. */
+/** perf_analyzer's rules count the replies, however many were due. */
 const isPaced = ({ stability }: RateAsked): boolean =>
   stability === undefined || stability.kind === 'interval' || stability.kind === 'passes';
 
-/** The number of requests due in the very first batch is unknown. */
+/** The number of due requests is unknown in the very first batch. */
 function inPace(batch: CountedBatch, countOf: (batch: CountedBatch) => number): readonly Paced[] {
   const { dueAtStart, dueAtEnd } = batch;
   return dueAtStart === null || dueAtEnd === null ? [] : [{ count: countOf(batch), due: dueAtEnd - dueAtStart }];
@@ -154,7 +154,7 @@ function pacedRate(paced: readonly Paced[], perSecond: number): Interval {
   return { value: atMostAll(share.value), low: atMostAll(share.low), high: atMostAll(share.high) };
 }
 
-/** A single batch has no interval; ±100 % stands for Infinity, which a journal cannot hold. */
+/** A single batch has no interval; ±100 % replaces Infinity, which a journal cannot hold. */
 export const writable = (interval: Interval): Interval =>
   Number.isFinite(interval.high) ? interval : { value: interval.value, low: 0, high: 2 * interval.value };
 

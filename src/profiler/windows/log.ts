@@ -7,10 +7,10 @@ import { type Reading, readAtBoundary } from '../server-side.ts';
 import type { Traffic } from '../traffic.ts';
 import { type CountedBatch, figuresOf, LatencySums, sumsOf, type WindowedFigures } from './figures.ts';
 
-/** The server's statistics where windows begin or end, asked for in that moment. */
+/** The server's statistics at the start or end of windows, requested at that moment. */
 export interface Boundary {
   readonly reading: Promise<Reading>;
-  /** Statistics of the models that this one is composed of or calls. */
+  /** Statistics of the models that this one consists of or calls. */
   readonly composing: Promise<readonly Reading[]>;
 }
 
@@ -23,17 +23,17 @@ export interface CountedWindow {
 interface Window extends CountedWindow {
   /** Requests sent in it. */
   readonly sent: number;
-  /** Its end; undefined where the server was not read then. */
+  /** The state at its end; undefined if the server was not read then. */
   end?: Boundary;
 }
 
-/** Figures of counted windows with what was so at both of their ends. */
+/** Figures of counted windows, with the state at both ends. */
 export interface CountedWindows extends WindowedFigures {
   readonly start: Boundary;
   readonly end: Boundary;
   readonly batches: readonly CountedBatch[];
   readonly sums: LatencySums;
-  /** The share of the requests answered between both ends that is counted: less than 1 where windows were dropped. */
+  /** The counted share of the requests that were answered between both ends: less than 1 if windows were dropped. */
   readonly countedShare: number;
   /** Requests sent in them. */
   readonly sent: number;
@@ -41,21 +41,21 @@ export interface CountedWindows extends WindowedFigures {
   readonly ofEach: readonly LatencySums[];
 }
 
-/** The start of a log. */
+/** Options of a log. */
 export interface LogPlan {
   readonly rule: BatchRule;
-  /** Tells whether these batches make a window. */
+  /** True if these batches make a window. */
   readonly isWhole: (batches: readonly Batch[]) => boolean;
-  /** The next completion if not said. */
+  /** The next completion if absent. */
   readonly startNs?: number;
-  /** The number of the first window, from 1, at whose end the server is asked; the first if not said. */
+  /** The number of the first window, from 1, whose end triggers a reading of the server; 1 if absent. */
   readonly asksFrom?: number;
 }
 
 /**
- * Sorts the batches of traffic into windows as they end. Where a window that may be the last ends the server is asked for its statistics at
- * once, beside the traffic, so that its figures and the client's are about the same requests but for those that
- * end within half a round trip.
+ * Sorts the batches of the traffic into windows as they end. At the end of each window that may be the last, requests the server's statistics at
+ * once while the traffic continues. The server's and the client's figures then cover the same requests, except those that end within half a round
+ * trip.
  */
 export class WindowLog {
   readonly #traffic: Traffic;
@@ -65,14 +65,14 @@ export class WindowLog {
   #sums = new LatencySums();
   #start: Boundary;
   #open: CountedBatch[] = [];
-  /** Requests answered in the windows that were dropped since the start. */
+  /** Answered requests in the windows that were dropped since the start. */
   #dropped = 0;
   /** State at the end of the last window. */
   #sent: number;
   /** State at the end of the last batch; null before the first. */
   #due: number | null = null;
 
-  /** Begins to record. */
+  /** Starts recording. */
   constructor(traffic: Traffic, options: LevelOptions, plan: LogPlan) {
     this.#traffic = traffic;
     this.#options = options;
@@ -86,11 +86,11 @@ export class WindowLog {
     return this.#windows.length;
   }
 
-  /** Makes a window of the batches since the last one, if there are any; for the end of a measurement. */
+  /** Makes a window of the batches since the last one, if there are any. Used at the end of a measurement. */
   closeWindow(): void {
     if (this.#open.length === 0) return;
     const sums = sumsOf(this.#open);
-    // Batches are packed, and cheaper to add than a window's sums.
+    // Batches are packed, so adding them costs less than adding a window's sums.
     for (const batch of this.#open) this.#sums.add(batch);
     const sent = this.#traffic.sent - this.#sent;
     this.#sent += sent;
@@ -99,13 +99,16 @@ export class WindowLog {
     this.#open = [];
   }
 
-  /** Asks the server for its statistics where the last window has just ended, if that has not been done. */
+  /** Requests the server's statistics if the last window has just ended and they have not been requested yet. */
   markEnd(): void {
     const last = this.#windows.at(-1);
     if (last) last.end ??= this.#boundary();
   }
 
-  /** Tells whether the server's readings show a cold execution, of the model or of one behind it, in the windows from number `from` on, or since the last reading before. */
+  /**
+   * True if the server's readings show a cold execution, of the model or of one behind it, in the windows from number `from` on, or since the last
+   * reading before them.
+   */
   async isColdSince(from: number): Promise<boolean> {
     const end = this.#windows.at(-1)?.end;
     if (end === undefined) return false;
@@ -114,7 +117,7 @@ export class WindowLog {
     return after.some((reading, index) => isCold(before[index], reading));
   }
 
-  /** Forgets the whole windows so far: counting restarts where the last of them ended. Gives their number. */
+  /** Forgets all whole windows so far and restarts counting at the end of the last one. Returns their number. */
   discard(): number {
     const discarded = this.#windows.length;
     this.#start = this.#windows.at(-1)?.end ?? this.#start;
@@ -124,7 +127,7 @@ export class WindowLog {
     return discarded;
   }
 
-  /** Takes out the windows that are to go, `most` at most: what is counted has gaps there. Gives their number. */
+  /** Removes the windows that match `isToGo`, at most `most`, which leaves gaps in the counted time. Returns their number. */
   drop(most: number, isToGo: (window: CountedWindow) => boolean): number {
     const before = this.#windows.length;
     const answered = this.#sums.latencies.count;
@@ -139,7 +142,7 @@ export class WindowLog {
     return dropped;
   }
 
-  /** Returns the figures of consecutive windows, by default of all: from `from` up to but without `to`. */
+  /** Returns the figures of consecutive windows from `from` up to but excluding `to`; all windows by default. */
   figures(from = 0, to = this.#windows.length): CountedWindows {
     const windows = this.#windows.slice(from, to);
     const batches = windows.flatMap((window) => window.batches);
@@ -160,7 +163,7 @@ export class WindowLog {
     };
   }
 
-  /** Returns the figures of one window, by default of the last, at the given percentile. */
+  /** Returns the figures of one window at the given percentile; the last window by default. */
   own(percentile: number, window = this.#windows.length - 1): OwnFigures {
     const { batches = [], sums = new LatencySums() } = this.#windows[window] ?? {};
     const { latencies, fromDue } = sums;

@@ -1,14 +1,14 @@
 import type { VoidProgress, WindowProgress } from '../measurement.ts';
 import type { CountedWindows } from './log.ts';
 
-/** The windows that are the measurement. */
+/** The windows that form the measurement. */
 export interface WindowsOutcome extends CountedWindows {
-  /** False when the rule was never met: the figures are still those measured. */
+  /** False if the rule was never met; the figures are still as measured. */
   readonly stable: boolean;
   readonly budgetVerdict: 'met' | 'missed' | null;
-  /** Windows that were dropped because of cold executions in them. */
+  /** Windows that were dropped because they held cold executions. */
   readonly coldWindows: number;
-  /** Windows that were dropped because of what held the load generator up in them. */
+  /** Windows that were dropped because of delays of the load generator. */
   readonly voidWindows: number;
 }
 

@@ -7,16 +7,16 @@ import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { watchPeriodNs } from './void-windows.ts';
 
-/** Windows that must agree, and that the measurement then consists of. */
+/** Windows that must agree, and that form the measurement. */
 const STABLE_WINDOWS = 3;
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
 /**
- * The least length of a count window, in milliseconds: with many requests in flight a shorter one is meaningless. perf_analyzer looks once a
+ * The minimum length of a count window, in milliseconds: with many requests in flight a shorter one is meaningless. perf_analyzer checks once a
  * second.
  */
 const LEAST_COUNT_WINDOW_MS = 500;
-/** The length that a count window counts with in the deadline, in milliseconds, … */
+/** The length of a count window assumed for the deadline, in milliseconds, … */
 const PATIENT_COUNT_WINDOW_MS = 60_000;
 /** … and the deadline in windows of that length. */
 const PATIENCE = 3;
@@ -28,9 +28,9 @@ export interface WindowLevel {
 }
 
 /**
- * Returns perf_analyzer's verdict on the windows so far. With three of them: `stable` when the largest throughput and latency of the last
- * three exceed the smallest by no more than the percentage and every window served something; else `over` when one of their latencies has
- * reached the threshold. `unstable` after the last trial; else null, to go on.
+ * Returns perf_analyzer's verdict on the windows so far. From three windows on: `stable` if the largest throughput and latency of the last three
+ * exceed the smallest by at most the percentage and every window served something; otherwise `over` if one of their latencies has reached the
+ * threshold. `unstable` after the last trial; otherwise null, to continue.
  */
 export function perfAnalyzerVerdict(
   windows: readonly WindowLevel[],
@@ -51,7 +51,7 @@ function areAlike(values: readonly number[], percent: number): boolean {
   return smallest > 0 && Math.max(...values) / smallest <= 1 + percent / 100;
 }
 
-/** Measures windows until the rule's verdict. The last three, or as many as there are, are the measurement. */
+/** Measures windows until the rule has a verdict. The last three windows, or all if there are fewer, form the measurement. */
 export async function measureByPerfAnalyzerRule(
   traffic: Traffic,
   options: LevelOptions,
@@ -98,7 +98,7 @@ function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule
   return new WindowLog(traffic, options, { rule: batch, isWhole });
 }
 
-/** A latency over the threshold counts as missed, stable or not. */
+/** A latency over the threshold counts as missed, whether stable or not. */
 function endingOf(
   verdict: 'stable' | 'over' | 'unstable',
   levels: readonly WindowLevel[],

@@ -7,11 +7,11 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { watchPeriodNs } from './void-windows.ts';
 
 const MOST_BATCHES = 20;
-/** Fewer say little of how far batches differ. */
+/** Fewer batches say little about how much they differ. */
 const LEAST_BATCHES = 5;
 
 /**
- * One window of all the requests that this traffic sends, from the first one's sending to the last one's reply; starts the
+ * Measures one window of all the requests that this traffic sends, from the first request's sending to the last one's reply, and starts the
  * traffic. The transport's timeout bounds it.
  */
 export async function countRequests(
@@ -42,7 +42,7 @@ export async function countRequests(
   };
 }
 
-/** Some due requests could not be sent, and no more will be. */
+/** Ends the window when some due requests could not be sent, and no more will be. */
 async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
   await traffic.drain();
   await traffic.waitUntil(() => log.windows > 0, 0);
@@ -50,8 +50,8 @@ async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
 }
 
 /**
- * Returns the number of batches that divide the requests evenly, so that the last batch ends with the last reply. Each holds as many as are in
- * flight, if there are enough: replies that all began at once end at once, and a batch of some of them would have no length.
+ * Returns the number of batches that divides the requests evenly, so that the last batch ends with the last reply. If there are enough requests,
+ * each batch holds as many as are in flight: requests that start together end together, and a batch of only some of them would have no length.
  */
 function batchesOf(requests: number, { mode, value }: LoadLevel): number {
   const rounds = mode === 'concurrency' ? Math.floor(requests / value) : MOST_BATCHES;

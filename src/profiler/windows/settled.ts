@@ -12,23 +12,23 @@ export interface Slice {
   readonly tailNs: number;
 }
 
-/** Slices that are compared, the earlier half against the later. */
+/** Slices to compare: the earlier half against the later. */
 export const SETTLED_SLICES = 6;
 /**
- * Half of them differ from the others by chance by less than this many standard errors in nine of ten cases (Student's t with 4 degrees of
- * freedom): more, in the direction in which a server gets better, is a trend.
+ * By chance the two halves differ by less than this many standard errors in nine of ten cases (Student's t with 4 degrees of freedom). A larger
+ * difference, in the direction of a faster server, is a trend.
  */
 const TREND = 1.53;
 const SLICE_PERCENTILE = 0.9;
-/** Halves that are this near, as logarithms, are alike whatever their spread. */
+/** Halves whose logarithms differ by less than this are alike, whatever their spread. */
 const ALIKE = 0.02;
 
-/** A server that goes on getting faster for longer than this is measured as it is. */
+/** A server that keeps getting faster for longer than this is measured as it is. */
 const MOST_SETTLING_MS = 6000;
 
 /**
- * Watches a server after a load. `isOver` tells whether it has settled: once that was seen, it stays so; after six seconds or `maxWarmUpMs`
- * it counts as settled, and always where nothing was loaded. `batches`: those counted so far, the latest last.
+ * Watches a server after a load. `isOver` is true once the server has settled, and stays true. After six seconds or `maxWarmUpMs` the server counts
+ * as settled, and it always does if nothing was loaded. `batches`: those counted so far, the latest last.
  */
 export function settlingAfterLoad(
   { isFresh = false, clock }: Pick<LevelOptions, 'isFresh' | 'clock'>,
@@ -45,9 +45,9 @@ export function settlingAfterLoad(
 }
 
 /**
- * Whether a server has stopped getting faster: neither the rate rises nor the tail of the latency falls over the last slices. Right after
- * a full load it ends the copy of the model before, under load: configs then served 5 to 30 % less than later, for 0.5 to 2.5 seconds, with
- * a p99 up to ten times as long in the first quarter of a second (28 loads of two models on Triton 2.51).
+ * True if a server has stopped getting faster: over the last slices, neither the rate rises nor the tail of the latency falls. Right after a full
+ * load the server unloads the previous copy of the model, under load. Configs then served 5 to 30 % less than later, for 0.5 to 2.5 seconds, with a
+ * p99 up to ten times as long in the first quarter of a second (28 loads of two models on Triton 2.51).
  */
 export function isSettled(slices: readonly Slice[]): boolean {
   if (slices.length < SETTLED_SLICES) return false;
@@ -56,7 +56,7 @@ export function isSettled(slices: readonly Slice[]): boolean {
   return !rises(last.map(({ rate }) => Math.log(rate))) && !rises(last.map(({ tailNs }) => -Math.log(tailNs)));
 }
 
-/** The later half is above the earlier one by more than chance explains (Welch's t). */
+/** True if the later half is above the earlier one by more than chance explains (Welch's t). */
 function rises(values: readonly number[]): boolean {
   const [earlier, later] = [values.slice(0, values.length / 2), values.slice(values.length / 2)];
   const difference = mean(later) - mean(earlier);
@@ -65,7 +65,7 @@ function rises(values: readonly number[]): boolean {
   return difference > TREND * error;
 }
 
-/** Returns the batches, the latest last, as slices of about the same length. */
+/** Divides the batches, the latest last, into slices of about the same length. */
 export function slicesOf(batches: readonly Batch[]): Slice[] {
   const each = Math.max(1, Math.floor(batches.length / SETTLED_SLICES));
   const parts = Array.from({ length: SETTLED_SLICES }, (_, at) =>

@@ -4,7 +4,7 @@ import type { WindowProgress } from '../measurement.ts';
 import type { WindowedFigures } from './figures.ts';
 import type { WindowLog } from './log.ts';
 
-/** A budget that is missed by this factor at the least is so at the first look. */
+/** A budget that is missed by at least this factor counts as missed at the first check. */
 const FAR_MISS = 1.25;
 
 export const progressOf = (
@@ -23,7 +23,7 @@ export const noSigns: Signs = { isStable: false, isMet: false, isMissed: false }
 
 /** The verdict of the figures so far. */
 export interface Signs {
-  /** Without a budget nothing is decided by the percentile, and its tail would keep every measurement going to the limit. */
+  /** Without a budget the percentile decides nothing, and its tail would extend every measurement to the limit. */
   readonly isStable: boolean;
   readonly isMet: boolean;
   readonly isMissed: boolean;
@@ -41,7 +41,7 @@ export function signsOf(
   };
 }
 
-/** Tells whether the budget is missed by far. */
+/** True if the budget is missed by far. */
 export const isFarAbove = (
   { percentileMs }: Pick<WindowedFigures, 'percentileMs'>,
   { budgetMs }: Pick<LevelOptions, 'budgetMs'>,

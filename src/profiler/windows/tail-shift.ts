@@ -4,9 +4,9 @@ import type { LatencyHistogram } from '../../stats/histogram.ts';
 export interface PausedTraffic {
   /** 0 to 1. */
   readonly percentile: number;
-  /** Requests that a pause of this length can have held up, at most. */
+  /** The maximum number of requests that a pause of this length can have delayed. */
   readonly hitsOf: (lengthNs: number) => number;
-  /** Pauses that can have held up one and the same request: at its reply, and where it has a time due also before its sending. */
+  /** Pauses that can have delayed the same request: one at its reply and, if it has a due time, one before its sending. */
   readonly pausesPerRequest: number;
 }
 
@@ -14,11 +14,11 @@ export interface PausedTraffic {
 const ROUNDING = 1e-6;
 
 /**
- * Returns an upper bound in nanoseconds on how far pauses of these lengths can have raised the percentile of the latencies.
+ * Returns an upper bound, in nanoseconds, on how far pauses of these lengths can have raised the latency percentile.
  *
- * For any length m: pauses up to m delayed a request by no more than m each; longer ones can have taken at most N requests, the sum of what
- * each can have hit, from the body into the tail. The latency whose rank is lower than the percentile's by N, less the delay of the short
- * ones, is then the least that the true percentile can be. The bound is the least over all m.
+ * For any length m: pauses up to m delayed a request by at most m each. Longer pauses can have moved at most N requests from the body into the
+ * tail, where N is the sum of the requests that each can have hit. The true percentile is then at least the latency at the percentile's rank minus
+ * N, less the delay of the short pauses. The bound is the minimum over all m.
  */
 export function tailShiftNs(
   pausesNs: readonly number[],
@@ -33,7 +33,7 @@ export function tailShiftNs(
   let leastNs = Number.POSITIVE_INFINITY;
   for (const shortNs of [0, ...ascending]) {
     const delayNs = pausesPerRequest * shortNs;
-    // Longer ones only add to the delay.
+    // Longer ones only increase the delay.
     if (delayNs >= leastNs) break;
     if (shortNs > 0) hits -= hitsOf(shortNs);
     const left = rank - Math.floor(hits + ROUNDING);

@@ -6,17 +6,17 @@ import type { LevelOptions } from '../level-options.ts';
 import type { LatencySums, WindowedFigures } from './figures.ts';
 import { tailShiftNs } from './tail-shift.ts';
 
-/** The share of the percentile by which the client may have raised it, from which on the percentile is not the server's. */
+/** If the client may have raised the percentile by at least this share, the percentile is not the server's. */
 const VOID_SHARE = 0.05;
-/** The sending thread is checked once per this share of a latency, within these bounds. */
+/** Interval between checks of the sending thread, as a share of a latency, within these bounds. */
 const WATCH_SHARE = 0.02;
 const SHORTEST_WATCH_NS = NS_PER_MS;
 const LONGEST_WATCH_NS = 5 * NS_PER_MS;
 
 /**
- * A percentile whose interval ends this far below the budget, as a share of it, or that is this many times above it when all that the
- * pauses can have added is taken off, decides the same with and without them. On two cores of a busy virtual machine half of all
- * windows that were measured again were of such measurements (ten studies).
+ * The verdict is the same with and without the pauses if the percentile's interval ends this far below the budget (as a share of it), or if the
+ * percentile less everything that the pauses can have added is above the budget by the factor below. On two cores of a busy virtual machine, half
+ * of all windows that were measured again belonged to such measurements (ten studies).
  */
 const FAR_BELOW = 0.8;
 const FAR_ABOVE = 1.25;
@@ -31,7 +31,7 @@ interface Counted {
 
 /** The effect of the sending threads' pauses over some batches. */
 export interface TailEvidence {
-  /** The most by which they can have moved the percentile up. */
+  /** The largest amount by which they can have raised the percentile. */
   readonly shiftNs: number;
   readonly percentileNs: number;
   readonly isBent: boolean;
@@ -39,15 +39,15 @@ export interface TailEvidence {
 }
 
 /**
- * Returns the period in which to look for pauses, in nanoseconds: a pause matters by its share of the latency, and looking takes the
- * thread's own time.
+ * Returns the interval at which to look for pauses, in nanoseconds. A pause matters relative to the latency, and each check takes the thread's own
+ * time.
  */
 export const watchPeriodNs = (meanLatencyNs: number): number =>
   Math.min(Math.max(WATCH_SHARE * meanLatencyNs, SHORTEST_WATCH_NS), LONGEST_WATCH_NS);
 
 /**
- * Returns the most by which the sending threads' pauses can have moved the percentile of the gaps between pieces of streamed replies, in
- * nanoseconds; null if it was not watched, or there are none. A pause lengthens at most one gap of each reply that is under way.
+ * Returns the largest amount by which the sending threads' pauses can have raised the percentile of the gaps between pieces of streamed replies, in
+ * nanoseconds; null if pauses were not watched, or without gaps. A pause lengthens at most one gap of each reply in progress.
  */
 export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Asked): number | null {
   const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
@@ -68,7 +68,7 @@ export function gapShiftNs(batches: readonly Batch[], { level, percentile }: Ask
   );
 }
 
-/** Null where nobody watched, or nothing succeeded. */
+/** Returns null if nothing was watched, or if no request succeeded. */
 export function tailEvidence({ batches, sums }: Counted, { level, percentile }: Asked): TailEvidence | null {
   const told = batches.flatMap(({ heldUp }) => heldUp ?? []);
   if (told.length === 0) return null;
@@ -80,7 +80,7 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
   const heldUp = allHeldUp(told);
   const perNs = seen.count / lengthNs / heldUp.threads;
   const inFlight = level.mode === 'concurrency' ? Math.ceil(level.value / heldUp.threads) : Number.POSITIVE_INFINITY;
-  // Where requests are due at a time, those due in a pause are late as well as those whose replies came in it.
+  // If requests have a due time, a pause delays both the requests due in it and those whose replies arrived in it.
   const ways = isPaced ? 2 : 1;
   const shiftNs = tailShiftNs(
     heldUp.pauses.map((pause) => pause.lengthNs),
@@ -95,10 +95,10 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
   return { shiftNs, percentileNs, isBent: shiftNs > VOID_SHARE * percentileNs, heldUp };
 }
 
-/** Tells whether the sending threads' pauses could have decided the percentile of the window, or of all. */
+/** True if the sending threads' pauses could have decided the percentile of the window, or of all windows. */
 export const isVoid = (window: Counted, asked: Asked): boolean => tailEvidence(window, asked)?.isBent ?? false;
 
-/** Tells whether they could have decided the percentile of all windows, near enough to the budget to matter. */
+/** True if the pauses could have decided the percentile of all windows, and it is close enough to the budget to matter. */
 export function hangsOnPauses(
   figures: WindowedFigures & Counted,
   options: Pick<LevelOptions, 'budgetMs'> & Asked,

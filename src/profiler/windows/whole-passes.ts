@@ -9,46 +9,46 @@ import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { isFarAbove, progressOf } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
-/** Default number of passes: as many as last this long. Three windows of the rule of intervals last as long. */
+/** By default, passes are played for at least this long. Three windows of the interval rule last as long. */
 const LEAST_MS = 5000;
-/** Batches in all, at least; their spread gives the confidence intervals. */
+/** The minimum number of batches in total; their spread gives the confidence intervals. */
 const LEAST_BATCHES = 20;
-/** After a load a server gets faster for up to this long (`settled.ts`). */
+/** A server gets faster for up to this long after a load (`settled.ts`). */
 const SETTLING_MS = 2500;
-/** A stalled server has the last word when it has been silent for this long at the end of the passes. */
+/** The measurement ends if the server has been silent for this long at the end of the passes. */
 const PATIENCE_MS = 10_000;
 
-/** The ends of batches that several threads made together are exact to a share of a slice. */
+/** The ends of batches that several threads made together are accurate to this share of a slice. */
 const ROUNDING = 0.01;
 
-/** A plan, and what its passes are counted by. */
+/** A plan, and how to count its passes. */
 export interface PassesAsked {
   readonly plan: ArrivalPlan;
-  /** Absent: as many as last at least five seconds. */
+  /** If absent, enough passes to last at least five seconds. */
   readonly passes: number | undefined;
   readonly warmth: Warmth;
   readonly rule: WindowRule;
 }
 
-/** How passes are divided into batches. */
+/** The division of passes into batches. */
 export interface PassDivision {
   readonly passes: number;
-  /** Equal slices of one pass, each of which is a batch. */
+  /** Equal slices of one pass; each is a batch. */
   readonly slices: number;
 }
 
-/** Returns how a plan is divided: into 20 batches at the least, none of which is longer than `mostNs`. */
+/** Returns how to divide a plan: into at least 20 batches, none longer than `mostNs`. */
 export function passDivision(durationNs: number, mostNs: number, asked?: number): PassDivision {
   const passes = asked ?? Math.max(1, Math.ceil(msToNs(LEAST_MS) / durationNs));
   return { passes, slices: Math.max(Math.ceil(LEAST_BATCHES / passes), Math.ceil(durationNs / mostNs)) };
 }
 
 /**
- * Counts whole passes of the plan that the traffic plays, each of them a window. Counting begins anywhere in a pass and ends there in a later one:
- * every arrival of the plan is then counted equally often. A first slice is played without being counted, after a load for as long as the server
- * may still get faster, and once again where a batch size was executed for the first time in a pass. Ends early when nothing succeeds in a pass,
- * too much fails, or the budget is missed by far. Passes that the load generator's own pauses have bent are played again, as often as passes are
- * counted at most.
+ * Counts whole passes of the plan that the traffic plays; each is a window. Counting begins anywhere in a pass and ends at the same point of a
+ * later one, so that every arrival of the plan counts equally often. A lead-in is played without being counted: after a load for as long as the
+ * server may still get faster, and again if a batch size was executed for the first time in a pass. Ends early if nothing succeeds in a pass, too
+ * many requests fail, or the budget is missed by far. Passes that the load generator's own pauses have distorted are played again, at most as often
+ * as the number of counted passes.
  */
 export async function measurePasses(
   traffic: Traffic,
@@ -110,7 +110,7 @@ export async function measurePasses(
     const isStable = isFull && counted >= passes;
     return {
       ...log.figures(),
-      // What there was to play was played.
+      // Every pass that could be played was played.
       stable: (isStable || isMissed) && figures.succeeded > 0,
       budgetVerdict: isMissed ? 'missed' : null,
       coldWindows,

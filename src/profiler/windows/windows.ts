@@ -15,16 +15,16 @@ import { measurePasses } from './whole-passes.ts';
 
 /** Batches per window; their spread gives the confidence intervals. */
 const BATCHES_PER_WINDOW = 5;
-/** The time of all windows together, at most, in planned lengths; then a stalled server has the last word. */
+/** The maximum time of all windows together, in planned lengths; after that a stalled server ends the measurement. */
 const PATIENCE = 3;
-/** Fewer windows than this do not say that a budget is missed, however far. */
+/** Fewer windows than this cannot show that a budget is missed, by whatever margin. */
 const LEAST_WINDOWS_TO_MISS = 2;
-/** Times that windows with cold executions are dropped; after that they count. */
+/** The number of times that windows with cold executions are dropped; after that they count. */
 const MOST_RESTARTS = 3;
 
 type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
 
-/** Counts windows until the rule of the options has enough. `onWindow` is called after each, those that are void too. */
+/** Counts windows until the rule of the options is satisfied. Calls `onWindow` after each one, including void ones. */
 export function measureWindows(
   traffic: Traffic,
   options: LevelOptions,
@@ -44,9 +44,9 @@ export function measureWindows(
 }
 
 /**
- * Until the rate and the percentile are precise, or the budget's verdict is clear, or nothing succeeds, or too much fails,
- * or the limit is reached. After a load the earliest windows are dropped while rate and tail still get better. Where the percentile
- * may then be the client's own, the windows that made it so are measured again.
+ * Measures until the rate and the percentile are precise, the budget's verdict is clear, nothing succeeds, too many requests fail, or the limit is
+ * reached. After a load, drops the earliest windows while rate and tail still improve. If the percentile may then be the client's own, measures the
+ * responsible windows again.
  */
 async function measureUntilPrecise(
   traffic: Traffic,
@@ -113,7 +113,7 @@ async function measureUntilPrecise(
   }
 }
 
-/** Long enough for the rule's requests and latencies, within its bounds. */
+/** Returns a length that covers the rule's requests and latencies, within its bounds. */
 function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
   const forRequestsNs = warmth.requestsPerSecond > 0 ? (rule.minRequests / warmth.requestsPerSecond) * NS_PER_S : 0;
   const wantedNs = Math.max(forRequestsNs, rule.minLatencies * warmth.meanLatencyNs);
@@ -121,8 +121,8 @@ function windowLengthNs(warmth: Warmth, rule: WindowRule): number {
 }
 
 /**
- * Whatever it is must show at two windows in a row: an interval is at times too narrow by chance, seldom twice, and who
- * looks after each window looks often. Only a budget that is missed by far needs no second look.
+ * Any ending must show in two consecutive windows: an interval is sometimes too narrow by chance, rarely twice, and a check after every window is
+ * frequent. Only a budget that is missed by far needs no second check.
  */
 function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions, rule: WindowRule): Ending | null {
   if (figures.succeeded === 0) return 'failing';

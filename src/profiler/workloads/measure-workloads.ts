@@ -3,17 +3,17 @@ import type { RobustRule } from '../../workload/robust-rule.ts';
 import type { Measurement, WorkloadMeasurement } from '../measurement.ts';
 import { robustMeasurement } from './robust-measurement.ts';
 
-/** A workload of a study, as its measurements name it. */
+/** A workload of a study, with the name that its measurements use. */
 interface Named {
   readonly name: string;
   readonly weight: number;
-  /** Its requests per second over the level of the study. */
+  /** Its requests per second relative to the level of the study. */
   readonly perLevel: number;
 }
 
 /**
- * Measures a level of a study under each of its workloads in turn, each at its own rate, and puts the figures together by the rule. `measure` is given
- * the place of the workload. A single workload at the level's own rate is measured as it is.
+ * Measures a level of a study under each of its workloads in turn, each at its own rate, and combines the figures by the rule. `measure` gets the
+ * index of the workload. A single workload at the level's own rate is measured as it is.
  */
 export async function measureWorkloads(
   rule: RobustRule,

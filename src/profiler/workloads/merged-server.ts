@@ -4,19 +4,19 @@ import type { Measurement, ServerBreakdown } from '../measurement.ts';
 
 type ServerSide = Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
 
-/** What was seen under one workload. */
+/** The server's figures under one workload. */
 interface ServerUnder {
   readonly weight: number;
   readonly seen: ServerSide & Pick<Measurement, 'latencyMs'>;
 }
 
-/** Puts the breakdowns of one model under each workload, in their order, together. */
+/** Combines the breakdowns of one model under each workload, in order. */
 type Merge = (servers: readonly ServerBreakdown[]) => ServerBreakdown;
 
 /**
- * Returns what the server says of the same models under all workloads. Counts, and executions by batch size, are added up. The times of a request are those
- * under the workload whose mean latency the rule takes, so that they are parts of it; by the mean they are means too. null, with the reason, where the
- * server said nothing under one of them.
+ * Returns the server's figures of the same models under all workloads. Counts, and executions by batch size, are added up. The times of a request
+ * are those under the workload whose mean latency the rule takes, so that they are parts of it; with the mean rule they are means too. null, with
+ * the reason, if the server reported nothing under one of the workloads.
  */
 export function mergedServer(rule: RobustRule, parts: readonly ServerUnder[]): ServerSide {
   const servers: ServerBreakdown[] = [];

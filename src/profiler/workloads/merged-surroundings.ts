@@ -1,6 +1,6 @@
 import type { ClientFigures, DeviceMetrics, GpuMetrics, Measurement } from '../measurement.ts';
 
-/** Returns what was watched beside the traffic of all workloads: means, of memory the most, and of the client what was worst. */
+/** Returns the figures of devices, host and client over all workloads: means, the largest memory, and the worst figures of the client. */
 export function mergedSurroundings(
   parts: readonly Pick<Measurement, 'device' | 'client' | 'hostWorkUs' | 'requests'>[],
 ): Pick<Measurement, 'device' | 'client' | 'hostWorkUs'> {
@@ -46,14 +46,14 @@ function mergedClient(parts: readonly Pick<Measurement, 'client' | 'requests'>[]
     ...most(clients, ['besideCpuShare', 'tailShiftMs', 'itlShiftMs']),
     bound: bound.length > 0,
     ...(first?.reason !== undefined && { reason: first.reason }),
-    // What does not pass under one workload does not pass.
+    // A limit that is permanent under one workload is permanent.
     ...(first && bound.every(({ starved }) => starved) && { starved: true }),
   };
 }
 
 type Figures<K extends string> = { readonly [F in K]?: number };
 
-/** Returns the largest of each figure; without those that no part has. */
+/** Returns the largest of each figure. Leaves out figures that no part has. */
 function most<K extends string>(parts: readonly Figures<K>[], names: readonly K[]): Figures<K> {
   return picked(names, (name) => {
     const known = parts.flatMap((part) => part[name] ?? []);
@@ -61,7 +61,7 @@ function most<K extends string>(parts: readonly Figures<K>[], names: readonly K[
   });
 }
 
-/** Returns the mean of each figure; without those that no part has. */
+/** Returns the mean of each figure. Leaves out figures that no part has. */
 const means = <K extends string>(parts: readonly Figures<K>[], names: readonly K[]): Figures<K> =>
   picked(names, (name) => meanOf(parts.map((part) => part[name])));
 

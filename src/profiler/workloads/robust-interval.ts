@@ -9,8 +9,8 @@ interface Weighted<T> {
 }
 
 /**
- * Returns one estimate for all workloads. By a rule of order each end of the interval is what the rule makes of those ends; by the mean, what the ends
- * are away from their values adds in quadrature, as of independent estimates. Figures that do not exist do not count.
+ * Returns one estimate for all workloads. A rule of order applies to each end of the interval separately. With the mean, the distances of the ends
+ * from their values add in quadrature, as for independent estimates. Ignores figures that do not exist.
  */
 export function robustInterval(
   rule: RobustRule,
@@ -37,7 +37,7 @@ export function robustInterval(
   };
 }
 
-/** Returns one figure for all workloads, of which fewer are better; NaN where none exists. */
+/** Returns one figure for all workloads, where lower is better; NaN if none exists. */
 export function robustTime(rule: RobustRule, all: readonly Weighted<number>[]): number {
   const parts = all.filter(({ of }) => Number.isFinite(of));
   if (parts.length === 0) return Number.NaN;
@@ -48,7 +48,7 @@ export function robustTime(rule: RobustRule, all: readonly Weighted<number>[]): 
   );
 }
 
-/** Returns a rate in relation to what each workload asks for, times the level of the study: shares are compared, not rates. */
+/** Returns a rate relative to what each workload asks for, times the level of the study: the rule compares shares, not rates. */
 export const robustRate = (
   rule: RobustRule,
   all: readonly (Weighted<Interval> & { readonly perLevel: number })[],

@@ -5,10 +5,10 @@ import type { FrontMeasurement, LatencySummary, OpenLoopFigures, WorkloadMeasure
 import { mergedServer } from './merged-server.ts';
 import { robustInterval, robustRate, robustSummary, robustTime } from './robust-interval.ts';
 
-/** What is told of all requests, and of those of each front. */
+/** Figures that exist both for all requests and for each front. */
 type SeenFigures = Omit<FrontMeasurement, 'model'> & Pick<WorkloadMeasurement, 'goodput'>;
 
-/** What was seen under one workload; `perLevel`: its rate over the level of the study. */
+/** The figures under one workload; `perLevel`: its rate relative to the level of the study. */
 export interface SeenUnder extends Pick<WorkloadMeasurement, 'weight'> {
   readonly perLevel: number;
   readonly seen: SeenFigures;
@@ -16,7 +16,7 @@ export interface SeenUnder extends Pick<WorkloadMeasurement, 'weight'> {
 
 const NOTHING: Interval = { value: 0, low: 0, high: 0 };
 
-/** Returns what was seen under all workloads, by the rule; see `robustMeasurement`. */
+/** Returns the figures over all workloads, combined by the rule; see `robustMeasurement`. */
 export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly SeenUnder[]): SeenFigures {
   const times = (of: (seen: SeenFigures) => number): number =>
     robustTime(
@@ -98,14 +98,14 @@ function mergedFailures(seen: readonly SeenFigures[]): SeenFigures['failures'] {
   }));
 }
 
-/** The mean over all of the time that was counted. */
+/** Returns the mean over the whole counted time. */
 const overTime = (seen: readonly SeenFigures[], durationMs: number, of: (each: SeenFigures) => number): number =>
   durationMs > 0 ? sumOf(seen, (each) => of(each) * each.durationMs) / durationMs : 0;
 
 const sumOf = <T>(all: readonly T[], of: (each: T) => number): number =>
   all.reduce((total, each) => total + of(each), 0);
 
-/** Returns the sum of a count; absent where no part has it. */
+/** Returns the sum of a count; absent if no part has it. */
 export function countOf<K extends string>(
   parts: readonly { readonly [F in K]?: number | undefined }[],
   field: K,

@@ -4,7 +4,7 @@ import type { LatencySummary } from '../measurement.ts';
 import type { LengthSummary, TokenFigures } from '../token-figures.ts';
 import { robustInterval, robustRate, robustSummary } from './robust-interval.ts';
 
-/** What the replies of one workload were like; `perLevel`: its rate over the level of the study. */
+/** Token figures of one workload; `perLevel`: its rate relative to the level of the study. */
 export interface TokensUnder {
   readonly weight: number;
   readonly perLevel: number;
@@ -13,8 +13,8 @@ export interface TokensUnder {
 }
 
 /**
- * Returns the figures of tokens for all workloads: times by the rule as latencies, rates as shares of what each workload asks for. Lengths and the
- * share of cached tokens are those of all requests together. Needs one part at least.
+ * Returns the token figures for all workloads: the rule applies to times as latencies, and to rates as shares of what each workload asks for.
+ * Lengths and the share of cached tokens cover all requests together. Needs at least one part.
  */
 export function robustTokens(rule: RobustRule, parts: readonly TokensUnder[]): TokenFigures {
   const summary = (of: (tokens: TokenFigures) => LatencySummary): LatencySummary =>
@@ -61,7 +61,7 @@ export function robustTokens(rule: RobustRule, parts: readonly TokensUnder[]): T
   };
 }
 
-/** Of all input tokens; null where one server does not say. */
+/** The share over all input tokens; null if one server does not report it. */
 function cachedShareOf(parts: readonly TokensUnder[]): number | null {
   let [cached, all] = [0, 0];
   for (const { requests, tokens } of parts) {

@@ -1,18 +1,15 @@
 import { median } from 'simple-statistics';
 
-/** How well a fit explains its own data. */
+/** The quality of a fit's explanation of its own data. */
 export type FitQuality = {
   /** Median of |fitted / measured − 1|. */
   readonly medianMiss: number;
   readonly isGood: boolean;
-  /** The same for people. */
+  /** The same in words. */
   readonly words: string;
 };
 
-/**
- * The largest median error of a good fit: measurements repeat to a few per cent, so a larger one means that something is missing from the
- * model.
- */
+/** The largest median error of a good fit: measurements repeat to a few per cent, so a larger one means that the model lacks something. */
 const LARGEST_GOOD_MISS = 0.1;
 
 /** Judges a fit. `misses`: |fitted / measured − 1| of each figure, at least one. */

@@ -17,7 +17,7 @@ export type HeldOut = {
 /** Low, middle and high concurrency; published tables of this kind go from 8 to 256. */
 const USUAL_LEVELS = [8, 64, 256];
 
-/** Returns three informative levels: 8, 64 and 256 where the rows have them, else the lowest, middle and highest. */
+/** Returns three informative levels: 8, 64 and 256 if the rows have them, else the lowest, middle and highest. */
 export function levelsToFit(rows: readonly CalibrationRow[]): number[] {
   const levels = [...new Set(rows.filter((row) => !isOneAtATime(row)).map(({ concurrency }) => concurrency))].sort(
     (a, b) => a - b,

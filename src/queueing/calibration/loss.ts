@@ -2,11 +2,11 @@ import type { PredictedRow } from './model.ts';
 import { type CalibrationRow, computeMs, outsideMs } from './row.ts';
 
 /**
- * The scale of the Cauchy errors, as a ratio's logarithm: larger errors count less than in proportion, so that one disturbed row does not
+ * The scale of the Cauchy errors, as a ratio's logarithm: larger errors count less than in proportion, so that a single disturbed row does not
  * decide.
  */
 const USUAL_MISS = 0.1;
-/** The weight of the server's queue and compute times beside the clients' figures. */
+/** The weight of the server's queue and compute times relative to the clients' figures. */
 const SERVER_WEIGHT = 0.2;
 
 /** Returns the negative log-likelihood of a row given its prediction, with Cauchy-distributed errors. */

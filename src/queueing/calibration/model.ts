@@ -4,15 +4,15 @@ import { affineLaw, executionNs, type LawPoint, type ServiceLaw } from '../servi
 import { simulate } from '../simulate.ts';
 import type { AloneRow } from './row.ts';
 
-/** The unknowns of a server whose lone executions were timed. */
+/** The unknowns of a server with timed lone executions. */
 export type Unknowns = {
   /** Executions that run concurrently. */
   readonly atOnce: number;
-  /** Shape between two timed batch sizes: 0 linear, 1 the larger one's time from the first further sample on. */
+  /** Shape between two timed batch sizes: 0 linear, 1 the larger one's time from the first additional sample on. */
   readonly stepShare: number;
-  /** Relative slowdown by each further concurrent execution: 1 by its whole time alone. */
+  /** Relative slowdown by each additional concurrent execution: 1 by its whole time alone. */
   readonly perInstance: number;
-  /** Cost of a further sample beyond the timed sizes, as a share of a sample's mean cost there. */
+  /** Cost of an additional sample beyond the timed sizes, as a share of a sample's mean cost there. */
   readonly perSampleShare: number;
   /** Serial time of the front end for each request, before it is queued. */
   readonly frontEndMs: number;
@@ -20,7 +20,7 @@ export type Unknowns = {
   readonly scale: number;
 };
 
-/** A server and its clients, with all that is needed to predict a row of a table. */
+/** A server and its clients, with everything needed to predict a row of a table. */
 export type CalibratedServer = {
   readonly policy: BatcherPolicy;
   readonly law: ServiceLaw;
@@ -41,13 +41,13 @@ export type PredictedRow = {
 };
 
 const SPREAD = 0.03;
-/** Beginnings that are averaged: clients rarely begin together, and how their requests first fall into batches persists. */
+/** The number of starts that are averaged: clients rarely begin together, and the way their requests first fall into batches persists. */
 const BEGINNINGS = 4;
 const RAMP_EXECUTIONS = 12;
 const CYCLES_OF_WARM_UP = 9;
 const CYCLES = 6;
 const LEAST_REQUESTS = 300;
-/** The least share of requests that windows count; latencies near a window's length are not modelled. */
+/** The least share of requests that windows count; latencies close to a window's length are not modelled. */
 const LEAST_COUNTED = 0.2;
 
 /** Returns the service law for timed lone executions and the given unknowns. */
@@ -76,7 +76,7 @@ export function calibratedLaw(
   };
 }
 
-/** Returns the point and a further one, one sample later, at the given share of the way to the next point's time. */
+/** Returns the point and another, one sample later, at the given share of the way to the next point's time. */
 function withStep(point: LawPoint, next: LawPoint | undefined, share: number): LawPoint[] {
   const between = next ? next.batchSize - point.batchSize : 0;
   if (!next || between < 2 || share === 0) return [point];
@@ -84,7 +84,7 @@ function withStep(point: LawPoint, next: LawPoint | undefined, share: number): L
   return [point, { batchSize: point.batchSize + 1, executionNs: point.executionNs + rise }];
 }
 
-/** Predicts the row for this number of clients: the mean over several ways in which they may begin. */
+/** Predicts the row for this number of clients: the mean over several possible starts. */
 export function predictRow(server: CalibratedServer, concurrency: number, samplesPerRequest: number): PredictedRow {
   const { policy, law, roundTripNs, jitterNs, windowNs } = server;
   const inFlight = Math.min(Math.max(1, policy.maxBatchSize), concurrency * samplesPerRequest);
@@ -106,9 +106,9 @@ export function predictRow(server: CalibratedServer, concurrency: number, sample
 }
 
 /**
- * Estimates the length of a client's windows. A client that counts only requests within a window misses the mean latency's share of each.
- * By Little's law the number of counted requests is then too low for the clients and their latency. Least squares over the rows; Infinity
- * where nothing is missing.
+ * Estimates the length of a client's windows. A client that counts only requests within a window misses the mean latency's share of each. By
+ * Little's law the number of counted requests is then too low for the clients and their latency. Least squares over the rows; Infinity if no
+ * requests are missing.
  */
 export function windowNsOf(
   rows: readonly {

@@ -5,9 +5,9 @@ export type CalibrationRow = {
   /** Samples served per second. */
   readonly inferPerSecond: number;
   readonly latencyMs: { readonly p50: number; readonly mean: number };
-  /** Means per request by the server's statistics; null where the table has none. */
+  /** Means per request by the server's statistics; null if the table has none. */
   readonly server: ServerTimes | null;
-  /** Mean samples per execution, where the table has it. */
+  /** Mean samples per execution, if the table has it. */
   readonly meanBatch: number | null;
 };
 
@@ -28,12 +28,12 @@ export const computeMs = ({ inputMs, inferMs, outputMs }: ServerTimes): number =
 export const outsideMs = (row: CalibrationRow, server: ServerTimes): number =>
   Math.max(0, row.latencyMs.mean - server.queueMs - computeMs(server));
 
-/** Tells whether the row is of lone requests, whose batches are the requests. */
+/** True if the row is of lone requests, whose batches are the requests. */
 export const isOneAtATime = ({ concurrency }: CalibrationRow): boolean => concurrency === 1;
 
 /**
- * Returns the rows of lone executions, one for each batch size, rising: those of lone requests, else those whose requests in flight fill
- * one batch at most, where their mean batch is known.
+ * Returns the rows of lone executions, one per batch size, rising: those of lone requests, or else those whose requests in flight fill at most one
+ * batch, if their mean batch is known.
  */
 export function aloneRows(rows: readonly CalibrationRow[], maxBatchSize: number): AloneRow[] {
   const single = rows.filter(isOneAtATime);

@@ -17,13 +17,13 @@ const TRIED = {
   stepShare: [0, 1 / 3, 2 / 3, 1],
 } as const;
 
-/** The prior cost of a further sample, as a share of the mean: the first one costs more than the others. */
+/** The prior cost of an additional sample, as a share of the mean: the first one costs more than the others. */
 const USUAL_PER_SAMPLE_SHARE = 0.2;
 const INTERFERENCES_TO_START_FROM = [0.2, 0.7, 1];
 const ROUNDS = 2;
 /**
- * A start whose loss exceeds the least by this after one round is dropped: another round does not make up for it, and it counts next to
- * nothing in the mean.
+ * A start whose loss exceeds the least by this after one round is dropped: another round does not compensate for it, and it hardly counts in the
+ * mean.
  */
 const HOPELESS_LOSS = 5;
 /** The prior standard deviation of the ratio of executions under traffic to lone ones. */
@@ -33,9 +33,8 @@ const SCALE_PRIOR_WEIGHT = 0.1;
 const LOSS_AT_95_PERCENT = 1.92;
 
 /**
- * Runs coordinate searches from every plausible way of sharing the device, and returns their mean weighted by likelihood: a few rows rarely
- * decide between them, and values in between have a smaller error than the likeliest. `alone`: at least one row; `lossOf`: a negative
- * log-likelihood.
+ * Runs coordinate searches from every plausible way of sharing the device, and returns their mean weighted by likelihood: a few rows rarely decide
+ * between them, and intermediate values have a smaller error than the likeliest. `alone`: at least one row; `lossOf`: a negative log-likelihood.
  */
 export function searchUnknowns(
   alone: readonly AloneRow[],
@@ -81,10 +80,7 @@ function startsOf(alone: readonly AloneRow[], instances: number): Unknowns[] {
   );
 }
 
-/**
- * Returns the figures that can be determined: the slope beyond the timed sizes where batches may be larger, interference where there is
- * any.
- */
+/** Returns the figures that can be determined: the slope beyond the timed sizes if batches may be larger, and interference if there is any. */
 function keysOf({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: number): (keyof typeof TRIED)[] {
   const beyond = (alone.at(-1) as AloneRow).batchSize < maxBatchSize;
   return [
@@ -97,7 +93,7 @@ function keysOf({ atOnce }: Unknowns, alone: readonly AloneRow[], maxBatchSize: 
 
 const surpriseOf = ({ scale }: Unknowns): number => SCALE_PRIOR_WEIGHT * (Math.log(scale) / USUAL_SCALE_SPREAD) ** 2;
 
-/** Keeps everything that was tried, for the confidence intervals. */
+/** Keeps all tried values, for the confidence intervals. */
 class Search {
   readonly #lossOf: (unknowns: Unknowns) => number;
   readonly #tried = new Map<string, Tried>();
@@ -167,7 +163,7 @@ function weightsOf(tried: readonly Tried[]): number[] {
   return raw.map((weight) => weight / total);
 }
 
-/** The slope beyond the timed sizes, by the last two where two were timed. */
+/** Returns the slope beyond the timed sizes, by the last two if two were timed. */
 function lastSlope(alone: readonly AloneRow[]): number {
   const [before, last] = [alone.at(-2), alone.at(-1) as AloneRow];
   if (!before) return USUAL_PER_SAMPLE_SHARE;

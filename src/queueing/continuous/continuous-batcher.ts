@@ -8,17 +8,17 @@ import type { Admission, Step } from './step.ts';
 import { type StepLaw, type StepTimes, stepTimeNs } from './step-law.ts';
 import { type DecodeStretch, stepsWithin } from './stretch.ts';
 
-/** Sequences that are gone and still listed, at most, beside as many as run. */
+/** The most finished sequences that stay listed, besides as many as run. */
 const FORGOTTEN = 64;
 
 /**
- * An engine's scheduler of continuous batching, one step at a time. Who drives it keeps the clock: it calls `step` when a step may begin, waits for as long
- * as that takes, and calls it again; `enqueue` may be called meanwhile.
+ * An engine's scheduler of continuous batching, one step at a time. Its driver keeps the clock: it calls `step` when a step may begin, waits for the
+ * step's duration, and calls it again; it may call `enqueue` meanwhile.
  *
- * It behaves as vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`): running sequences come first, in the order of admission, each with a token of
- * output or a chunk of its prompt; then waiting ones, while sequences and tokens are below their limits and the whole prompt has place in the KV cache.
- * Where a running sequence has no place, the one that was admitted last gives up its own, waits before all others, and computes its tokens again. A policy
- * that does not chunk prompts behaves as vLLM V0's: a step has whole prompts, or else decodes.
+ * It behaves like vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`). Running sequences come first, in the order of admission, each with a
+ * token of output or a chunk of its prompt. Waiting ones follow, while sequences and tokens are below their limits and the whole prompt fits into
+ * the KV cache. If a running sequence has no place, the last admitted one gives up its own, waits before all others, and computes its tokens again.
+ * A policy that does not chunk prompts behaves like vLLM V0's: a step has whole prompts, or else decodes.
  */
 export class ContinuousBatcher {
   readonly policy: ContinuousPolicy;
@@ -27,16 +27,16 @@ export class ContinuousBatcher {
   readonly #kv: KvCache;
   readonly #byId = new Map<number, Progress>();
   readonly #decoding = new Decoding(this.#byId);
-  /** Sequences that run at once, at most: in a step with chunks each takes a token at least. */
+  /** The most sequences that run at once: in a step with chunks each takes at least one token. */
   readonly #mostRunning: number;
   #waiting: Progress[] = [];
   #prefilling: Progress[] = [];
-  /** Running sequences in the order of admission, and some that are gone. */
+  /** Running sequences in the order of admission, and some that have left. */
   #admitted: Progress[] = [];
   #enqueued = 0;
   #preemptions = 0;
 
-  /** `spread`: draws a factor on each step's time; constantly 1 if absent. Throws INPUT_INVALID for a policy that nothing can run under. */
+  /** `spread`: draws a factor on each step's time; default constantly 1. Throws INPUT_INVALID for a policy under which nothing can run. */
   constructor(policy: ContinuousPolicy, law: StepLaw | StepTimes, spread: () => number = () => 1) {
     const { maxSequences, maxStepTokens, kvCacheTokens, chunksPrefill } = policy;
     for (const [name, value] of Object.entries({ maxSequences, maxStepTokens, kvCacheTokens })) {
@@ -50,7 +50,7 @@ export class ContinuousBatcher {
     this.#mostRunning = chunksPrefill ? Math.min(maxSequences, maxStepTokens ?? maxSequences) : maxSequences;
   }
 
-  /** Sequences that run. */
+  /** The number of running sequences. */
   get running(): number {
     return this.#decoding.count + this.#prefilling.length;
   }
@@ -64,17 +64,17 @@ export class ContinuousBatcher {
     return this.#kv.usedShare;
   }
 
-  /** How often a sequence lost its place in the KV cache so far. */
+  /** The number of times that a sequence lost its place in the KV cache so far. */
   get preemptions(): number {
     return this.#preemptions;
   }
 
-  /** Tells whether the engine can serve the sequence at all: it must have place in the KV cache when it is alone. */
+  /** True if the engine can serve the sequence at all: it must fit into the KV cache alone. */
   takes({ inputTokens, outputTokens }: Sequence): boolean {
     return inputTokens + outputTokens <= (this.policy.kvCacheTokens ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Lets a sequence wait for its admission and returns its identifier, from 0. Throws INPUT_INVALID for one that it does not take. */
+  /** Queues a sequence for admission and returns its identifier, from 0. Throws INPUT_INVALID for one that the engine cannot serve. */
   enqueue(sequence: Sequence): number {
     if (!this.takes(sequence)) {
       throw new TrituneError(
@@ -89,7 +89,7 @@ export class ContinuousBatcher {
     return progress.id;
   }
 
-  /** Takes out a sequence whose client has gone; does nothing when it is not there. */
+  /** Removes a sequence whose client has gone; does nothing if it is not there. */
   cancel(id: number): void {
     const progress = this.#byId.get(id);
     if (!progress) return;
@@ -131,8 +131,8 @@ export class ContinuousBatcher {
   }
 
   /**
-   * Takes the steps that begin within `spanNs` and in which sequences only decode, provided that nothing is enqueued meanwhile; null where there are fewer than
-   * two. Their times are the law's, without spread.
+   * Takes the steps that begin within `spanNs` and in which sequences only decode, if nothing is enqueued meanwhile; null for fewer than two. Their
+   * times are the law's, without spread.
    */
   decodeStretch(spanNs: number): DecodeStretch | null {
     const sequences = this.#decoding.count;
@@ -152,7 +152,7 @@ export class ContinuousBatcher {
     return { steps, sequences, work, firstNs, growthNs };
   }
 
-  /** Returns chunks of running prompts, then of waiting ones, as many as have place beside a token of each sequence that decodes. */
+  /** Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each decoding sequence. */
   #chunksBesideDecoding(admitted: Admission[], preempted: Progress[]): Chunk[] {
     const chunks: Chunk[] = [];
     let budget = (this.policy.maxStepTokens ?? Number.POSITIVE_INFINITY) - this.#decoding.count;
@@ -170,7 +170,7 @@ export class ContinuousBatcher {
     return chunks;
   }
 
-  /** Returns waiting prompts, whole, as many as a step has tokens for; the first one whatever its length. */
+  /** Returns whole waiting prompts, as many as a step has tokens for; the first one whatever its length. */
   #wholePrompts(admitted: Admission[]): Chunk[] {
     const chunks: Chunk[] = [];
     let budget = this.policy.maxStepTokens ?? Number.POSITIVE_INFINITY;
@@ -189,7 +189,7 @@ export class ContinuousBatcher {
     return { progress, tokens };
   }
 
-  /** Tells whether a waiting sequence has its place: always where nothing else runs. */
+  /** True if a waiting sequence has its place: always if nothing else runs. */
   #canAdmit(progress: Progress | undefined): progress is Progress {
     if (!progress || this.running >= this.#mostRunning) return false;
     const idle = progress.sequence.prefix && this.policy.cachesPrefixes ? this.#kv.idleOf(progress.sequence.prefix) : 0;
@@ -197,7 +197,7 @@ export class ContinuousBatcher {
     return this.running === 0 || this.#kv.free - this.#decoding.count >= tokens;
   }
 
-  /** Returns how many of the needed tokens are cached; the last one never counts, because its output is asked for. */
+  /** Returns the number of needed tokens that are cached; the last one never counts, because its output is needed. */
   #cachedTokens({ sequence: { prefix, cachedTokens = 0 }, needed }: Progress): number {
     if (!this.policy.cachesPrefixes) return 0;
     return Math.min(Math.max(cachedTokens, prefix ? this.#kv.cached(prefix) : 0), needed - 1);
@@ -221,7 +221,7 @@ export class ContinuousBatcher {
     return progress;
   }
 
-  /** Preempts sequences, the last admitted first, until there is place for the tokens and one of each sequence that decodes. */
+  /** Preempts sequences, the last admitted first, until there is place for the tokens and one token of each decoding sequence. */
   #makePlace(tokens: number, preempted: Progress[]): void {
     while (this.running > 1 && this.#kv.free < tokens + this.#decoding.count) {
       const last = this.#admitted.pop() as Progress;
@@ -249,7 +249,7 @@ export class ContinuousBatcher {
     return ended;
   }
 
-  /** Computes chunks; returns the sequences that get a token by that. */
+  /** Computes chunks; returns the sequences that thereby get a token. */
   #prefill(chunks: readonly Chunk[]): Progress[] {
     if (chunks.length === 0) return [];
     for (const { progress, tokens } of chunks) progress.computed += tokens;
@@ -294,7 +294,7 @@ export class ContinuousBatcher {
   }
 }
 
-/** Tells of a sequence that got a token by its prompt whether that was its first. */
+/** True if the token that a sequence got by its prompt was its first. */
 const isFirst = ({ needed, sequence }: Progress): boolean => needed === sequence.inputTokens;
 
 /** Most lists of most steps are empty. */

@@ -2,8 +2,8 @@ import { EventHeap } from '../event-heap.ts';
 import type { Progress } from './progress.ts';
 
 /**
- * The sequences that decode. Each emits a token in every decoding step, so that a step costs the same however many there are: what a sequence has emitted
- * follows from the number of the step.
+ * The decoding sequences. Each emits a token in every decoding step, so a step costs the same for any number of them: the number of the step gives
+ * the tokens that a sequence has emitted.
  */
 export class Decoding {
   /** Decoding steps so far. */
@@ -11,7 +11,7 @@ export class Decoding {
   count = 0;
   /** Σ needed − decodesFrom, over the sequences. */
   #offsets = 0;
-  /** Ends by the step with which they come. Those are stale whose sequence decodes no more, or ends later. */
+  /** Ends of sequences, by the step of each. An entry is stale if its sequence no longer decodes, or ends later. */
   readonly #ends = new EventHeap();
   readonly #byId: ReadonlyMap<number, Progress>;
 
@@ -19,12 +19,12 @@ export class Decoding {
     this.#byId = byId;
   }
 
-  /** Tokens that the next step attends to: all of each sequence, its newest included. */
+  /** Tokens that the next step attends to: all of each sequence, including its newest. */
   get contextTokens(): number {
     return this.#offsets + this.count * (this.steps + 1);
   }
 
-  /** Steps to the end of the first sequence that ends, the one with its last token included; Infinity without any. */
+  /** Steps to the end of the first sequence to end, including the one with its last token; Infinity without any. */
   get stepsToEnd(): number {
     return this.#nextEnd() - this.steps + 1;
   }
@@ -39,7 +39,7 @@ export class Decoding {
     this.#ends.add(progress.finishesAt, progress.id);
   }
 
-  /** A sequence decodes no more; writes down what it has emitted and computed. */
+  /** A sequence stops decoding; records the tokens that it has emitted and computed. */
   leave(progress: Progress): void {
     const steps = this.steps - progress.decodesFrom;
     this.count--;
@@ -48,7 +48,7 @@ export class Decoding {
     progress.computed = progress.needed + steps;
   }
 
-  /** Returns a sequence whose last token has come, each once; undefined when there is none. It decodes until it leaves. */
+  /** Returns a sequence whose last token has been emitted, each once; undefined if there is none. It decodes until it leaves. */
   takeEnded(): Progress | undefined {
     return this.#nextEnd() < this.steps ? this.#byId.get(this.#ends.take()) : undefined;
   }

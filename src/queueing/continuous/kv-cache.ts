@@ -6,8 +6,8 @@ interface CachedPrefix {
 }
 
 /**
- * Counts what an engine's KV cache holds, in tokens; it does not round to blocks. An unused prefix stays until its place is needed:
- * the longest unused goes first.
+ * Counts the content of an engine's KV cache, in tokens; it does not round to blocks. An unused prefix stays until its place is needed: the one
+ * unused for longest goes first.
  */
 export class KvCache {
   readonly #capacity: number;
@@ -45,7 +45,7 @@ export class KvCache {
     this.#used -= tokens;
   }
 
-  /** Returns how many tokens of the prefix are cached. */
+  /** Returns the number of cached tokens of the prefix. */
   cached({ id, tokens }: SharedPrefix): number {
     return Math.min(tokens, this.#prefixes.get(id)?.tokens ?? 0);
   }
@@ -65,7 +65,7 @@ export class KvCache {
     this.take(found.tokens);
   }
 
-  /** Lets others use a prefix that a user has computed and taken place for, but for the `held` tokens that it had from the cache. */
+  /** Shares a prefix that a user has computed. The user has taken place for all of it except the `held` tokens from the cache. */
   share({ id, tokens }: SharedPrefix, held: number): void {
     const found = this.#prefixes.get(id);
     if (!found) {
@@ -77,7 +77,7 @@ export class KvCache {
     found.tokens = Math.max(found.tokens, tokens);
   }
 
-  /** Takes a user from a prefix. */
+  /** Removes a user from a prefix. */
   release({ id }: SharedPrefix): void {
     const found = this.#prefixes.get(id);
     if (!found || --found.users > 0) return;

@@ -1,6 +1,6 @@
-/** Answers how long the longest of the latest values was. Values come with rising numbers. */
+/** Returns the longest of the latest values. Values come with rising numbers. */
 export class LongestSince {
-  /** Values none of which has a larger or equal one after it, with their numbers. */
+  /** Values with no larger or equal one after them, with their numbers. */
   #numbers: number[] = [];
   #values: number[] = [];
 
@@ -13,7 +13,7 @@ export class LongestSince {
     this.#numbers.push(number);
   }
 
-  /** Returns the largest value whose number is at least `number`; 0 where there is none. */
+  /** Returns the largest value with a number of at least `number`; 0 if there is none. */
   since(number: number): number {
     let [low, high] = [0, this.#numbers.length];
     while (low < high) {

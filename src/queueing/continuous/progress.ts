@@ -9,18 +9,18 @@ export interface Progress {
   state: 'waiting' | 'prefilling' | 'decoding' | 'gone';
   /** Output tokens; while it decodes, those before `decodesFrom`. */
   emitted: number;
-  /** The decoding step from which on it emits a token in each, and the one in which it emits its last. */
+  /** The decoding step from which on it emits a token in each, and the one of its last token. */
   decodesFrom: number;
   finishesAt: number;
-  /** Tokens to compute before the next one comes: the prompt, and after a preemption its output too. */
+  /** Tokens to compute before the next one: the prompt, and after a preemption its output too. */
   needed: number;
-  /** How many of these are in the KV cache; all of them while it decodes. */
+  /** The number of these in the KV cache; all of them while it decodes. */
   computed: number;
-  /** How many of the computed tokens belong to the shared prefix. */
+  /** The number of computed tokens in the shared prefix. */
   shared: number;
 }
 
-/** Returns a sequence that waits. Throws INPUT_INVALID for lengths that are no whole numbers of at least 1, or a prefix longer than the prompt. */
+/** Returns a waiting sequence. Throws INPUT_INVALID for lengths other than whole numbers of at least 1, or a prefix longer than the prompt. */
 export function waitingProgress(id: number, sequence: Sequence): Progress {
   const { inputTokens, outputTokens, prefix } = sequence;
   if (!isCount(inputTokens)) refuse(`inputTokens ${inputTokens}`, 'give an integer of at least 1');
@@ -53,7 +53,7 @@ export interface Chunk {
   readonly tokens: number;
 }
 
-/** Returns the work of a step with these chunks, which are not computed yet, and of what decodes in it. */
+/** Returns the work of a step with these chunks, which are not computed yet, and its decoding sequences. */
 export function workOf(chunks: readonly Chunk[], decoding: number, contextTokens: number): StepWork {
   let [prefillTokens, prefillPairs] = [0, 0];
   for (const { progress, tokens } of chunks) {

@@ -1,6 +1,6 @@
 import type { TokenSimulation } from './token-tally.ts';
 
-/** What each request must keep to count as good, in nanoseconds; a limit that is absent is none. `itlNs`: no gap of it is longer. */
+/** The limits of a good request, in nanoseconds; an absent one is no limit. `itlNs`: the longest allowed gap. */
 export interface RequestLimits {
   readonly ttftNs?: number;
   readonly itlNs?: number;
@@ -8,7 +8,7 @@ export interface RequestLimits {
   readonly e2eNs?: number;
 }
 
-/** Returns for each request of a simulation the largest ratio of a time of it to its limit: up to 1 it is good. 0 without limits. */
+/** Returns for each simulated request the largest ratio of one of its times to the limit: up to 1 it is good. 0 without limits. */
 export const limitRatios = (
   found: Pick<TokenSimulation, 'ttftNs' | 'longestGapNs' | 'tpotNs' | 'endToEndNs'>,
   { ttftNs, itlNs, tpotNs, e2eNs }: RequestLimits,

@@ -2,11 +2,11 @@
 export interface Sequence {
   /** Tokens of the prompt, at least 1. */
   readonly inputTokens: number;
-  /** Tokens that the sequence ends with, at least 1. */
+  /** Tokens at which the sequence ends, at least 1. */
   readonly outputTokens: number;
   /** Tokens at the prompt's beginning that are known to be cached; 0 if absent, and under a policy that caches no prefixes. */
   readonly cachedTokens?: number;
-  /** What the prompt's beginning has in common with other prompts; the batcher knows when that is cached. */
+  /** The common beginning of the prompt and others; the batcher tracks whether it is cached. */
   readonly prefix?: SharedPrefix;
 }
 

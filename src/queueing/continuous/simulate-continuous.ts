@@ -10,12 +10,13 @@ import type { Sequence } from './sequence.ts';
 import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-law.ts';
 import { type TokenSimulation, TokenTally } from './token-tally.ts';
 
-/** Steps of a simulation, at most: an engine whose sequences only take each other's place would never end. */
+/** The most steps of a simulation: an engine whose sequences only displace each other would never end. */
 const MOST_STEPS = 2_000_000;
 
 /**
- * Simulates an engine with the policy and the law of its steps under the traffic, in virtual time. Stretches in which sequences only decode are taken at
- * once. The same arguments give the same figures, everywhere. Throws INPUT_INVALID for impossible ones, and where the KV cache has no place for a sequence.
+ * Simulates an engine with the policy and the law of its steps under the traffic, in virtual time. Stretches in which sequences only decode are
+ * taken at once. The same arguments give the same figures, everywhere. Throws INPUT_INVALID for impossible ones, and if the KV cache has no place
+ * for a sequence.
  */
 export function simulateContinuous(
   policy: ContinuousPolicy,
@@ -30,7 +31,7 @@ export function simulateContinuous(
   const spread = spreadOf(law.cv, random);
   const batcher = new ContinuousBatcher(policy, law, spread);
   const arrivals = new ArrivalStream(traffic, Number.POSITIVE_INFINITY, random);
-  // Lengths have a sequence of random numbers of their own, so that every policy meets the same requests.
+  // Lengths have their own random sequence, so that every policy gets the same requests.
   const draw = sequencesOf(lengths, seededRandom(seed + 1));
   const sequences: Sequence[] = [];
   const known = { sentNs: (id: number) => arrivals.sentNs(id), sequence: (id: number) => sequences[id] as Sequence };

@@ -1,10 +1,10 @@
 import { TrituneError } from '../../base/errors.ts';
 
-/** What an engine does in one step. */
+/** The work of an engine in one step. */
 export interface StepWork {
   /** Tokens of prompts that the step computes. */
   readonly prefillTokens: number;
-  /** Pairs of such a token with a token that it attends to: for a chunk of *p* tokens behind *c* tokens, p × (c + p / 2). */
+  /** Pairs of such a token and a token that it attends to: for a chunk of *p* tokens behind *c* tokens, p × (c + p / 2). */
   readonly prefillPairs: number;
   /** Sequences that get their next token. */
   readonly decoding: number;
@@ -23,7 +23,7 @@ export interface StepWork {
  * (the same, OSDI 2024, section 3); the maximum is the roofline of AIConfigurator (2026).
  */
 export interface StepLaw {
-  /** Work of a step whatever is in it: scheduling, launching kernels, sampling. */
+  /** Fixed work of a step: scheduling, launching kernels, sampling. */
   readonly baseNs: number;
   /** The least time of the linear layers: that to read the weights. */
   readonly floorNs: number;
@@ -35,10 +35,10 @@ export interface StepLaw {
   readonly cv: number;
 }
 
-/** The parts of a step's time, in nanoseconds or as shares: what each figure of the law is responsible for. */
+/** The parts of a step's time, in nanoseconds or as shares, by figure of the law. */
 export type StepParts = { readonly [part in keyof Omit<StepLaw, 'cv'>]: number };
 
-/** Adds the time of this many steps to the parts of the law that are responsible for it. */
+/** Adds the time of this many steps to the parts of the law that cause it. */
 export function addParts(
   parts: { -readonly [part in keyof StepParts]: number },
   law: StepLaw,
@@ -75,12 +75,12 @@ export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, co
 
 /** Times of steps by a law of another form. */
 export interface StepTimes {
-  /** Returns the mean time of a step in nanoseconds, above 0; where nothing else changes it is linear in the tokens of context. */
+  /** Returns the mean time of a step in nanoseconds, above 0; linear in the tokens of context if nothing else changes. */
   stepNs(work: StepWork): number;
   readonly cv: number;
 }
 
-/** Tells whether a law has the form of `StepLaw`. */
+/** True if a law has the form of `StepLaw`. */
 export const isStepLaw = (law: StepLaw | StepTimes): law is StepLaw => 'baseNs' in law;
 
 /** Checks a step law. Throws INPUT_INVALID, naming the figure, for one that no engine could have. */

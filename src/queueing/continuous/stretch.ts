@@ -1,24 +1,24 @@
 import type { StepWork } from './step-law.ts';
 
-/** Steps in a row in which the same sequences decode and nothing else happens. */
+/** Consecutive steps in which the same sequences decode and nothing else happens. */
 export interface DecodeStretch {
   readonly steps: number;
   readonly sequences: number;
   /** The work of the first step. */
   readonly work: StepWork;
-  /** The time of the first step, and how much longer each one takes than the one before. */
+  /** The time of the first step, and the increase from each step to the next. */
   readonly firstNs: number;
   readonly growthNs: number;
 }
 
-/** Returns when the stretch's step with this index ends, from the beginning of the first; fractions of an index lie between. */
+/** Returns the end of the stretch's step with this index, from the beginning of the first; fractions of an index lie between. */
 export const stretchNs = ({ firstNs, growthNs }: Pick<DecodeStretch, 'firstNs' | 'growthNs'>, steps: number): number =>
   steps * firstNs + (growthNs * steps * (steps - 1)) / 2;
 
 /** Steps that grow by a smaller share count as equal. */
 const FLAT = 1e-9;
 
-/** Returns the number of steps that begin within `spanNs`: the first with which the sum of their times reaches it. */
+/** Returns the number of steps that begin within `spanNs`: the least whose total time reaches it. */
 export function stepsWithin(spanNs: number, firstNs: number, growthNs: number): number {
   if (spanNs === Number.POSITIVE_INFINITY) return spanNs;
   if (growthNs <= FLAT * firstNs) return Math.ceil(spanNs / firstNs);

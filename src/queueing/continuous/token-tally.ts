@@ -8,18 +8,21 @@ import { addParts, isStepLaw, type StepLaw, type StepParts, type StepTimes, type
 import { type DecodeStretch, stretchNs } from './stretch.ts';
 import { WeightedTimes } from './weighted-times.ts';
 
-/** What clients and the engine saw after the warm-up. */
+/** Figures of clients and engine after the warm-up. */
 export interface TokenSimulation {
   /** Requests that ended. */
   readonly requests: number;
   readonly requestsPerSecond: number;
   readonly outputTokensPerSecond: number;
   readonly totalTokensPerSecond: number;
-  /** One figure a request, in the order of their ends: time to first token, end-to-end, and time per output token (NaN with one token). */
+  /** One figure per request, in the order of their ends: time to first token, end-to-end, and time per output token (NaN with one token). */
   readonly ttftNs: readonly number[];
   readonly endToEndNs: readonly number[];
   readonly tpotNs: readonly number[];
-  /** The longest gap of each request, in the same order; 0 with one token. Where prompts come between, that of a sequence that has just begun counts whole. */
+  /**
+   * The longest gap of each request, in the same order; 0 with one token. If prompts interrupt it, the gap of a sequence that has just begun counts
+   * whole.
+   */
   readonly longestGapNs: readonly number[];
   /** Gaps between the tokens of a sequence. */
   readonly itl: WeightedTimes;
@@ -31,7 +34,7 @@ export interface TokenSimulation {
   readonly parts: StepParts;
 }
 
-/** What a tally asks of a request. */
+/** The data of a request that a tally needs. */
 export interface Requests {
   sentNs(id: number): number;
   sequence(id: number): Sequence;
@@ -42,10 +45,10 @@ const NO_PARTS: { -readonly [part in keyof StepParts]: number } = {
 };
 const PARTS = Object.keys(NO_PARTS) as (keyof StepParts)[];
 
-/** Points of a stretch at which gaps are looked at, at most. */
+/** The most points of a stretch at which gaps are evaluated. */
 const POINTS = 8;
 
-/** Counts what happens from the end of a warm-up on. Gaps count with the step that ends them, requests with their last token. */
+/** Counts events from the end of a warm-up on. Gaps count with the step that ends them, requests with their last token. */
 export class TokenTally {
   readonly #requests: Requests;
   readonly #wanted: number;
@@ -56,14 +59,14 @@ export class TokenTally {
   #isCounting: boolean;
   #beginNs = 0;
   #endNs = 0;
-  /** When the sequences that decode got their last token, but for those in `#fresh`. */
+  /** The time of the decoding sequences' last token, except for those in `#fresh`. */
   #decodedNs = 0;
-  /** When sequences got a token in a step without decoding, since the last one with it. */
+  /** The times of tokens in steps without decoding, since the last step with decoding. */
   readonly #fresh = new Map<number, number>();
-  /** When preempted sequences got their last token. */
+  /** The times of preempted sequences' last tokens. */
   readonly #interrupted = new Map<number, number>();
   readonly #firstNs = new Map<number, number>();
-  /** The longest gap of a step, by the number of steps and stretches before it; and that number when a sequence got its first token. */
+  /** The longest gap of a step, by the number of steps and stretches before it; and that number at a sequence's first token. */
   readonly #longest = new LongestSince();
   readonly #firstGap = new Map<number, number>();
   /** The longest gap by a preemption. */
@@ -143,7 +146,7 @@ export class TokenTally {
     if (finished.length > 0) this.#settle(endNs);
   }
 
-  /** Counts a stretch that the batcher has taken; returns when it ends. */
+  /** Counts a stretch that the batcher has taken; returns its end. */
   stretch(stretch: DecodeStretch, beginNs: number, batcher: ContinuousBatcher): number {
     const { steps, sequences, firstNs, growthNs, work } = stretch;
     const spanNs = stretchNs(stretch, steps);
@@ -152,7 +155,7 @@ export class TokenTally {
       const meanWork = { ...work, contextTokens: work.contextTokens + (sequences * (steps - 1)) / 2 };
       this.#spent(meanWork, spanNs, batcher.running, batcher.kvCacheShare, steps);
       this.#emitted += steps * sequences;
-      // The first gaps are from the last tokens before the stretch.
+      // The first gaps begin at the last tokens before the stretch.
       const usual = sequences - this.#fresh.size;
       if (usual > 0) this.#itl.add(beginNs + firstNs - this.#decodedNs, usual);
       for (const atNs of this.#fresh.values()) this.#itl.add(beginNs + firstNs - atNs, 1);

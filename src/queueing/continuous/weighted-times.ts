@@ -1,4 +1,4 @@
-/** Values of one bucket differ by this factor at most. */
+/** The largest ratio between values of one bucket. */
 const RESOLUTION = 1.005;
 const PER_E = 1 / Math.log(RESOLUTION);
 /** One hour. */
@@ -30,7 +30,7 @@ export class WeightedTimes {
     return this.#total > 0 ? this.#sumNs / this.#total : 0;
   }
 
-  /** Returns the function that gives the smallest time that at least a share of the weight does not exceed; 0 when empty. */
+  /** Returns a function that gives the smallest time not exceeded by at least a share of the weight; 0 when empty. */
   quantiles(): (share: number) => number {
     const ends: { readonly below: number; readonly ns: number }[] = [];
     let below = 0;

@@ -3,11 +3,11 @@ import type { ClientFigures } from '../tally.ts';
 /** Figures of the requests of all fronts together. */
 export interface AllFronts extends Pick<ClientFigures, 'requestsPerSecond'> {
   readonly meanNs: number;
-  /** Returns the latency that a share of the requests, 0 to 1, does not exceed. */
+  /** Returns the latency that this share of the requests, 0 to 1, does not exceed. */
   quantileNs(share: number): number;
 }
 
-/** Returns the figures of all requests, each front's in proportion to its rate: a simulation counts more requests of one than of another. */
+/** Returns the figures of all requests, weighting each front by its rate: a simulation may count more requests of one front than of another. */
 export function allFronts(fronts: readonly Pick<ClientFigures, 'requestsPerSecond' | 'latenciesNs'>[]): AllFronts {
   const all = fronts
     .flatMap(({ latenciesNs, requestsPerSecond }) =>

@@ -2,32 +2,32 @@ import type { SimulationOptions } from '../simulate.ts';
 import { simulateNetwork } from './simulate-network.ts';
 import type { Network, NetworkSimulation } from './types.ts';
 
-/** What one more instance of a stage would do. */
+/** The effect of one more instance of a stage. */
 export interface InstanceEffect {
   readonly stage: string;
-  /** How busy its instances are now, 0 to 1. */
+  /** Utilisation of its instances now, 0 to 1. */
   readonly utilization: number;
   /**
-   * Mean latency now / with one more, as the geometric mean over the fronts; above 1 it helps. In a closed loop without pauses that is the ratio of
-   * the throughputs as well.
+   * Ratio of the mean latency now to that with one more, as the geometric mean over the fronts; above 1 it helps. In a closed loop without pauses it
+   * is also the ratio of the throughputs.
    */
   readonly gain: number;
   /** Figures with one more. */
   readonly simulation: NetworkSimulation;
 }
 
-/** What holds a network back: a stage that needs instances, a device that has no more to give, or nothing but the traffic. */
+/** The bottleneck of a network: a stage that needs instances, a device that is used up, or only the traffic. */
 export type Bottleneck =
   | { readonly kind: 'stage'; readonly name: string }
   | { readonly kind: 'device'; readonly name: string }
   | { readonly kind: 'none' };
 
-/** A gain that a simulation of another few requests may as well have. */
+/** The least gain that counts; a simulation of other requests may show a smaller one by chance. */
 const LEAST_GAIN = 1.02;
-/** Devices that are used so much have no more to give. */
+/** The utilisation from which on a device is used up. */
 const FULL = 0.9;
 
-/** Returns what one more instance of each stage would do, each by another simulation, the largest gain first. Errors: as `simulateNetwork`. */
+/** Returns the effect of one more instance of each stage, each by another simulation, the largest gain first. Errors: as `simulateNetwork`. */
 export function oneMoreInstance(network: Network, options: SimulationOptions): readonly InstanceEffect[] {
   const now = simulateNetwork(network, options);
   const effects = network.stages.map(({ name }, place): InstanceEffect => {
@@ -38,7 +38,7 @@ export function oneMoreInstance(network: Network, options: SimulationOptions): r
   return effects.sort((a, b) => b.gain - a.gain);
 }
 
-/** Returns what holds the network back, by its figures and what one more instance would do. */
+/** Returns the bottleneck of the network, by its figures and the effects of one more instance. */
 export function bottleneckOf({ devices }: NetworkSimulation, effects: readonly InstanceEffect[]): Bottleneck {
   const [best] = effects.toSorted((a, b) => b.gain - a.gain);
   if (best && best.gain >= LEAST_GAIN) return { kind: 'stage', name: best.stage };
@@ -46,7 +46,7 @@ export function bottleneckOf({ devices }: NetworkSimulation, effects: readonly I
   return fullest && fullest.utilization >= FULL ? { kind: 'device', name: fullest.name } : { kind: 'none' };
 }
 
-/** One more instance helps only where it may execute: what a law lets run at once stays. */
+/** One more instance helps only if it may execute: a law's limit on concurrent executions stays. */
 function withOneMore(network: Network, name: string): Network {
   const stages = network.stages.map((stage) =>
     stage.name === name ? { ...stage, policy: { ...stage.policy, instances: stage.policy.instances + 1 } } : stage,

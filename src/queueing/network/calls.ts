@@ -2,7 +2,7 @@ import type { Visit } from './passage.ts';
 import { type Plan, planOf } from './plan.ts';
 import type { Call } from './types.ts';
 
-/** A call with its plan, and how many samples have been through it. */
+/** A call with its plan and the number of samples so far. */
 export class PlannedCall {
   readonly plan: Plan;
   readonly inParallel: boolean;
@@ -15,7 +15,7 @@ export class PlannedCall {
     this.#requestsPerSample = call.requestsPerSample;
   }
 
-  /** Returns the samples of each call, by the samples of the requests in the execution. */
+  /** Returns the samples of each call, given the samples of the requests in the execution. */
   requestsFor(samples: readonly number[]): number[] {
     if (this.#requestsPerSample === undefined) return [...samples];
     const before = Math.floor(this.#samples * this.#requestsPerSample);
@@ -26,12 +26,12 @@ export class PlannedCall {
 
 /** The calls of one execution. */
 export class ExecutionCalls {
-  /** The replies that were waited for. */
+  /** The awaited replies. */
   readonly replies: Visit[] = [];
   readonly #calls: readonly PlannedCall[];
   readonly #samples: readonly number[];
   #call = -1;
-  /** Samples of each request of the call under way that is not sent yet. */
+  /** Samples of each unsent request of the current call. */
   #left: number[] = [];
   #awaited = 0;
 
@@ -41,7 +41,7 @@ export class ExecutionCalls {
     this.#samples = samples;
   }
 
-  /** Returns what is to be sent next, when nothing is awaited: a plan and the samples of each request. null: all is done. */
+  /** Returns the next requests to send, when none is awaited: a plan and the samples of each request. null: all is done. */
   next(): { readonly plan: Plan; readonly requests: readonly number[] } | null {
     while (this.#left.length === 0) {
       const call = this.#calls[++this.#call];
@@ -54,7 +54,7 @@ export class ExecutionCalls {
     return { plan, requests };
   }
 
-  /** A request has been answered; returns whether no other is awaited. */
+  /** Registers the answer to a request; returns whether it was the last awaited one. */
   isLast(reply: Visit): boolean {
     this.#awaited--;
     if (this.#awaited > 0) return false;

@@ -4,7 +4,7 @@ import { checkTraffic, MOST_REQUESTS } from '../traffic.ts';
 import { planOf } from './plan.ts';
 import type { Network } from './types.ts';
 
-/** Checks a network. Throws INPUT_INVALID, or CONFIG_INVALID for a policy, saying what is wrong. */
+/** Checks a network. Throws INPUT_INVALID, or CONFIG_INVALID for a policy, with the fault. */
 export function checkNetwork({ stages, devices = [], fronts }: Network): void {
   if (fronts.length === 0) refuse('nobody sends it requests', 'give one front at least');
   for (const named of [stages, devices, fronts]) checkNames(named.map(({ name }) => name));
@@ -42,7 +42,7 @@ export function checkNetwork({ stages, devices = [], fronts }: Network): void {
   checkCalls(stages);
 }
 
-/** An instance that waits for its own model may wait for ever. */
+/** An instance that waits for its own model may wait forever. */
 function checkCalls(stages: Network['stages']): void {
   const stageOf = stageFinder(stages);
   const called = stages.map(({ name, calls = [] }) =>
@@ -60,7 +60,7 @@ function checkCalls(stages: Network['stages']): void {
   for (const stage of stages.keys()) follow(stage, []);
 }
 
-/** Returns the place of a stage by its name. Throws INPUT_INVALID where there is none. */
+/** Returns a function from a stage's name to its place. The function throws INPUT_INVALID if there is none. */
 export function stageFinder(stages: Network['stages']): (name: string) => number {
   const places = new Map(stages.map(({ name }, place) => [name, place]));
   return (name) =>

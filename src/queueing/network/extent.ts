@@ -1,12 +1,12 @@
 import type { SimulationOptions } from '../simulate.ts';
 import type { FrontTraffic } from './front-traffic.ts';
 
-/** The part of what all fronts have on average that a slow one has at least. */
+/** The least share of the fronts' average that a slow front has. */
 const LEAST_PART = 0.1;
-/** How many times what is wanted is simulated at most, for the sake of a slow front. */
+/** The largest multiple of the wanted requests to simulate for a slow front. */
 const MOST_TIMES = 100;
 
-/** Says when a simulation begins to count, and when it is over. */
+/** Determines when a simulation begins to count, and when it ends. */
 export class Extent {
   readonly #fronts: readonly FrontTraffic[];
   readonly #counters: readonly { isCounting: boolean }[];
@@ -15,7 +15,7 @@ export class Extent {
   #beginNs = 0;
   #endNs = 0;
 
-  /** `counters`: all that count while the simulation does. */
+  /** `counters`: all counters of the simulation. */
   constructor(
     fronts: readonly FrontTraffic[],
     counters: readonly { isCounting: boolean }[],
@@ -28,12 +28,12 @@ export class Extent {
     for (const counter of counters) counter.isCounting = this.#isWarm;
   }
 
-  /** How long it counted: from the last answer of the warm-up to the last answer. */
+  /** The counted duration: from the last answer of the warm-up to the last answer. */
   get spanNs(): number {
     return this.#endNs - this.#beginNs;
   }
 
-  /** Counts what has been answered at this moment; returns whether the simulation is over. */
+  /** Counts the answers at this moment; returns whether the simulation is over. */
   isOverAt(nowNs: number): boolean {
     if (this.#fronts.every(({ answeredNow }) => answeredNow === 0)) return false;
     if (!this.#isWarm && this.#haveAll(this.#options.warmUpRequests, ({ answered }) => answered)) this.#begin(nowNs);
@@ -52,13 +52,13 @@ export class Extent {
     for (const counter of this.#counters) counter.isCounting = true;
   }
 
-  /** Tells whether all given arrivals have been answered, and of traffic that goes on as much as was asked for. */
+  /** True if all given arrivals have been answered, and for endless traffic as many as requested. */
   #isComplete(): boolean {
     const isAnswered = this.#fronts.every(({ all, isExhausted }) => all === Number.POSITIVE_INFINITY || isExhausted);
     return isAnswered && this.#haveAll(this.#options.requests, ({ tally }) => tally.counted);
   }
 
-  /** Tells whether fronts have `wanted` requests each on average; those that have nothing left do not count. */
+  /** True if fronts have `wanted` requests each on average; fronts with nothing left do not count. */
   #haveAll(wanted: number, of: (front: FrontTraffic) => number): boolean {
     let [sum, goingOn] = [0, 0];
     for (const front of this.#fronts) {

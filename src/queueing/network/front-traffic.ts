@@ -5,17 +5,17 @@ import { addPath, type PathSums, type Visit } from './passage.ts';
 import { type Plan, planOf } from './plan.ts';
 import type { Front, FrontFigures } from './types.ts';
 
-/** A front while it is simulated: its requests to come, and what is counted of those that were answered. */
+/** A front during a simulation: its future requests, and the counts of its answered ones. */
 export class FrontTraffic {
   readonly arrivals: ArrivalStream;
   readonly tally: ClientTally;
   readonly plan: Plan;
   readonly samples: number;
   readonly frontEndNs: number;
-  /** Requests that are known to be all; Infinity for clients that go on. */
+  /** The total number of requests, if known; Infinity for clients that continue. */
   readonly all: number;
   answered = 0;
-  /** Requests that are answered at this moment, and not yet counted as a group. */
+  /** Requests answered at this moment and not yet counted as a group. */
   answeredNow = 0;
   readonly #front: Front;
   readonly #path: PathSums;
@@ -32,7 +32,7 @@ export class FrontTraffic {
     this.#path = { queueNs: new Float64Array(stages), computeNs: new Float64Array(stages) };
   }
 
-  /** True when all requests that there are have been answered. */
+  /** True when all its requests have been answered. */
   get isExhausted(): boolean {
     return this.answered === this.all;
   }

@@ -8,7 +8,7 @@ import type { Visit } from './passage.ts';
 import type { SharedDevice } from './shared-device.ts';
 import type { Stage, StageFigures } from './types.ts';
 
-/** A stage while it is simulated: its station, its visits, and what is counted of them. */
+/** A stage during a simulation: its station, its visits, and their counts. */
 export class ModelStage {
   readonly station: Station;
   readonly tally: ModelTally;
@@ -16,7 +16,7 @@ export class ModelStage {
   readonly calls: readonly PlannedCall[];
   /** Number of its first instance among those of all stages. */
   readonly firstSlot: number;
-  /** Instances that wait for calls, and so execute nothing. */
+  /** Instances that wait for calls and therefore execute nothing. */
   callers = 0;
   readonly #name: string;
   /** Visits that have not ended, by their number at the station. */
@@ -52,14 +52,14 @@ export class ModelStage {
     return batch;
   }
 
-  /** How much the executions of this stage that run now lengthen the one that has just started. */
+  /** Returns the slowdown of the execution that has just started by this stage's other running executions. */
   ownFactor(instance: number): number {
     const { law } = this.station;
     const size = this.station.batchSize[instance] as number;
     return executionNs(law, size, this.station.besides(this.running)) / executionNs(law, size, 1);
   }
 
-  /** Instances that execute. */
+  /** The number of executing instances. */
   get running(): number {
     return this.station.batcher.busyInstances - this.callers;
   }

@@ -9,11 +9,11 @@ export class Passage {
   readonly samples: number;
   readonly sentNs: number;
   readonly sender: Sender;
-  /** The latency that makes the request a good one. */
+  /** The largest latency of a good request. */
   readonly limitNs: number;
   /** Steps that have not ended. */
   left: number;
-  /** Steps that each step still waits for; made at the first join. */
+  /** The number of steps that each step still waits for; created at the first join. */
   #waitsFor: number[] | null = null;
 
   constructor(plan: Plan, samples: number, sentNs: number, sender: Sender, limitNs = Number.POSITIVE_INFINITY) {
@@ -25,7 +25,7 @@ export class Passage {
     this.left = plan.steps.length;
   }
 
-  /** One of the steps that `step` needs has ended. Returns whether that was the last of them. */
+  /** Registers the end of one of the steps that `step` needs. Returns whether it was the last of them. */
   isReady(step: number): boolean {
     const needs = this.plan.steps[step]?.needs as number;
     if (needs === 1) return true;
@@ -44,7 +44,7 @@ export class Visit {
   /** The visit whose end let it begin; null for a first step. */
   readonly cause: Visit | null;
   startNs = 0;
-  /** When its execution's own time had passed. */
+  /** The time at which its execution's own time had passed. */
   computedNs = 0;
   /** The calls of its execution whose replies it waited for. */
   called: readonly Visit[] | null = null;
@@ -64,7 +64,7 @@ export interface PathSums {
   readonly computeNs: Float64Array;
 }
 
-/** Adds the times for which the end of the visit was waited: its own, those of its calls, and those of the visits that led to it. */
+/** Adds the times that the end of the visit waited for: its own, those of its calls, and those of the visits that led to it. */
 export function addPath(last: Visit, sums: PathSums): void {
   for (let visit: Visit | null = last; visit; visit = visit.cause) {
     const { stage, queuedNs, startNs, computedNs, called } = visit;

@@ -5,7 +5,7 @@ import type { Step } from './types.ts';
 export interface PlannedStep {
   /** Place of its stage in the network. */
   readonly stage: number;
-  /** Steps that must have ended before it starts. */
+  /** The number of steps that must have ended before it starts. */
   readonly needs: number;
   /** Places of the steps that need it. */
   readonly next: readonly number[];
@@ -17,7 +17,7 @@ export interface Plan {
   readonly first: readonly number[];
 }
 
-/** Returns the plan of steps, with the steps of ensembles inside in their place. `stageOf`: the place of a stage by its name. */
+/** Returns the plan of steps, with inner ensembles replaced by their steps. `stageOf`: the place of a stage by its name. */
 export function planOf(steps: readonly Step[], stageOf: (name: string) => number): Plan {
   const flat: FlatStep[] = [];
   flatten(steps, [], flat);
@@ -39,7 +39,7 @@ interface FlatStep {
   readonly after: readonly number[];
 }
 
-/** Adds steps to the flat list, the first of which start after `entry`; returns the places of those with which the last of them end. */
+/** Adds steps to the flat list, the first of which start after `entry`; returns the places of the final ones. */
 function flatten(steps: readonly Step[], entry: readonly number[], flat: FlatStep[]): readonly number[] {
   const ends: (readonly number[])[] = [];
   const needed = new Set<number>();
@@ -53,7 +53,7 @@ function flatten(steps: readonly Step[], entry: readonly number[], flat: FlatSte
     if ('stage' in step) ends.push([flat.push({ stage: step.stage, after }) - 1]);
     else ends.push(flatten(step.steps, after, flat));
   }
-  // An ensemble of nothing is over as soon as it begins.
+  // An empty ensemble ends as soon as it begins.
   if (steps.length === 0) return entry;
   return ends.flatMap((each, place) => (needed.has(place) ? [] : each));
 }
@@ -66,8 +66,8 @@ interface TensorStep {
 }
 
 /**
- * Returns the steps, each after those that give the tensors which it needs; `given`: the tensors of the request. Throws INPUT_INVALID when
- * nothing gives a tensor, or steps wait for each other.
+ * Returns the steps, each after those that produce the tensors that it needs; `given`: the tensors of the request. Throws INPUT_INVALID when no step
+ * produces a tensor, or steps wait for each other.
  */
 export function stepsByTensors(steps: readonly TensorStep[], given: readonly string[]): readonly Step[] {
   const giver = new Map<string, number | null>(given.map((name) => [name, null]));

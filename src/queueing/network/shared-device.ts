@@ -4,18 +4,18 @@ import type { Device } from './types.ts';
 interface Running {
   readonly slot: number;
   readonly stage: number;
-  /** Nanoseconds that it takes when no other stage disturbs it. */
+  /** Its duration in nanoseconds if no other stage disturbs it. */
   readonly ns: number;
-  /** How much executions of its own stage lengthen it. */
+  /** The slowdown by executions of its own stage. */
   readonly ownFactor: number;
   endNs: number;
-  /** How much those of others lengthen it now. */
+  /** The current slowdown by executions of other stages. */
   stretch: number;
 }
 
 /**
- * A device in virtual time: executions that are under way at once lengthen each other as its `interference` says, from moment to moment, and
- * wait for their turn where it runs a limited number at once.
+ * A device in virtual time: concurrent executions slow each other according to its `interference`, from moment to moment, and wait for their turn if
+ * it runs a limited number at once.
  */
 export class SharedDevice {
   readonly #interference: number;
@@ -31,7 +31,7 @@ export class SharedDevice {
   #plannedNs = Number.NaN;
   isCounting = false;
 
-  /** `shares`: what an execution of each stage takes; 0 for stages that run elsewhere. */
+  /** `shares`: the share that an execution of each stage takes; 0 for stages that run elsewhere. */
   constructor({ interference, atOnce = Number.POSITIVE_INFINITY }: Device, shares: readonly number[]) {
     this.#interference = interference;
     this.#atOnce = atOnce;
@@ -39,13 +39,13 @@ export class SharedDevice {
     this.#counts = new Int32Array(shares.length);
   }
 
-  /** Adds the time since the last call to what was in use. */
+  /** Adds the use of the device since the last call. */
   usedUntil(nowNs: number): void {
     if (this.isCounting) this.#usedNs += Math.min(1, this.#load) * (nowNs - this.#usedSinceNs);
     this.#usedSinceNs = nowNs;
   }
 
-  /** The share in use over a count that took this long, 0 to 1. */
+  /** The mean share in use over a count of this duration, 0 to 1. */
   utilization(spanNs: number): number {
     return this.#usedNs / spanNs;
   }
@@ -57,7 +57,7 @@ export class SharedDevice {
     else this.#run(nowNs, execution);
   }
 
-  /** Ends the execution that is due now and returns its slot; −1 when none is, because others have come meanwhile. */
+  /** Ends the execution that is due now and returns its slot; −1 if none is, because others have come meanwhile. */
   end(nowNs: number): number {
     const index = this.#running.findIndex(({ endNs }) => endNs <= nowNs);
     if (index < 0) return -1;
@@ -70,7 +70,7 @@ export class SharedDevice {
     return ended.slot;
   }
 
-  /** Returns when `end` has to be called; Infinity when it need not be, or when that is planned already. */
+  /** Returns when to call `end`; Infinity if it need not be called, or if the call is planned already. */
   endToPlan(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { endNs } of this.#running) next = Math.min(next, endNs);
@@ -88,11 +88,11 @@ export class SharedDevice {
 
   #count(stage: number, change: number): void {
     this.#counts[stage] = (this.#counts[stage] as number) + change;
-    // Summed up anew: what is added and taken away again leaves a trace.
+    // Summed up again, because additions and subtractions leave rounding errors.
     this.#load = this.#shares.reduce((sum, share, each) => sum + (this.#counts[each] as number) * share, 0);
   }
 
-  /** Moves the ends of all executions to where they are with those that run now. */
+  /** Moves the ends of all executions according to those that run now. */
   #stretch(nowNs: number): void {
     if (this.#interference === 0) return;
     const over = Math.max(0, this.#load - 1);

@@ -12,12 +12,12 @@ import { SharedDevice } from './shared-device.ts';
 import type { Network, NetworkSimulation } from './types.ts';
 
 /**
- * Simulates models that are served together, in virtual time: ensembles, models that call others, and models side by side on what they share.
- * A network of one stage has the figures of `simulate`. Closed loops and rates go on until every front has been counted: `requests` and
- * `warmUpRequests` hold for each front on average, and a slow one has a tenth of that at least.
+ * Simulates models that are served together, in virtual time: ensembles, models that call others, and models that share devices. A network of one
+ * stage has the figures of `simulate`. Closed loops and rates continue until every front has been counted: `requests` and `warmUpRequests` are
+ * averages per front, and a slow front has at least a tenth of that.
  *
- * The same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for impossible ones, also when nothing of a
- * front is left to count after the warm-up.
+ * The same arguments give the same figures, everywhere. Throws CONFIG_INVALID or INPUT_INVALID for impossible ones, also when nothing of a front is
+ * left to count after the warm-up.
  */
 export function simulateNetwork(network: Network, options: SimulationOptions): NetworkSimulation {
   checkNetwork(network);
@@ -33,7 +33,7 @@ class NetworkRun {
   readonly #fronts: readonly FrontTraffic[];
   readonly #devices: readonly SharedDevice[];
   readonly #extent: Extent;
-  /** Subjects: a slot whose own time has passed, `#slots` and more for a device, −1 and less for the wake-up of a stage. */
+  /** Subjects: a slot whose own time has passed; `#slots` and above: a device; −1 and below: the wake-up of a stage. */
   readonly #events = new EventHeap();
   readonly #stageOfSlot: number[] = [];
   readonly #callsOfSlot = new Map<number, ExecutionCalls>();
@@ -96,7 +96,7 @@ class NetworkRun {
     };
   }
 
-  /** Returns the front whose request comes next. */
+  /** Returns the front with the next request. */
   #nextFront(): number {
     let next = 0;
     for (let front = 1; front < this.#fronts.length; front++) {
@@ -142,7 +142,7 @@ class NetworkRun {
     this.#start(nowNs, place);
   }
 
-  /** Starts what the batcher of the stage lets start. */
+  /** Starts the executions that the stage's batcher releases. */
   #start(nowNs: number, place: number): void {
     const stage = this.#stages[place] as ModelStage;
     const { station, device, firstSlot } = stage;
@@ -182,7 +182,7 @@ class NetworkRun {
     this.#call(nowNs, slot);
   }
 
-  /** Sends what an execution calls next; ends it when that is nothing. */
+  /** Sends an execution's next call; ends the execution if there is none. */
   #call(nowNs: number, slot: number): void {
     const calls = this.#callsOfSlot.get(slot) as ExecutionCalls;
     const next = calls.next();
@@ -198,7 +198,7 @@ class NetworkRun {
     this.#finish(nowNs, slot, batch);
   }
 
-  /** An execution has ended, calls and all: its requests go on, and its instance takes the next batch. */
+  /** Ends an execution, including its calls: its requests continue, and its instance takes the next batch. */
   #finish(nowNs: number, slot: number, batch: readonly Visit[]): void {
     const place = this.#stageOfSlot[slot] as number;
     const stage = this.#stages[place] as ModelStage;
@@ -209,7 +209,7 @@ class NetworkRun {
     this.#start(nowNs, place);
   }
 
-  /** What needs the step that has ended begins; after the last step the reply goes to whoever sent the request. */
+  /** Begins the steps that need the ended one; after the last step the reply goes to the sender of the request. */
   #goOn(nowNs: number, visit: Visit): void {
     const { passage, step } = visit;
     passage.left--;

@@ -3,7 +3,7 @@ import type { ServiceLaw } from '../service-law.ts';
 import type { ClientFigures, ModelFigures } from '../tally.ts';
 import type { Traffic } from '../traffic.ts';
 
-/** Models that are served together, what they share, and the traffic on them. Names of stages, devices and fronts are unique among their kind. */
+/** Models that are served together, their shared devices, and their traffic. Names of stages, devices and fronts are unique within their kind. */
 export interface Network {
   readonly stages: readonly Stage[];
   readonly devices?: readonly Device[];
@@ -14,52 +14,52 @@ export interface Network {
 export interface Stage {
   readonly name: string;
   readonly policy: BatcherPolicy;
-  /** Its `frontEndNs` does not count here: the server takes a request from a client once, whatever it goes through (`Front`). */
+  /** Its `frontEndNs` does not count here: the server receives a client's request once, whatever its path (`Front`). */
   readonly law: ServiceLaw;
-  /** Where its executions run; absent: where no other stage's do. */
+  /** The device that its executions run on; absent: one that no other stage uses. */
   readonly device?: {
     readonly name: string;
-    /** The part of the device that one execution takes, above 0 and at most 1: a core of four is 0.25. */
+    /** The share of the device that one execution takes, above 0 and at most 1: a core of four is 0.25. */
     readonly share: number;
   };
-  /** What each execution does after its own time and before it ends, as the code of a BLS model: its instance stays busy. */
+  /** The calls that each execution makes after its own time and before it ends, like the code of a BLS model: its instance stays busy. */
   readonly calls?: readonly Call[];
 }
 
 /**
- * A call of an execution: requests to other stages. Calls are made one after the other, each for all requests of the batch; the next
- * when all replies are there.
+ * A call of an execution: requests to other stages. Calls are made one after the other, each for all requests of the batch; the next one after all
+ * replies have come.
  */
 export interface Call {
   readonly steps: readonly Step[];
   /**
-   * Requests of one sample for each sample of the caller's, at least 0: a detector's crops. With a fraction some samples have one more than
-   * others. Absent: one request for each of the caller's, with as many samples.
+   * Requests of one sample per sample of the caller, at least 0: a detector's crops. With a fraction some samples have one more than others. Absent:
+   * one request per request of the caller, with as many samples.
    */
   readonly requestsPerSample?: number;
   /** True: all requests at once; false: each after the reply to the one before. */
   readonly inParallel: boolean;
 }
 
-/** A step of an ensemble: a stage, or an ensemble inside. It starts when the steps at these places in the list, all before its own, have ended. */
+/** A step of an ensemble: a stage, or an inner ensemble. It starts when the steps at these places in the list, all before its own, have ended. */
 export type Step = ({ readonly stage: string } | { readonly steps: readonly Step[] }) & {
   readonly after?: readonly number[];
 };
 
-/** What stages have in common: a GPU, or the cores of a CPU. */
+/** A resource that stages share: a GPU, or the cores of a CPU. */
 export interface Device {
   readonly name: string;
   /**
-   * How much executions of several stages lengthen each other, at least 0. With S as the sum of the shares of all executions that run, one
-   * takes 1 + interference × max(0, S − 1) times as long as alone. 0: not at all; 1: they share the device evenly (processor sharing). The
-   * stage's own law says what executions of the same stage do to each other, and that part of S is not counted twice.
+   * The interference between executions of several stages, at least 0. With S as the sum of the shares of all running executions, one takes 1 +
+   * interference × max(0, S − 1) times as long as alone. 0: no interference; 1: they share the device evenly (processor sharing). The stage's own
+   * law covers executions of the same stage, and that part of S is not counted twice.
    */
   readonly interference: number;
-  /** Executions that it runs at once, of all stages; others wait for their turn with their instance busy. Absent: any number. */
+  /** The most executions that it runs at once, of all stages; others wait for their turn and keep their instance busy. Absent: any number. */
   readonly atOnce?: number;
 }
 
-/** Clients that send requests through steps: one step for a model alone. */
+/** Clients that send requests through steps; a single model is one step. */
 export interface Front {
   readonly name: string;
   readonly steps: readonly Step[];
@@ -78,7 +78,7 @@ export interface NetworkSimulation {
 export interface FrontFigures extends ClientFigures {
   readonly name: string;
   /**
-   * Where its requests' time went, by stage: only what a request really waited for, so of parallel branches the one that ended last. The sum is the
+   * The time of its requests, by stage: only time that a request really waited for, so of parallel branches the one that ended last. The sum is the
    * mean latency without front end and round trip.
    */
   readonly path: readonly PathPart[];
@@ -88,7 +88,7 @@ export interface FrontFigures extends ClientFigures {
 export interface PathPart {
   readonly stage: string;
   readonly queueNs: number;
-  /** In executions, without the time in which these waited for calls. */
+  /** Time in executions, without waiting for calls. */
   readonly computeNs: number;
   /** Part of the mean latency. */
   readonly share: number;
@@ -96,7 +96,7 @@ export interface PathPart {
 
 export interface StageFigures extends ModelFigures {
   readonly name: string;
-  /** Requests that it answered, those of ensembles and calls included. */
+  /** Requests that it answered, including those of ensembles and calls. */
   readonly requests: number;
   readonly requestsPerSecond: number;
   /** The part of `computeNs` in which the execution waited for its calls. */

@@ -10,7 +10,7 @@ const BUDGET = '#b05cc8';
 
 type Point = Pick<CapacityDocument['probes'][number], 'perSecond' | 'percentileMs'>;
 
-/** Latency over the request rate: every measurement with its interval, the budget as a line, and the capacity as a band. */
+/** Returns the chart of latency over the request rate: every measurement with its interval, the budget as a line, and the capacity as a band. */
 export function capacityChart({ limit, probes, cliff, capacity }: CapacityDocument): Chart {
   const kept = probes.filter(({ isKept }) => isKept);
   const missed = probes.filter(({ isKept }) => !isKept);
@@ -86,7 +86,7 @@ function marksOf(budgetMs: number | null, capacity: CapacityDocument['capacity']
   };
 }
 
-/** The interval of a measurement, as a line through its mark. */
+/** Returns the interval of a measurement as a line through its mark. */
 function whiskersOf({ perSecond, percentileMs }: Point, color: string): object[] {
   if (!percentileMs || !(percentileMs.low > 0)) return [];
   const { low, high } = percentileMs;

@@ -6,7 +6,7 @@ import { headAssets } from '../page/assets.ts';
 import { figure } from '../page/figure.ts';
 import { capacityChart } from './chart.ts';
 
-/** What was found of a server's capacity as one self-contained page, which loads nothing and suits light, dark, paper and narrow screens. */
+/** Returns a server's capacity as one self-contained page, which loads nothing and suits light, dark, paper and narrow screens. */
 export function capacityHtml(document: CapacityDocument): string {
   const { model, server, notes, probes } = document;
   return html`<!doctype html>
@@ -34,7 +34,7 @@ ${methodSection(document)}
 `.text;
 }
 
-/** What the chart shows: where the limit is passed. */
+/** Returns the message of the chart: where the server exceeds the limit. */
 function chartTitle({ limit, capacity, probes }: CapacityDocument): string {
   const kept =
     limit.budgetMs === null ? 'the limits are kept' : `p${limit.percentile} stays within ${formatMs(limit.budgetMs)}`;

@@ -1,16 +1,16 @@
 import { type BarPart, stackedBars } from './stacked-bars.ts';
 import type { Chart } from './svg.ts';
 
-/** Where the mean time of a request went: milliseconds that add up to the whole. */
+/** The parts of a request's mean time, in milliseconds, which add up to the whole. */
 export interface BreakdownBar {
   readonly name: string;
   readonly queueMs: number;
   readonly inputMs: number;
   readonly inferMs: number;
   readonly outputMs: number;
-  /** The rest. */
+  /** The rest of the time. */
   readonly outsideMs: number;
-  /** The client's own parts; null where they are not known and are in the rest. */
+  /** The client's own parts; null if they are unknown and part of the rest. */
   readonly client: { readonly sendMs: number; readonly receiveMs: number } | null;
 }
 
@@ -28,7 +28,7 @@ const clientParts: readonly Part[] = [
 ];
 const restOf = (name: string): Part => ({ name, color: '#999fa8', ms: ({ outsideMs }) => outsideMs });
 
-/** The client's parts only where they are known: of all bars, or of some. */
+/** Shows the client's parts only if some bars have them. */
 function partsOf(bars: readonly BreakdownBar[]): readonly Part[] {
   const known = bars.filter(({ client }) => client !== null).length;
   if (known === 0) return [...serverParts, restOf('outside the server')];
@@ -36,7 +36,7 @@ function partsOf(bars: readonly BreakdownBar[]): readonly Part[] {
   return [...serverParts, restOf(rest), ...clientParts];
 }
 
-/** A stacked bar for each, the first on top. */
+/** Draws a stacked bar for each, the first on top. */
 export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
   return (paper) => {
     const layout = { name: 'mean latency, ms', top: paper.isNarrow ? 66 : 40, itemGap: 24 };

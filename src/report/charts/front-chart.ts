@@ -1,6 +1,6 @@
 import { axisStyle, type Chart, gridOf, type Link, powersOfTwo, svgOf } from './svg.ts';
 
-/** One measurement on the plane of two figures, such as latency and throughput. */
+/** One measurement by two figures, such as latency and throughput. */
 export interface FrontPoint {
   readonly x: number;
   readonly y: number;
@@ -10,16 +10,16 @@ export interface FrontPoint {
 export interface FrontAxes {
   readonly x: string;
   readonly y: string;
-  /** The first in powers of two. */
+  /** True if the first axis is in powers of two. */
   readonly isLogX: boolean;
-  /** A limit on the first, and what stands at its line; null for none. */
+  /** A limit on the first figure, and the text at its line; null for none. */
   readonly limit: { readonly value: number; readonly text: string } | null;
 }
 
 interface FrontLabel {
   readonly text: string;
   readonly side: Side;
-  /** On a narrow page; the same side if not given. */
+  /** The side on a narrow page; defaults to the same side. */
   readonly narrowSide?: Side;
 }
 type Side = 'left' | 'right' | 'top' | 'bottom';
@@ -30,11 +30,11 @@ export interface FrontSeries {
   readonly size: number;
   readonly symbol: 'circle' | 'emptyCircle' | 'diamond' | 'rect' | 'triangle';
   readonly points: readonly FrontPoint[];
-  /** What stands beside its points, and on which side; none where absent. */
+  /** The text next to its points, and its side; absent for none. */
   readonly label?: FrontLabel | null;
 }
 
-/** Two figures against each other: every measurement, the front as a line, and the budget. */
+/** Draws two figures against each other: every measurement, the front as a line, and the budget. */
 export function frontChart(series: readonly FrontSeries[], front: readonly FrontPoint[], axes: FrontAxes): Chart {
   const { limit } = axes;
   const shown = series.filter(({ points }) => points.length > 0);
@@ -51,7 +51,7 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
           type: 'value',
           name: axes.y,
           nameGap: paper.isNarrow ? 42 : 58,
-          // Room above the highest mark for its words, below those of the limit.
+          // Room above the highest mark for its text, below that of the limit.
           boundaryGap: [0, '6%'],
         },
         series: [
@@ -66,7 +66,7 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
               label: {
                 ...{ show: true, formatter: label.text, distance: 9, color: paper.ink },
                 position: (paper.isNarrow && label.narrowSide) || label.side,
-                // White is the page's own colour in a page, so that lines and marks behind the words do not show through.
+                // A page overrides white with its own colour, so that lines and marks behind the text do not show through.
                 ...{ backgroundColor: '#fff', padding: [1, 3] },
               },
             }),

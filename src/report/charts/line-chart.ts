@@ -3,23 +3,23 @@ import { axisStyle, type Chart, gridOf, powersOfTwo, svgOf } from './svg.ts';
 export interface LineSeries {
   readonly name: string;
   readonly points: readonly (readonly [number, number])[];
-  /** What stands beside each point. */
+  /** The text next to each point. */
   readonly labels?: readonly string[];
 }
 
 export interface Axes {
   readonly x: string;
   readonly y: string;
-  /** Axes in powers of two, for what doubles from point to point. */
+  /** True for axes in powers of two, for figures that double from point to point. */
   readonly isLogX: boolean;
   readonly isLogY?: boolean;
 }
 
-/** Colours that suit light and dark paper; with a symbol each, for whoever cannot tell them apart. */
+/** Colours that suit light and dark paper. Each has a symbol, for readers who cannot tell them apart. */
 const colours = ['#2ca05a', '#e08a1e', '#2f7ed8', '#b05cc8', '#d0505a', '#2aa5b5', '#9a7a2c', '#888f9a'];
 const symbols = ['circle', 'rect', 'triangle', 'diamond', 'arrow', 'emptyCircle', 'emptyRect', 'emptyTriangle'];
 
-/** Lines with a mark at each point. */
+/** Draws lines with a mark at each point. */
 export function lineChart(series: readonly LineSeries[], axes: Axes): Chart {
   const values = (of: 0 | 1): number[] => series.flatMap(({ points }) => points.map((point) => point[of]));
   const scale = (isLog: boolean, of: 0 | 1) => (isLog ? powersOfTwo(values(of)) : { type: 'value' as const, min: 0 });

@@ -8,18 +8,18 @@ export interface SpeedMoment {
 }
 
 export interface SpeedMarks {
-  /** The speed that figures are compared at. */
+  /** The speed to which all figures are scaled for comparison. */
   readonly usual: number;
-  /** When the final began; null where there was none. */
+  /** Seconds until the final began; null without a final. */
   readonly finalSeconds: number | null;
 }
 
 const HEIGHT = 240;
 const COLOUR = '#2f7ed8';
-/** Pixels beside the chart for the word at the usual speed, which would lie on the line of the speed itself. */
+/** Pixels next to the chart for the label of the usual speed, which would overlap the line. */
 const LABEL_WIDTH = 76;
 
-/** A strip of speed over time: the line in its band, the usual speed, and the final's part shaded. */
+/** Draws a strip of speed over time: the line in its band, the usual speed, and a shaded final. */
 export function speedChart(moments: readonly SpeedMoment[], { usual, finalSeconds }: SpeedMarks): Chart {
   const points = moments.map(({ atSeconds, speed }) => ({ at: atSeconds, ...speed }));
   const end = Math.max(...points.map(({ at }) => at));

@@ -8,7 +8,7 @@ export interface BarPart<B> {
 }
 
 interface Layout {
-  /** Of the axis. */
+  /** The name of the axis. */
   readonly name: string;
   /** Pixels above the bars, for the legend. */
   readonly top: number;
@@ -16,14 +16,14 @@ interface Layout {
   readonly itemGap: number;
 }
 
-/** Draws a horizontal bar for each, the first on top, of its parts in milliseconds in their order. */
+/** Draws a horizontal bar for each, the first on top, from its parts in milliseconds, in order. */
 export function stackedBars<B extends { readonly name: string }>(
   bars: readonly B[],
   parts: readonly BarPart<B>[],
   { name: axisName, top, itemGap }: Layout,
   paper: Paper,
 ): string {
-  // Names end at the axis; many a machine's font is wider than the one that their room is reckoned by.
+  // Names end at the axis. Many machines have a wider font than the one used to estimate their width.
   const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
   return svgOf(
     {

@@ -15,40 +15,37 @@ use([
   SVGRenderer,
 ]);
 
-/** The paper that a chart is drawn on: pixels, and colours. */
+/** The size and colours of a chart's paper. */
 export interface Paper {
   readonly width: number;
   readonly height: number;
   readonly isNarrow: boolean;
-  /** The colour of words and axes. The style of a page overrides it, so that it suits light and dark. */
+  /** The colour of text and axes. A page's style overrides it to suit light and dark. */
   readonly ink: string;
-  /** null: whatever lies behind it. */
+  /** null for transparent. */
   readonly background: string | null;
-  /** Whether its points are links to what the page around it tells of them. */
+  /** True if its points link to their details on the page. */
   readonly isLinked: boolean;
 }
 
-/** Where a point of a chart leads, and what it is, for whoever cannot see it. */
+/** The target and the description of a chart's point, for readers who cannot see it. */
 export interface Link {
   readonly href: string;
   readonly label: string;
 }
 
-/** A chart that can be drawn on any paper; the same paper gives the same text. */
+/** A chart that can be drawn on any paper. The same paper always gives the same text. */
 export type Chart = (paper: Paper) => string;
 
 const common = { isNarrow: false, ink: '#777', background: null, isLinked: true } as const;
 
-/** The paper of a page. A narrow page has a chart of its own, as letters would be too small to read. */
+/** The paper of a page. A narrow page has its own chart, because letters would become too small. */
 export const widePaper: Paper = { ...common, width: 900, height: 420 };
 export const narrowPaper: Paper = { ...common, width: 380, height: 340, isNarrow: true };
-/** The paper of a file, which may be put on any background. */
+/** The paper of a file, which suits any background. */
 export const filePaper: Paper = { ...widePaper, ink: '#333', background: '#fff', isLinked: false };
 
-/**
- * The option drawn as the text of an SVG file. `linkOf` gives each data point its link by series and index, null where it
- * has none.
- */
+/** Draws the option as the text of an SVG file. `linkOf` returns each data point's link by series and index; null for none. */
 export function svgOf(
   option: EChartsCoreOption,
   { width, height, ink, background, isLinked }: Paper,
@@ -67,8 +64,8 @@ export function svgOf(
 }
 
 /**
- * The chart library's own styles answer to a pointer only, and nothing of ours lies outside its axes, so that no clip is
- * needed: without both, no name in a chart is ever the same as one in another.
+ * Removes the chart library's styles, which only react to a pointer, and its clips, which are not needed because nothing of ours lies outside the
+ * axes. Without both, names in different charts never clash.
  */
 const plain = (svg: string): string =>
   svg
@@ -79,7 +76,7 @@ const plain = (svg: string): string =>
 const mark = / ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)" ecmeta_ssr_type="(\w+)"( ecmeta_silent="true")?/;
 const shape = new RegExp(`<path [^>]*?${mark.source}[^>]*></path>`, 'g');
 
-/** Data points become links; what the chart library notes for its own client goes. */
+/** Turns data points into links, and removes the chart library's notes for its own client. */
 function linked(svg: string, linkOf: (series: number, index: number) => Link | null): string {
   return svg
     .replace(shape, (path, series: string, index: string, type: string, silent?: string) => {
@@ -90,7 +87,7 @@ function linked(svg: string, linkOf: (series: number, index: number) => Link | n
     .replace(/ ecmeta_\w+="[^"]*"/g, '');
 }
 
-/** What all axes have in common. */
+/** The common style of all axes. */
 export const axisStyle = ({ ink }: Paper) => ({
   nameLocation: 'middle' as const,
   nameTextStyle: { color: ink },
@@ -107,7 +104,7 @@ export const gridOf = ({ isNarrow }: Paper, top = 46) => ({
   bottom: 52,
 });
 
-/** An axis in powers of two from the power below the least value to the one above the largest. */
+/** Returns an axis in powers of two, from the power below the smallest value to the one above the largest. */
 export function powersOfTwo(values: readonly number[]) {
   const positive = values.filter((value) => value > 0);
   const least = positive.length === 0 ? 1 : Math.min(...positive);

@@ -5,48 +5,47 @@ import type { GateDocument, Reading } from './readings.ts';
 export interface GateRule {
   /** A change for the worse up to this share is no regression. */
   readonly tolerance: number;
-  /** How sure a change for the worse must be, over all comparisons together. */
+  /** The required confidence in a change for the worse, over all comparisons together. */
   readonly confidence: number;
-  /** The runs are meant to be of another model than the baselines, such as the same network in another format. */
+  /** True if the runs may be of another model than the baselines, such as the same network in another format. */
   readonly allowsOtherModel?: boolean;
 }
 
 export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
 
 /**
- * The verdict on one figure. `regression`: surely worse by more than the tolerance. `worse`, `better`: surely so, but no
- * regression. `same`: no difference was found. `unsure`: none was found, and the figures are too vague for one half as bad again to be found.
- * `missing`: the run does not have the figure.
+ * The verdict on one figure. `regression`: surely worse by more than the tolerance. `worse`, `better`: surely so, but no regression. `same`: no
+ * difference found. `unsure`: no difference found, but the figures are too vague to reveal even one of half again. `missing`: the run does not have
+ * the figure.
  */
 export interface Comparison {
   readonly before: Reading;
   readonly after: Reading | null;
   readonly change: Change | null;
   readonly verdict: GateVerdict;
-  /** All levels as one figure, by their geometric mean. */
+  /** True for all levels as one figure, by their geometric mean. */
   readonly isTogether?: true;
-  /** It is unsure by itself, while all levels together are not. */
+  /** True if it is unsure by itself, but all levels together are not. */
   readonly isKnownTogether?: true;
 }
 
 export interface GateDecision {
   readonly rule: GateRule;
   readonly comparisons: readonly Comparison[];
-  /** What is wrong with the run apart from its figures. */
+  /** Faults of the run other than its figures. */
   readonly faults: readonly string[];
-  /** What a person must know of the comparison, and does not make it fail. */
+  /** Remarks about the comparison that do not make it fail. */
   readonly notes: readonly string[];
   readonly isRegression: boolean;
 }
 
-/** Where even a figure that is worse by this factor beyond the tolerance passes, passing says nothing. */
+/** If even a figure that is worse by this factor beyond the tolerance passes, passing means nothing. */
 const BLIND = 1.5;
 
 /**
- * Compares runs with baselines, figure by figure, and all levels together where there are enough. Several on a side are
- * repeated measurements of the same; all are of one kind. The chance of any false alarm is held to 1 − confidence by giving each comparison its
- * part of it (Bonferroni), half of it to all levels together; only a change for the worse can be one, so a bound is passed by
- * chance on that side alone.
+ * Compares runs with baselines, figure by figure, and all levels together if there are enough. Several documents on a side repeat the same
+ * measurement; all are of one kind. The chance of any false alarm stays within 1 − confidence: each comparison gets a part of it (Bonferroni), and
+ * all levels together get half of it. Only a change for the worse can be a false alarm, so only that side counts.
  */
 export function decideGate(
   baselines: readonly GateDocument[],
@@ -67,13 +66,13 @@ export function decideGate(
   return { rule, comparisons, faults, notes, isRegression };
 }
 
-/** Figures of one metric: all levels together, if they can be, and each of them. */
+/** Compares figures of one metric: all levels together, if possible, and each of them. */
 function compare(figures: readonly Figure[], tails: Tails, tolerance: number): readonly Comparison[] {
   const whole = figures.filter(({ isWhole }) => isWhole);
   const changes = changesOf(
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
     tails,
-    // A rate follows the speed of the machine; a latency near saturation rises by far more than the machine slows down.
+    // A rate follows the speed of the machine. Near saturation, a latency rises by far more than the machine slows down.
     figures.every(({ before }) => before[0]?.better === 'higher') ? MOST_DRIFT : undefined,
   );
   const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
@@ -108,13 +107,13 @@ function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number
   if (isMuchWorse) return 'regression';
   if (isWorse) return 'worse';
   if (isBetter) return 'better';
-  // How far the interval reaches to either side of the ratio is how much worse a run is before it is surely so.
+  // The interval's reach on either side of the ratio is how much worse a run must be to be surely worse.
   return Math.sqrt(high / low) < BLIND ? 'same' : 'unsure';
 }
 
 const WHERE_MEANT = '--allow-other-model where that is meant';
 
-/** Models with other names than the first of their own side, which is never meant, and of the baselines. */
+/** Returns models whose names differ from the first of their own side, which is always a mistake, or from the baselines. */
 function otherModels(
   baselines: readonly GateDocument[],
   runs: readonly GateDocument[],

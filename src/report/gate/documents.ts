@@ -8,7 +8,7 @@ const isBad = ({ verdict }: Comparison): boolean => verdict === 'regression' || 
 export const gateJson = (decision: GateDecision): string =>
   `${JSON.stringify({ schemaVersion: 1, ...decision }, null, 2)}\n`;
 
-/** Escapes text for a cell of a Markdown table: names of models and words of servers may hold anything. */
+/** Escapes text for a cell of a Markdown table, because model names and server messages may contain anything. */
 const cell = (text: string): string => plainLine(text, Number.POSITIVE_INFINITY).replace(/[\\`*_~|<>[\]&]/g, '\\$&');
 
 function sign({ comparisons, isRegression }: GateDecision): string {
@@ -65,7 +65,7 @@ export function gateJUnit({ comparisons, faults }: GateDecision): string {
   ].join('\n');
 }
 
-/** Escapes text for XML, which allows only three control characters, in no notation. */
+/** Escapes text for XML, which forbids all but three control characters, even as references. */
 const escaped = (text: string): string =>
   text
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -75,7 +75,7 @@ const escaped = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
 
-/** Workflow commands of GitHub Actions, which show beside the change. */
+/** Returns workflow commands of GitHub Actions, which appear next to the change. */
 export function gateAnnotations({ comparisons, faults, notes }: GateDecision): readonly string[] {
   const encoded = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   return [

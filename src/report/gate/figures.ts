@@ -1,11 +1,11 @@
 import { geometricMean, type Interval } from '../../stats/interval.ts';
 import type { GateDocument, Reading } from './readings.ts';
 
-/** One figure as the documents of both sides have it: a reading for each document that has the figure. */
+/** One figure of both sides, with a reading for each document that has it. */
 export interface Figure {
   readonly before: readonly Reading[];
   readonly after: readonly Reading[];
-  /** Whether every document has it. */
+  /** True if every document has it. */
   readonly isWhole: boolean;
 }
 
@@ -38,7 +38,7 @@ const found = ({ subject, metric }: Reading, documents: readonly GateDocument[])
 export const intervalsOf = (readings: readonly Reading[]): readonly Interval[] =>
   readings.map(({ interval }) => interval);
 
-/** Returns readings, one at least, as one reading: their geometric mean. */
+/** Returns one or more readings as one: their geometric mean. */
 export const meanReading = (readings: readonly Reading[]): Reading => ({
   ...(readings[0] as Reading),
   interval: geometricMean(intervalsOf(readings)),

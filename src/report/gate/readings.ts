@@ -4,9 +4,9 @@ import type { Interval } from '../../stats/interval.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
 
-/** One figure of a document that can be compared. */
+/** One comparable figure of a document. */
 export interface Reading {
-  /** What it is of, such as `best` or `concurrency 8`; documents are compared where this is the same. */
+  /** Its subject, such as `best` or `concurrency 8`. Only figures with the same subject are compared. */
   readonly subject: string;
   readonly metric: string;
   readonly unit: string;
@@ -14,12 +14,12 @@ export interface Reading {
   readonly interval: Interval;
 }
 
-/** What a document says that a gate can decide by. */
+/** The part of a document that a gate uses. */
 export interface GateDocument {
   readonly kind: 'tune' | 'profile' | 'capacity';
   readonly model: string;
   readonly isEmulated: boolean;
-  /** Why its figures cannot stand by themselves, such as a budget that nothing met; null when they can. */
+  /** Why its figures are meaningless by themselves, such as a budget that nothing met; null if they are not. */
   readonly flaw: string | null;
   readonly readings: readonly Reading[];
 }
@@ -29,7 +29,7 @@ const level = z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), val
 
 const amount = z.object({ value: z.number().nullable(), low: z.number().nullable(), high: z.number().nullable() });
 
-/** Of a study with prices. */
+/** The costs of a study with prices. */
 const cost = z
   .looseObject({
     currency: z.string(),
@@ -40,7 +40,7 @@ const cost = z
   })
   .optional();
 
-/** Of a language model. */
+/** The figures of a language model. */
 const tokens = z
   .looseObject({
     budget: z.looseObject({ ttftMs: interval, itlMs: interval, tpotMs: interval }),
@@ -147,12 +147,12 @@ function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.in
     model,
     isEmulated: emulated !== null,
     flaw,
-    // What is cheaper may well serve less on one server.
+    // A cheaper config may well serve less on one server.
     readings: costs.length > 0 ? costs : throughput ? [throughput, ...latency, ...ofTokens, ...goodput] : [],
   };
 }
 
-/** The costs that the study was about; one without an interval, such as a price of an hour, is exact. */
+/** Returns the costs in the study's goal. A cost without an interval, such as a price per hour, is exact. */
 function costReadings(
   told: z.infer<typeof cost>,
   objectives: readonly { readonly metric: string }[] = [],
@@ -193,7 +193,7 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
   };
 }
 
-/** A capacity is compared with one of the same arrivals and limit only: those are its subject. */
+/** The subject contains the arrivals and the limit, so that only capacities with the same ones are compared. */
 function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
   const { model, server, arrivals, limit, outcome, burst } = found;
   const { percentile, budgetMs, limits } = limit;
@@ -244,7 +244,7 @@ const latencyOf = (
   interval: figures,
 });
 
-/** Rates, and the times of tokens where those are compared; a figure of 0, which has no ratio, is left out. */
+/** Returns rates, and the times of tokens if those are compared. Leaves out a figure of 0, which has no ratio. */
 function tokenReadings(
   subject: string,
   told: z.infer<typeof tokens>,
@@ -264,7 +264,7 @@ function tokenReadings(
   ].filter((each) => each.interval.low > 0);
 }
 
-/** Documents of earlier versions have goodput among the tokens. */
+/** Documents of earlier versions list goodput among the tokens. */
 function goodputReadings(
   subject: string,
   { goodput, tokens: told }: { readonly goodput?: Interval | undefined; readonly tokens?: z.infer<typeof tokens> },

@@ -10,19 +10,19 @@ const names: Readonly<Record<GateVerdict, string>> = {
   missing: 'MISSING',
 };
 
-/** The verdict on one figure, in words. */
+/** Returns the verdict on one figure in words. */
 export const verdictName = ({ verdict, isKnownTogether }: Comparison): string =>
   isKnownTogether ? 'too unsure at this level alone, see all levels together' : names[verdict];
 
-/** From this ratio on a change is a factor. */
+/** Changes from this ratio on are shown as a factor. */
 const LEAST_FACTOR = 2;
-/** Bounds further apart than this say nothing to anybody. */
+/** Bounds further apart than this are useless. */
 const MOST_USABLE = 100;
 
-/** `-4.2 % (95.1 % sure …)`: the change and how sure it is. */
+/** Returns the change and its certainty: `-4.2 % (95.1 % sure …)`. */
 export function changeText({ change, verdict }: Comparison): string {
   if (change === null) return 'not measured';
-  // What is several times as much reads badly as per cent.
+  // A multiple reads badly as per cent.
   const isFactor = change.ratio >= LEAST_FACTOR;
   const text = (ratio: number): string => {
     if (!Number.isFinite(ratio)) return 'no limit';
@@ -39,7 +39,7 @@ export function changeText({ change, verdict }: Comparison): string {
 export const figureText = (value: number | undefined, unit: string): string =>
   value === undefined ? '–' : `${formatFigure(value)} ${unit}`;
 
-/** One line for each figure. */
+/** Returns one line for each figure. */
 export function comparisonLine(comparison: Comparison): string {
   const { before, after } = comparison;
   const from = figureText(before.interval.value, before.unit);
@@ -47,7 +47,7 @@ export function comparisonLine(comparison: Comparison): string {
   return `${before.subject}, ${before.metric}: ${from} → ${to}, ${changeText(comparison)}: ${verdictName(comparison)}`;
 }
 
-/** The decision in one sentence. */
+/** Returns the decision in one sentence. */
 export function decisionLine(decision: GateDecision): string {
   const { comparisons, faults, isRegression, rule } = decision;
   const bad =
@@ -60,7 +60,7 @@ export function decisionLine(decision: GateDecision): string {
   return `no regression in ${figures}${apart} (${sure})${sight(decision)}`;
 }
 
-/** Tells the smallest loss of throughput that the gate could have found, where all levels were judged together. */
+/** Returns the smallest loss of throughput that the gate could have found, if it judged all levels together. */
 function sight({ comparisons, rule: { tolerance } }: GateDecision): string {
   const half = comparisons.flatMap(({ change, isTogether, before }) =>
     isTogether && change && before.better === 'higher' ? Math.log(change.high / change.ratio) : [],

@@ -6,7 +6,7 @@ import { Html, html } from '../html.ts';
 export const asset = (name: string): string =>
   readFileSync(new URL(`../../../report-page/${name}`, import.meta.url), 'utf8');
 
-/** Parts of a script, one after the other in a scope of their own, and the functions that it calls at its end. */
+/** Returns a script from its parts, in one scope, with calls of these functions at its end. */
 export const scriptOf = (parts: readonly string[], calls: readonly string[]): string =>
   `(() => {\n'use strict';\n${parts.map(asset).join('\n')}\n${calls.map((name) => `${name}();`).join('\n')}\n})();`;
 
@@ -16,7 +16,7 @@ const scriptText = (): string =>
     ['followPoints', 'followWhatIf', 'followCost'],
   );
 
-/** Style, and a policy under which a browser loads nothing and runs only the page's own script, whatever is in the page. */
+/** Returns the style, and a policy under which a browser loads nothing and runs only the page's own script, whatever the page contains. */
 export function headAssets(): Html {
   const hash = createHash('sha256').update(scriptText()).digest('base64');
   const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
@@ -24,5 +24,5 @@ export function headAssets(): Html {
 <style>${new Html(asset('page.css'))}</style>`;
 }
 
-/** The script that makes points and predictions answer; the page can be read without it. */
+/** Returns the script that makes points and predictions interactive. The page is readable without it. */
 export const pageScript = (): Html => new Html(`<script>${scriptText()}</script>`);

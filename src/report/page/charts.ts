@@ -20,10 +20,10 @@ import { stageBars } from './stage-bars.ts';
 import { standingKinds } from './standing-kinds.ts';
 
 const US_PER_MS = 1e3;
-/** Lines that a chart can hold before nobody can tell them apart. */
+/** The maximum number of lines that a reader can tell apart in a chart. */
 export const MOST_LINES = 8;
 
-/** The study's charts by the names of their files; those that there is nothing to show in are left out. */
+/** Returns the study's charts by file name, without the empty ones. */
 export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
   const points = pagePoints(state);
   if (points.length === 0) return new Map();
@@ -47,13 +47,13 @@ export type ChartName =
   | TokenChart
   | 'speed';
 
-/** Returns the chart of all measurements and their front; null where nothing was measured. */
+/** Returns the chart of all measurements and their front; null if nothing was measured. */
 export function studyFront(state: StudyState): Chart | null {
   const points = pagePoints(state);
   return points.length === 0 ? null : frontOf(state, points);
 }
 
-/** The percentile that latencies are about, by its name: `p99 latency, ms`. */
+/** Returns the name of the latency percentile: `p99 latency, ms`. */
 export const latencyAxis = (state: StudyState): string => {
   const first = state.trials.flatMap(({ measurements }) => measurements)[0];
   return `p${first?.budgetLatencyMs.percentile ?? 99} latency, ms`;
@@ -71,7 +71,7 @@ function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
   return frontChart(byStanding(points, at), frontLine(state, points).map(at), axes);
 }
 
-/** Returns the points in a series for each standing, the least of them first. */
+/** Returns the points as a series for each standing, the least important first. */
 const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => FrontPoint): readonly FrontSeries[] =>
   standingKinds.map(({ standing, ...kind }) => ({
     ...kind,
@@ -79,8 +79,8 @@ const byStanding = (points: readonly PagePoint[], at: (point: PagePoint) => Fron
   }));
 
 /**
- * The points that the line joins, by rising throughput: those of the front, which the search measured, and the best as the final measured it; but
- * for what one of them beats in both throughput and latency.
+ * Returns the points that the line joins, by rising throughput: those of the front from the search, and the best from the final, without points that
+ * another one beats in both throughput and latency.
  */
 function frontLine(state: StudyState, points: readonly PagePoint[]): readonly PagePoint[] {
   const onFront = new Set(state.front.map(({ measurement }) => measurement));
@@ -110,7 +110,7 @@ function throughputLines(state: StudyState): Chart {
 const latencyLines = (state: StudyState): Chart =>
   overLoad(state, latencyAxis(state), ({ budgetLatencyMs }) => budgetLatencyMs.value);
 
-/** A figure of each trial's measurements over the load, where they have it. */
+/** Draws a figure of each trial's measurements over the load, if they have it. */
 function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurement) => number | undefined): Chart {
   const series = linesOf(state, MOST_LINES).map((trial) => ({
     name: trialName(state, trial),
@@ -129,7 +129,7 @@ function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurem
 /** Charts of a language model. */
 export type TokenChart = 'tokens-front' | 'ttft-vs-load' | 'itl-vs-load' | 'tpot-vs-load';
 
-/** Tokens per second against those of one user, and the times of tokens over the load; none for other models. */
+/** Draws tokens per second against those of one user, and the times of tokens over the load; empty for other models. */
 function tokenCharts(state: StudyState, all: readonly PagePoint[]): readonly (readonly [TokenChart, Chart])[] {
   const points = all.filter(({ measurement }) => measurement.tokens);
   const [first] = points;
@@ -142,7 +142,7 @@ function tokenCharts(state: StudyState, all: readonly PagePoint[]): readonly (re
   return [['tokens-front', tokensFront(points)], timesOf('ttft'), timesOf('itl'), timesOf('tpot')];
 }
 
-/** Where the GPUs are known, tokens are those of each. */
+/** Draws tokens per GPU if the GPUs are known. */
 function tokensFront(points: readonly PagePoint[]): Chart {
   const isPerGpu = points.every(({ measurement }) => (measurement.device.gpus?.length ?? 0) > 0);
   const at = ({ measurement: { tokens, device }, id, label }: PagePoint): FrontPoint => ({
@@ -163,7 +163,7 @@ function tokensFront(points: readonly PagePoint[]): Chart {
   );
 }
 
-/** One measurement for each level: the one that stands for the trial, also where that is of the final, else the latest. */
+/** Returns one measurement for each level: the one that represents the trial, even if from the final, else the latest. */
 export function risingLevels(state: StudyState, trial: Trial): readonly Measurement[] {
   const stands = representative(state, trial)?.measurement;
   const served = [...trial.measurements, ...(stands ? [stands] : [])].filter(({ throughput }) => throughput.value > 0);
@@ -171,7 +171,7 @@ export function risingLevels(state: StudyState, trial: Trial): readonly Measurem
   return [...byLevel.values()].sort((a, b) => inFlightOf(a.level) - inFlightOf(b.level));
 }
 
-/** Of a pipeline by stage; of several models that clients send to by model; null without the server's statistics. */
+/** Draws a pipeline by stage, and several models that clients send to by model. Returns null without the server's statistics. */
 function breakdownOf(state: StudyState): Chart | null {
   const { topology } = state.started;
   if (topology?.fronts.length === 1) {
@@ -191,7 +191,7 @@ function breakdownOf(state: StudyState): Chart | null {
   return bars.length > 0 ? breakdownChart(bars) : null;
 }
 
-/** Trials of a mix, as each has a bar for every model. */
+/** The maximum number of trials of a mix, because each has a bar for every model. */
 const MOST_MIXES = 3;
 
 function breakdownBar(name: string, measurement: Measurement, shape: CandidateShape): BreakdownBar[] {
@@ -199,7 +199,7 @@ function breakdownBar(name: string, measurement: Measurement, shape: CandidateSh
   if (!parts) return [];
   const { computeInputUs = 0, computeInferUs = 0, computeOutputUs = 0 } = measurement.server ?? {};
   const whole = computeInputUs + computeInferUs + computeOutputUs;
-  // An ensemble's own statistics hold no compute: all of it is its members'.
+  // An ensemble's own statistics hold no compute: all of it belongs to its members.
   const share = (us: number, other: number): number => parts.computeMs * (whole > 0 ? us / whole : other);
   return [
     {
@@ -213,7 +213,10 @@ function breakdownBar(name: string, measurement: Measurement, shape: CandidateSh
   ];
 }
 
-/** The client's parts out of what is outside the server. The server counts some of its sending as compute output: then they are cut to what is there. */
+/**
+ * Splits the client's parts from the time outside the server. The server counts some of its sending as compute output, so the parts may have to be
+ * cut to fit.
+ */
 function outsideOf(measurement: Measurement, outsideMs: number): Pick<BreakdownBar, 'outsideMs' | 'client'> {
   const own = clientPartsOf(measurement);
   if (!own) return { outsideMs, client: null };

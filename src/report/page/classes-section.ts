@@ -7,7 +7,7 @@ import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 
-/** Returns what each request class saw, of the best and of the original; none where requests have no classes. */
+/** Returns the figures of each request class, for the best and the original; empty if requests have no classes. */
 export function classesSection(state: StudyState): Html {
   const told = [
     ...rowsOf(state, state.best, 'best'),

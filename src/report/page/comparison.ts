@@ -45,7 +45,7 @@ ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([,
 ${best.predicted ? html`<p class="soft">Predicted without its own measurements: ${describePrediction(best.predicted, best.compared)}.</p>` : none}`;
 }
 
-/** The metrics of the goal that no other row shows. */
+/** Returns the metrics of the goal that no other row shows. */
 function goalRows(state: StudyState): readonly PointRow[] {
   const metrics = metricsOf(state.goal);
   return goalMetrics(state.goal, TOLD_BY_ROWS).map((metric) => [
@@ -65,7 +65,7 @@ const TOLD_BY_ROWS = [
 
 type PointRow = readonly [string, (point: StandingPoint) => string];
 
-/** What each curve says about the budget; no rows without a budget. */
+/** Returns each curve's result for the budget; no rows without a budget. */
 function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
   if (points.every(({ recommended }) => recommended === null)) return [];
   const name = points.some(({ recommended }) => recommended?.of === 'batch') ? 'client batch' : 'level';
@@ -84,8 +84,8 @@ function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
 const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
 
 /**
- * The latencies beside the budgeted percentile, which has a row of its own. At a request rate that row is from the time due, and these are from
- * the sending.
+ * Returns the latencies other than the budgeted percentile, which has its own row. At a request rate, that row counts from the due time, and these
+ * from the sending.
  */
 function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly PointRow[] {
   const names = (['avg', 'p50', 'p90', 'p95', 'p99'] as const).filter(
@@ -97,7 +97,7 @@ function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly Poi
   ]);
 }
 
-/** The figures that the comparison uses, where the machine's speed was not the usual one during a measurement. */
+/** Returns the figures that the comparison uses, if the machine's speed was unusual during a measurement. */
 function speedRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
   if (points.every(({ compared }) => compared === null)) return [];
   return [

@@ -7,8 +7,8 @@ import { describeAssignment } from '../../study/summary/describe.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
 /**
- * What each config costs at a rate: replicas, and the price of an hour, the cheapest marked. Without a script for the study's own rate; with one
- * a slider moves the rate. Nothing without prices.
+ * Returns the costs of each config at a rate: replicas, and the price per hour, with the cheapest marked. Without a script, shows the study's own
+ * rate; with one, a slider changes the rate. Empty without prices.
  */
 export function costSection(state: StudyState): Html {
   const { cost } = state.goal;
@@ -42,7 +42,7 @@ ${block}
 
 interface AtRate {
   readonly replicas: number;
-  /** What the rate takes of a replica, 0 to 1. */
+  /** The share of a replica's capacity that the rate uses, 0 to 1. */
   readonly load: number;
   readonly cost: number;
 }

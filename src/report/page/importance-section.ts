@@ -6,7 +6,7 @@ import { type Html, html, none } from '../html.ts';
 /** The longest text of a value in the table: some values are whole messages of the config. */
 const LONGEST_VALUE = 60;
 
-/** How much each parameter moved the result, which did not, and how far that can be trusted. */
+/** Returns how much each parameter changed the result, which ones did not, and how reliable that is. */
 export function importanceSection(state: StudyState): Html {
   const importance = importanceOf(state);
   if (!importance) return none;
@@ -19,7 +19,7 @@ ${importance.parameters.map((parameter) => row(parameter, most))}
 <p class="soft">${methodText(importance, aimOf(state))}</p>`;
 }
 
-/** What to see in the table: the parameter with the largest effect. */
+/** Returns the message of the table: the parameter with the largest effect. */
 function titleOf({ parameters }: Importance): string {
   const [first] = parameters.filter(({ verdict }) => verdict !== 'not varied' && verdict !== 'within noise');
   if (!first) return 'No parameter changed the result by more than two measurements of one config differ';

@@ -17,7 +17,7 @@ import { heldText } from './speed-section.ts';
 
 type Fact = readonly [name: string, text: string];
 
-/** How it was measured, so that somebody who does not believe it can do it again. */
+/** Returns how everything was measured, so that a doubting reader can repeat it. */
 export function methodSection(state: StudyState): Html {
   const facts: readonly Fact[] = [
     ...what(state),
@@ -32,7 +32,7 @@ ${repetition(state.started.commandLine)}
 <p class="soft">Everything here is computed from <code>journal.jsonl</code> beside this file; <code>tritune report</code> does it again. The rules of measuring are in docs/how-it-measures.md.</p>`;
 }
 
-/** A program that tunes through the library has no command line of tritune's. */
+/** A program that tunes through the library has no tritune command line. */
 const repetition = (commandLine: readonly string[]): Html =>
   commandLine.length === 0
     ? html`<p>It was run by a program, through the library, with the options above.</p>`
@@ -74,7 +74,7 @@ function asked(state: StudyState): readonly Fact[] {
   ];
 }
 
-/** The space and its parameters; of several models that of each, and what must hold over them. */
+/** Returns the space and its parameters; for several models, each one's, and the rules across them. */
 function spaceText(started: StudyStarted): string {
   const named = ({ name, parameters }: SearchSpace): string =>
     `${name}: ${parameters.map((one) => one.name).join(', ')}`;
@@ -88,7 +88,7 @@ function spaceText(started: StudyStarted): string {
   return `; ${[...spaces, ...(rules.length > 0 ? [`none where ${rules.join(', or ')}`] : [])].join('; ')}`;
 }
 
-/** Every field of a spec that is not an object, with its path, such as `traffic.batch`. */
+/** Returns every field of a spec that is not an object, with its path, such as `traffic.batch`. */
 function leavesOf(fields: JsonObject, path = ''): readonly (readonly [name: string, value: Json])[] {
   return Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || value === null) return [];
@@ -97,7 +97,7 @@ function leavesOf(fields: JsonObject, path = ''): readonly (readonly [name: stri
   });
 }
 
-/** Names the file of Model Analyzer that asked for the run, and what in it did not count. */
+/** Names the Model Analyzer file that requested the run, and the parts of it that were ignored. */
 function translated({ started: { modelAnalyzer } }: StudyState): readonly Fact[] {
   if (!modelAnalyzer) return [];
   const left = modelAnalyzer.ignored.map(({ key, reason }) => `${key} (${reason})`).join('; ');
@@ -112,7 +112,7 @@ function goalText({ goal }: StudyState): string {
   return `${describeObjectives(goal.objectives)}, with ${limits.join(', ')}`;
 }
 
-/** What machine and server were like before there was a load. */
+/** Returns the state of machine and server before there was a load. */
 function atRest(state: StudyState): readonly Fact[] {
   const floor = noiseFloorOf(state);
   return floor ? [['at rest', noiseSentence(describeNoise(floor, state.goal.budget))]] : [];
@@ -153,7 +153,7 @@ function measured(state: StudyState): readonly Fact[] {
   ];
 }
 
-/** Agents on other machines that sent the load, all together and one by one. */
+/** Returns the agents on other machines that sent the load, together and one by one. */
 function agentFacts(all: readonly Measurement[]): readonly Fact[] {
   const agents = agentsOver(all);
   if (agents.length === 0) return [];

@@ -6,7 +6,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 
-/** A measurement of the study that served something, and where the page tells of it. */
+/** A measurement of the study that served something, and its place on the page. */
 export interface PagePoint {
   readonly trial: Trial;
   readonly measurement: Measurement;
@@ -16,7 +16,7 @@ export interface PagePoint {
   readonly standing: 'best' | 'original' | 'front' | 'within' | 'missed';
 }
 
-/** One point for each measurement of the trials, and those of the final that stand for the best and the original. */
+/** Returns one point for each measurement of the trials, and those of the final that represent the best and the original. */
 export function pagePoints(state: StudyState): readonly PagePoint[] {
   const best = state.best && representative(state, state.best)?.measurement;
   const original = state.baseline && representative(state, state.baseline)?.measurement;
@@ -43,7 +43,7 @@ export function pagePoints(state: StudyState): readonly PagePoint[] {
   );
 }
 
-/** A trial's measurements in their order, with the id of each one's row; last the one of the final that stands for it. */
+/** Returns a trial's measurements in order, with the id of each one's row. The measurement of the final that represents the trial comes last. */
 export function measurementsOf(
   state: StudyState,
   trial: Trial,
@@ -63,7 +63,7 @@ function labelOf({ number }: Trial, { level, throughput, budgetLatencyMs }: Meas
   return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value)}, ${latency}`;
 }
 
-/** The trials worth a line of their own in a chart: the best, the original, those on the front, then by standing. */
+/** Returns the trials that deserve a line in a chart: the best, the original, those on the front, then by standing. */
 export function linesOf(state: StudyState, most: number): readonly Trial[] {
   const measured = state.trials.filter((trial) => trial.failure === null && trial.measurements.length > 0);
   const onFront = new Set(state.front.map(({ trial }) => trial));

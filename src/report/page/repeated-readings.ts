@@ -14,10 +14,10 @@ interface Repeated {
 }
 
 const MOST_TOLD = 3;
-/** Speeds that differ by more than this are the reason for figures that differ. */
+/** A larger difference in speed explains a difference in figures. */
 const SPEED_MATTERS = 1.05;
 
-/** Returns why readings of one config at one level differ by more than their intervals, for those of which they do; none where none do. */
+/** Explains why readings of one config at one level differ by more than their intervals; empty if none do. */
 export function repeatedReadings(state: StudyState): Html {
   const told = groupsOf(state).filter(({ readings }) => contradict(readings));
   if (told.length === 0) return none;
@@ -30,8 +30,8 @@ export function repeatedReadings(state: StudyState): Html {
 }
 
 /**
- * Returns the same in a sentence each for the best and the original at the level that they stand for, where their readings differ even at the
- * machine's usual speed.
+ * Returns the same as one sentence each for the best and the original at their representative level, if their readings differ even at the machine's
+ * usual speed.
  */
 export function standingReadings(state: StudyState): readonly string[] {
   return groupsOf(state).flatMap((group) => {
@@ -43,7 +43,7 @@ export function standingReadings(state: StudyState): readonly string[] {
   });
 }
 
-/** By config, not by trial: a search may measure a config again as another trial. */
+/** Groups by config, not by trial: a search may measure a config again as another trial. */
 function groupsOf({ trials, finals, best, baseline }: StudyState): readonly Repeated[] {
   const ofTrial = new Map(trials.map((trial) => [trial.number, trial]));
   const all = [
@@ -66,7 +66,7 @@ function groupsOf({ trials, finals, best, baseline }: StudyState): readonly Repe
 const contradict = (readings: readonly Measurement[]): boolean =>
   areApart(readings.map(({ throughput }) => throughput)) || areApart(readings.map((each) => each.budgetLatencyMs));
 
-/** Whether two of the intervals have nothing in common. */
+/** True if any two of the intervals do not overlap. */
 const areApart = (intervals: readonly Interval[]): boolean =>
   Math.max(...intervals.map(({ low }) => low)) > Math.min(...intervals.map(({ high }) => high));
 

@@ -7,18 +7,18 @@ import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
 import { figure } from './figure.ts';
 
-/** The machine's speed over the study; null where it held within 5 %, and where nothing was measured. */
+/** Returns the machine's speed over the study; null if it held within 5 %, or if nothing was measured. */
 export function speedStrip({ speeds }: StudyState): Chart | null {
   const range = rangeOf(speeds);
   if (!range || range.hasHeld) return null;
   const { course, usual } = speeds;
   const first = course.findIndex(({ isFinal }) => isFinal);
-  // What is measured first in the final began when the measurement before it had ended.
+  // The final's first measurement began when the one before it ended.
   const finalSeconds = first < 0 ? null : (course[first - 1]?.atSeconds ?? 0);
   return speedChart(course, { usual, finalSeconds });
 }
 
-/** How fast the machine was, and what that was used for; nothing where its speed held. */
+/** Returns the machine's speed and its uses; empty if the speed held. */
 export function speedSection(state: StudyState, { corrected }: SpeedSummary): Html {
   const chart = speedStrip(state);
   const { lowest = 1, highest = 1 } = rangeOf(state.speeds) ?? {};
@@ -38,7 +38,7 @@ function speedTitle({ speeds }: StudyState): string {
   return `The machine ran at ${slow} to ${fast} of its usual speed`;
 }
 
-/** Returns the speed for the list of how it was measured; null where the section tells it, and where nothing was measured. */
+/** Returns the speed for the list of methods; null if the section shows it, or if nothing was measured. */
 export function heldText({ speeds }: StudyState): string | null {
   const range = rangeOf(speeds);
   if (!range?.hasHeld) return null;

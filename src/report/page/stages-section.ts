@@ -16,7 +16,7 @@ interface Told {
   readonly measurement: Measurement;
 }
 
-/** Returns, for models that are tuned together, what the clients of each saw and where its time went, in the best and in the original. */
+/** For models that are tuned together, returns what the clients of each saw and where the time went, in the best and in the original. */
 export function stagesSection(state: StudyState): Html {
   if (!state.started.topology) return none;
   const told = [
@@ -101,7 +101,7 @@ const columnsOf = (isPipeline: boolean, hasCalls: boolean): readonly Column[] =>
   ['busy', ({ busy }) => (busy === null ? '–' : `${Math.round(100 * busy)} %`)],
 ];
 
-/** No more than hundredths. */
+/** Rounds to hundredths. */
 const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100);
 
 const withInterval = ({ value, low, high }: Interval): string =>

@@ -1,7 +1,7 @@
 import type { FrontSeries } from '../charts/front-chart.ts';
 import type { PagePoint } from './points.ts';
 
-/** How the marks of a plane look by what they are, the least of them first. */
+/** The style of a chart's marks by standing, the least important first. */
 export const standingKinds: readonly (Omit<FrontSeries, 'points'> & { readonly standing: PagePoint['standing'] })[] = [
   { standing: 'missed', name: 'misses the goal', color: '#9aa0a8', size: 8, symbol: 'emptyCircle' },
   { standing: 'within', name: 'meets the goal', color: '#8a8f98', size: 8, symbol: 'circle' },

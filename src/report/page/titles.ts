@@ -10,13 +10,13 @@ import type { Trial } from '../../study/types.ts';
 import { type ChartName, risingLevels } from './charts.ts';
 import { comparedFigure, type Picture } from './first/picture.ts';
 
-/** Charts that a title is computed of here; the speed's is in its section. */
+/** Charts with a title computed here; the title of the speed chart is in its section. */
 export type TitledChart = Exclude<ChartName, 'speed'>;
 
-/** More load that serves at most this many times as much serves no more. */
+/** A gain in throughput up to this factor counts as none. */
 const NO_MORE = 1.05;
 
-/** Returns what a chart of the study shows, as a sentence without an end: computed from what is drawn in it. */
+/** Returns the message of a chart, as a sentence without a full stop, computed from the chart's content. */
 export function chartTitle(name: TitledChart, state: StudyState, explanation: Explanation | null): string {
   const { goal } = state;
   const percentile = `p${state.trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99}`;
@@ -70,7 +70,7 @@ export function pictureTitle(state: StudyState, { objective, limited }: Picture)
 const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
   trial === baseline ? 'Your config' : `Trial ${trial.number}`;
 
-/** How many configs the best beats in both figures, each at the level that it stands for. */
+/** Returns how many configs the best beats in both figures, each at its representative level. */
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
   const own = best && comparedOf(state, best);
@@ -85,13 +85,13 @@ function dominanceTitle(state: StudyState): string {
   return `${nameOf(state, best)} serves more at lower latency than ${beaten} of ${others.length} other configs`;
 }
 
-/** What stands for a trial, at the machine's usual speed; null where nothing does. */
+/** Returns the measurement that represents a trial, at the machine's usual speed; null without one. */
 function comparedOf(state: StudyState, trial: Trial): Measurement | null {
   const stands = representative(state, trial);
   return stands && state.speeds.comparable(stands.measurement);
 }
 
-/** Where more load serves no more. */
+/** Returns the load beyond which throughput stops growing. */
 function growthTitle(state: StudyState): string {
   const trial = state.best ?? state.baseline;
   const levels = trial ? risingLevels(state, trial) : [];
@@ -108,7 +108,7 @@ function growthTitle(state: StudyState): string {
     : `${name}: throughput stops growing at ${describeLevel((levels[end] as Measurement).level)}`;
 }
 
-/** Up to which level a time stays within its limit; without one, how it grows with the load. */
+/** Returns the level up to which a time stays within its limit; without a limit, how the time grows with the load. */
 function overLoadTitle(
   state: StudyState,
   what: string,
@@ -135,7 +135,7 @@ function overLoadTitle(
   return `${name} keeps ${kept} ${until(trial)}${other}`;
 }
 
-/** What takes most of a request's time now, and how much it took before. */
+/** Returns the part that now takes most of a request's time, and its time before. */
 function breakdownTitle(explanation: Explanation | null): string {
   const barOf = (about: 'before' | 'now'): ReasonBar | null =>
     explanation?.reasons.find((reason) => reason.about === about)?.bar ?? null;

@@ -20,7 +20,7 @@ const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
   pieces: 'Nobody counts the tokens: each piece of a stream is taken for one.',
 };
 
-/** Returns the times and rates of a language model's tokens, in the best and in the original and over the load; none for other models. */
+/** Returns the times and rates of a language model's tokens, in the best, in the original and over the load; empty for other models. */
 export function tokensSection(
   state: StudyState,
   charts: ReadonlyMap<ChartName, Chart>,
@@ -73,7 +73,7 @@ const rowsOf = (percentile: string): readonly Row[] => [
 const percentText = (share: number | undefined): string | null =>
   share === undefined ? null : `${formatFigure(100 * share)} %`;
 
-/** Rows of which no measurement has a figure are left out. */
+/** Leaves out rows without any measured figure. */
 function table(told: readonly Told[], percentile: string): Html {
   const rows = rowsOf(percentile).flatMap(([head, of]) => {
     const cells = told.map(([, measurement, tokens]) => of(tokens, measurement));

@@ -15,13 +15,13 @@ import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
 import { measurementsOf } from './points.ts';
 
-/** A column of a card's table. The script beside the page finds the parts of a request's time by their heads. */
+/** A column of a card's table. The page's script finds the parts of a request's time by the column headings. */
 interface Column {
   readonly head: string;
   cell(measurement: Measurement, trial: Trial): string;
 }
 
-/** Returns the cards of all measured trials: what each changed in the config, and everything that was measured of it. */
+/** Returns the cards of all measured trials: the changes of each in the config, and all of its measured figures. */
 export function trialCards(state: StudyState): Html {
   const columns = columnsFor(state);
   return html`<div class="cards"><h3>Each trial in full</h3>
@@ -50,7 +50,7 @@ ${changes(state, trial)}
 ${measurementsOf(state, trial).map(row)}</tbody></table></div></details>\n`;
 }
 
-/** Metrics with a column in a place of their own, and those that the table has in other words: the percentile, the split, the config. */
+/** Metrics with a separate column, and those that the table shows in other words: the percentile, the split, the config. */
 const BEFORE_SPLIT = [
   'throughput',
   ...['latency-avg', 'latency-p50', 'latency-p90', 'latency-p95', 'latency-p99', 'latency-max'],
@@ -58,7 +58,7 @@ const BEFORE_SPLIT = [
 const AFTER_SPLIT = ['error-rate'];
 const TOLD_OTHERWISE = ['latency', 'queue-time', 'compute-time', 'instances', 'max-batch-size', 'gpus'];
 
-/** The columns of this study: metrics that nothing was measured of are left out. */
+/** Returns the columns of this study, without metrics that were never measured. */
 function columnsFor(state: StudyState): readonly Column[] {
   const metrics = metricsOf(state.goal);
   const among = state.trials.flatMap((trial) =>
@@ -93,7 +93,7 @@ const splitColumn = (
   },
 });
 
-/** Where the mean time of a request went, and how many samples were in an execution. */
+/** The split of a request's mean time, and the samples per execution. */
 const splitColumns: readonly Column[] = [
   splitColumn('queue, ms', ({ parts }) => parts?.queueMs),
   splitColumn('compute, ms', ({ parts }) => parts?.computeMs),
@@ -101,7 +101,7 @@ const splitColumns: readonly Column[] = [
   splitColumn('mean batch', ({ execution }) => execution?.batchSize),
 ];
 
-/** What the config has otherwise than the original, field by field. */
+/** Returns the differences between the config and the original, field by field. */
 function changes({ started }: StudyState, { candidate }: Trial): Html {
   const differences = differencesOf(started.original, candidate);
   if (differences.length === 0) return html`<p class="diff">The original config.</p>`;

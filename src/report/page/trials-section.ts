@@ -12,7 +12,7 @@ import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 import { trialCards } from './trial-card.ts';
 
-/** Returns the table of all trials, a line each, and behind each line what it changed and all that was measured of it. */
+/** Returns the table of all trials, one line each, followed by the changes and all measured figures of each. */
 export function trialsSection(state: StudyState): Html {
   const columns = columnsFor(state);
   const heads = columns.map((metric) => html`<th>${metricHead(metric)}</th>`);
@@ -25,7 +25,7 @@ ${state.trials.some((trial) => isOfFinal(state, trial)) ? ofFinal : none}
 ${trialCards(state)}`;
 }
 
-/** Stands beside the level of a row that is of the final. */
+/** Marks the level of a row from the final. */
 const FINAL_MARK = '†';
 
 const byLuck = html`<p class="soft">By luck: the measurement meets the goal, but the search's model, which knows it and those around it, gives that less than one chance in three. The best was chosen among the others.</p>`;
@@ -34,10 +34,10 @@ const compared = html`<p class="soft">×: measured while the machine was slower 
 
 const ofFinal = html`<p class="soft">${FINAL_MARK}: as the final measured it, in turn with the original; every other row is of the search.</p>`;
 
-/** Columns before those of metrics. */
+/** The number of columns before the metrics. */
 const FIXED_COLUMNS = 5;
 
-/** The median, the budgeted percentile, and what else the goal is about; throughput has columns of its own. */
+/** Returns the median, the budgeted percentile, and the goal's other metrics; throughput has its own columns. */
 function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
   const metrics = metricsOf(goal);
   const percentile = trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99;
@@ -49,7 +49,7 @@ function columnsFor({ goal, trials }: StudyState): readonly Metric[] {
   ];
 }
 
-/** `×1.6` where the comparison uses other figures than those shown; null where it uses the measured ones. */
+/** Returns `×1.6` if the comparison uses other figures than the ones shown; null if it uses the measured ones. */
 function factorOf({ speeds }: StudyState, measurement: Measurement | undefined): string | null {
   const factor = measurement ? correctionOf(speeds, measurement) : null;
   return factor === null ? null : `×${factor.toFixed(2)}`;
@@ -79,7 +79,7 @@ function line(state: StudyState, trial: Trial, columns: readonly Metric[]): Html
   return html`<tr class="${feasible ? '' : 'infeasible'}"><td>${link}</td><td>${assignment}</td><td>${shortLevel(level)}${mark}</td><td>${formatFigure(throughput.value)}${factor === null ? none : html` <small>${factor}</small>`}</td><td>${formatFigure(throughput.low)} – ${formatFigure(throughput.high)}</td>${cells}<td>${isInDoubt(state, trial) ? 'by luck' : feasible ? 'yes' : 'no'}</td></tr>\n`;
 }
 
-/** Returns the trials that could not be measured, and why, in the server's own words where it spoke. */
+/** Returns the trials that could not be measured, and why, in the server's own words if it gave any. */
 export function failuresSection({ trials }: StudyState): Html {
   const failed = trials.filter((trial) => trial.failure !== null);
   if (failed.length === 0) return none;

@@ -7,10 +7,10 @@ import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts
 import type { Summary } from '../../study/summary/summary.ts';
 import { type Html, html } from '../html.ts';
 
-/** What the best costs, as a sentence; '' without prices. */
+/** Returns the cost of the best as a sentence; '' without prices. */
 export const costText = ({ best }: Summary): string => (best?.cost ? `It costs ${describeCost(best.cost)}.` : '');
 
-/** Returns how many times better the best is than the original, and how sure that is; null where it was not measured. */
+/** Returns how many times better the best is than the original, and how sure that is; null if not measured. */
 export function gainText({ gain, objectives }: Summary): string | null {
   if (!gain) return null;
   const { ratio, low, high } = gain;
@@ -23,7 +23,7 @@ export function gainText({ gain, objectives }: Summary): string | null {
   return `${formatRatio(ratio ?? Number.NaN)} ${by === '' ? '' : 'as good as '}the original config${by} (${interval}measured in turn)`;
 }
 
-/** Returns what a reader must know before any figure. */
+/** Returns the warnings that a reader needs before any figure. */
 export function notices(state: StudyState, { rejected, clientBound, noiseFloor, budget }: Summary): Html {
   const { server, finished } = state;
   const noise = noiseFloor && describeNoise(noiseFloor, budget);
@@ -47,7 +47,7 @@ export function notices(state: StudyState, { rejected, clientBound, noiseFloor, 
   return html`${told.map((text) => html`<p class="notice">${text}</p>`)}`;
 }
 
-/** How well the best keeps the budget; '' where the goal has no curve. */
+/** Returns how well the best keeps the budget; '' if the goal has no curve. */
 export function levelText({ best, budget }: Summary): string {
   if (!best?.recommended || !budget) return '';
   return `It ${describeRecommendation(best.recommended, budget, best.load, best.compared)}.`;

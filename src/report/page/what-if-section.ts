@@ -8,12 +8,12 @@ import { correctionOf } from '../../study/speed/changes.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
-/** Nothing that is embedded may grow beyond this, whatever a study holds. */
+/** The maximum size of embedded data, whatever a study holds. */
 const MOST_BYTES = 1_000_000;
 
 /**
- * What the queueing model expects of other configs, levels and budgets, with its error, beside what was measured. Without
- * a script: a table of the best config over the levels. With one: controls, and the table and a chart of what they say.
+ * Returns the queueing model's predictions for other configs, levels and budgets, with their error, next to the measurements. Without a script, a
+ * table of the best config over the levels. With one, controls, and a table and a chart of their result.
  */
 export function whatIfSection(state: StudyState): Html {
   if (!state.best) return none;
@@ -34,7 +34,7 @@ ${block ?? none}
 <p class="soft">${errorText(told)}</p>`;
 }
 
-/** Returns what the levels are; of a study that varies concurrency and batch, the batch of the best stays. */
+/** Returns the name of the levels. If a study varies concurrency and batch, the batch of the best is fixed. */
 function nameOfLevels({ varies }: WhatIf, state: StudyState): string {
   if (varies === 'batch') return 'client batch';
   const batch = state.best && representative(state, state.best)?.measurement.level.batch;
@@ -76,7 +76,7 @@ function errorText({ misses, percentile, levels, configs }: WhatIf): string {
   );
 }
 
-/** What the page's script reads; null where it would be too large to embed. */
+/** Returns the data for the page's script; null if it is too large to embed. */
 function embedded(told: WhatIf, state: StudyState): Html | null {
   const { best, goal } = state;
   const stands = best && representative(state, best)?.measurement.level;
@@ -98,7 +98,7 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
   return block.text.length > MOST_BYTES ? null : block;
 }
 
-/** [throughput, p50, latency, whether it is a guess, and where they are known the ranges of throughput and latency], four digits each. */
+/** [throughput, p50, latency, whether it is a guess, and the ranges of throughput and latency if known], four digits each. */
 const short = (cell: WhatIfCell | null): readonly number[] | null =>
   cell && [
     ...[cell.throughput, cell.p50Ms, cell.latencyMs].map(fourDigits),
@@ -111,9 +111,9 @@ const short = (cell: WhatIfCell | null): readonly number[] | null =>
 const fourDigits = (value: number): number => Number(value.toPrecision(4));
 
 /**
- * Returns [level, throughput, latency] of a trial's config at each level of the best's line where it was measured, in whichever trial, at the
- * machine's usual speed, which is what predictions are of. Of several measurements at one level the one that stands for the trial counts,
- * else the latest, those of the final last.
+ * Returns [level, throughput, latency] of a trial's config at each measured level of the best's line, from whichever trial, at the machine's usual
+ * speed, as predictions are. With several measurements at one level, the one that represents the trial counts, else the latest; those of the final
+ * come last.
  */
 function measuredOf(state: StudyState, number: number | null): readonly (readonly [number, number, number])[] {
   const { compared, speeds, trials, best } = state;

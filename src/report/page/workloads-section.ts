@@ -15,10 +15,10 @@ import type { Trial } from '../../study/types.ts';
 import { robustRuleOf } from '../../workload/robust-rule.ts';
 import { type Html, html, none } from '../html.ts';
 
-/** Columns that stand before those of the goal's other metrics. */
+/** The columns before those of the goal's other metrics. */
 const SHOWN = ['throughput', 'latency', 'error-rate'];
 
-/** Returns what a study was tuned for, and each candidate under each workload, where there are several. */
+/** Returns the workloads of a study, and each candidate's figures under each workload, if there are several. */
 export function workloadsSection(state: StudyState): Html {
   const studied = state.started.workloads;
   if (!studied) return none;

@@ -2,7 +2,7 @@ import type { LevelReport } from '../../profiler/level-report.ts';
 
 export type Scenario = 'offline' | 'online';
 
-/** A level of a scenario, and the batch that it was measured with. */
+/** A level of a scenario, and its batch. */
 export interface ScenarioRow {
   readonly batch: number;
   readonly report: LevelReport;
@@ -10,16 +10,16 @@ export interface ScenarioRow {
 
 export type Parameter = readonly [name: string, value: string];
 
-/** What all rows have in common. */
+/** The common part of all rows. */
 export interface ScenarioCase {
   readonly scenario: Scenario;
   /** The GPU's name, or `cpu`. */
   readonly gpu: string;
-  /** By Triton's name. */
+  /** Triton's name of the backend. */
   readonly backend: string;
   readonly dataset: string;
   readonly instances: number;
-  /** All that the rows were measured with, for people: the names of published tables first. */
+  /** All parameters of the measurement, for people: the names of published tables first. */
   readonly parameters: readonly Parameter[];
 }
 
@@ -28,7 +28,7 @@ export interface ScenarioFile {
   readonly content: string | Uint8Array;
 }
 
-/** What changes from row to row. */
+/** Returns what differs from row to row. */
 export const variedIn = (scenario: Scenario): 'batch' | 'concurrency' =>
   scenario === 'offline' ? 'batch' : 'concurrency';
 
@@ -37,6 +37,6 @@ export const variedOf = (scenario: Scenario, { batch, report }: ScenarioRow): nu
 
 const US_PER_MS = 1e3;
 
-/** Returns the wanted percentile in milliseconds. */
+/** Returns the requested percentile in milliseconds. */
 export const percentileMs = ({ percentilesUs }: LevelReport, wanted: number): number =>
   (percentilesUs.find(({ percentile }) => percentile === wanted)?.us ?? 0) / US_PER_MS;

@@ -4,7 +4,7 @@ import type { ScenarioCase, ScenarioFile, ScenarioRow } from './case.ts';
 import { scenarioPlots } from './plots.ts';
 import { csvOf, parameterLines, resultLines } from './tables.ts';
 
-/** The table of a scenario as CSV and as Markdown with what it was measured with, and its plots as SVG and, with a renderer, as PNG. */
+/** Returns a scenario's table as CSV and as Markdown with its parameters, and its plots as SVG and, with a renderer, as PNG. */
 export function scenarioFiles(
   rows: readonly ScenarioRow[],
   common: ScenarioCase,
@@ -31,7 +31,7 @@ export function scenarioFiles(
   ];
 }
 
-/** `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`, of what is known. */
+/** Returns the known part of `Offline: NVIDIA A30, NVIDIA TensorRT with FP16, Dataset: electricity`. */
 function titleOf({ scenario, parameters }: ScenarioCase): string {
   const values = new Map(parameters);
   const precision = values.get('Precision');

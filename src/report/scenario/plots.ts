@@ -3,19 +3,19 @@ import type { Chart } from '../charts/svg.ts';
 import { percentileMs, type Scenario, type ScenarioRow, variedIn, variedOf } from './case.ts';
 
 export interface ScenarioPlot {
-  /** Of its files, without what says their kind. */
+  /** The name of its files, without extension. */
   readonly name: string;
   readonly about: string;
   readonly chart: Chart;
 }
 
-/** More of them beside the points of a line cannot be read. */
+/** More labels next to the points of a line would be unreadable. */
 const MOST_LABELS = 12;
 
 const isDoubling = (values: readonly number[]): boolean =>
   values.slice(1, -1).every((value, index) => value >= 2 * (values[index] as number));
 
-/** Throughput over latency, and latency over what was changed. */
+/** Plots throughput over latency, and latency over the varied quantity. */
 export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario): readonly ScenarioPlot[] {
   const varied = variedIn(scenario);
   const latency = [50, 95, 99].map((percentile) => ({

@@ -3,7 +3,7 @@ import { csvText } from '../csv.ts';
 import { type Parameter, percentileMs, type ScenarioCase, type ScenarioRow } from './case.ts';
 
 interface Column {
-  /** In published CSV files, and above published tables. */
+  /** The name in published CSV files and tables. */
   readonly name: string;
   readonly title: string;
   readonly read: (row: ScenarioRow) => number;
@@ -38,7 +38,7 @@ const columns: readonly Column[] = [
   ms('avg', 'avg latency', ({ report }) => report.averageUs),
 ];
 
-/** The rows as CSV, each with what tells it from those of other cases. */
+/** Returns the rows as CSV, each with the fields that distinguish its case from others. */
 export function csvOf(rows: readonly ScenarioRow[], common: ScenarioCase): string {
   const { gpu, backend, dataset, scenario, instances } = common;
   const fixed = [gpu, backend, dataset, scenario, instances];
@@ -47,7 +47,7 @@ export function csvOf(rows: readonly ScenarioRow[], common: ScenarioCase): strin
   return csvText([header, ...figures.map((cells) => [...fixed, ...cells])], '\n');
 }
 
-/** The rows as a table of Markdown, a line each. */
+/** Returns the rows as the lines of a Markdown table. */
 export function resultLines(rows: readonly ScenarioRow[]): readonly string[] {
   const cells = rows.map((row) => columns.map((column) => figureOf(column, row)));
   return markdownTable(
@@ -57,7 +57,7 @@ export function resultLines(rows: readonly ScenarioRow[]): readonly string[] {
   );
 }
 
-/** What the rows were measured with, likewise. */
+/** Returns the parameters of the rows in the same form. */
 export const parameterLines = (common: ScenarioCase): readonly string[] =>
   markdownTable(['Parameter Name', 'Parameter Value'], common.parameters.map(escaped), 'left');
 

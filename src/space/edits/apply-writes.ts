@@ -8,8 +8,8 @@ import { writeField } from './write-field.ts';
 type ModelConfigDraft = { [field: string]: Json | undefined };
 
 /**
- * The base config with these values written into a copy, whole messages before the fields inside them, and without those of
- * its own values that cannot stay beside the new ones; or why that cannot be done.
+ * Returns a copy of the base config with these values, whole messages written before the fields inside them, and without those of its own values
+ * that conflict with the new ones; or why that cannot be done.
  */
 export function applyWrites(
   base: ModelConfig,
@@ -26,7 +26,7 @@ export function applyWrites(
   return { config: config as ModelConfig };
 }
 
-/** Messages before the fields inside them, and what follows the largest batch after that. */
+/** Messages before the fields inside them, then the values that follow the largest batch. */
 const inOrder = (writes: readonly FieldWrite[]): readonly FieldWrite[] =>
   [...writes].sort((a, b) => Number(a.action === 'fit') - Number(b.action === 'fit') || a.path.length - b.path.length);
 
@@ -42,7 +42,7 @@ function fittedTo(
   return 'reason' in warmUp ? warmUp : { action: 'set', path, value: warmUp.value };
 }
 
-/** A space that sets instance groups up to some index means these groups, not others besides. */
+/** A space that sets instance groups up to some index means exactly these groups. */
 function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWrite[]): void {
   const indexes = writes.flatMap(({ path }) =>
     path[0] === 'instance_group' && typeof path[1] === 'number' ? [path[1]] : [],
@@ -52,7 +52,7 @@ function keepAddressedGroups(config: ModelConfigDraft, writes: readonly FieldWri
   config.instance_group = groups.slice(0, Math.max(...indexes) + 1);
 }
 
-/** Changes the base config's own values where they cannot stay beside the new ones, or would keep these from counting. */
+/** Changes the base config's own values that conflict with the new ones, or would make these ineffective. */
 function leaveNoContradiction(config: ModelConfigDraft, base: ModelConfig, writes: readonly FieldWrite[]): void {
   const sets = (end: string): boolean => writes.some(({ path }) => path[path.length - 1] === end);
   const { dynamic_batching: batching, max_batch_size: largest = 0 } = config as ModelConfig;

@@ -3,7 +3,7 @@ import type { RelativeValue } from '../types.ts';
 
 type RelativeSizes = RelativeValue & { readonly kind: 'sizes' };
 
-/** Preferred sizes, at most: some backends prepare an execution of each at every load. */
+/** The most preferred sizes: some backends prepare an execution of each at every load. */
 const MOST_SIZES = 16;
 
 /** Reads preferred batch sizes that follow the largest batch: `max`, or `multiples_of_8`; undefined for anything else. */
@@ -14,8 +14,8 @@ export function relativeSizes(value: Json): RelativeSizes | undefined {
 }
 
 /**
- * Returns the sizes below a largest batch, rising: the multiples and the largest itself, 16 at most; where there would be more, the step is
- * doubled until there are not.
+ * Returns the sizes up to a largest batch, rising: the multiples and the largest itself, at most 16. If there are more, the step is doubled until
+ * there are not.
  */
 export function sizesUpTo(largest: number, multiplesOf: number | null): number[] {
   let step = multiplesOf ?? largest;
@@ -24,6 +24,6 @@ export function sizesUpTo(largest: number, multiplesOf: number | null): number[]
   return largest > 0 ? [...multiples, largest] : [];
 }
 
-/** Returns what becomes of a config's own preferred sizes where the largest batch changes: those that fit, and the new largest. */
+/** Returns a config's own preferred sizes after a change of the largest batch: those that fit, and the new largest. */
 export const sizesKept = (own: readonly number[], largest: number): number[] =>
   [...own.filter((size) => size < largest), ...(largest > 0 ? [largest] : [])].sort((a, b) => a - b);

@@ -10,29 +10,29 @@ import { isSettingPath } from '../engine/engine.ts';
 import type { ConfigPath, FieldWrite, ParameterValue } from '../types.ts';
 import { formatPath } from './config-path.ts';
 
-/** What a path leads to: a list or a map, or one value of a field or of those. */
+/** The target of a path: a list or a map, or one value of a field or of those. */
 type Shape =
   | ValueSchema
-  /** A setting of a language model's engine: what it may be, the engine knows. */
+  /** A setting of a language model's engine: only the engine knows its possible values. */
   | { readonly type: 'any' }
   | { readonly type: 'list'; readonly item: ValueSchema }
   | { readonly type: 'map'; readonly item: ValueSchema };
 
-/** Why a path or a value does not fit Triton's ModelConfig. */
+/** Thrown for a path or a value that does not fit Triton's ModelConfig. */
 export class FieldFault extends Error {}
 
 /**
- * Checks that the path names a field of Triton's ModelConfig, by the protobuf types that the wire uses.
- * Throws a FieldFault that says where the path leaves them.
+ * Checks that the path names a field of Triton's ModelConfig, by the protobuf types that the wire uses. Throws a FieldFault that says where the path
+ * leaves them.
  */
 export function checkPath(path: ConfigPath): void {
   shapeAt(path);
 }
 
 /**
- * What writing `value` at the path means, with the value in the field's own type: numbers become text where the field is
- * text, one value a list where it is a list, on/off true/false; on/off at a message makes it present or absent. `value`
- * in the outcome is the value as it stands in an assignment. Throws a FieldFault when the value does not fit.
+ * Returns the write of `value` at the path, in the field's own type: numbers become text if the field is text, one value becomes a list if it is a
+ * list, on/off becomes true/false; on/off at a message makes it present or absent. `value` in the outcome is the value as in an assignment. Throws a
+ * FieldFault if the value does not fit.
  */
 export function fieldWrite(path: ConfigPath, value: Json): { value: ParameterValue; write: FieldWrite } {
   const shape = shapeAt(path);
@@ -63,7 +63,7 @@ function shapeAt(path: ConfigPath): Shape {
   return shape;
 }
 
-/** Throws a FieldFault for all settings at once. */
+/** Throws a FieldFault for a path that names all settings at once. */
 function settingShape(path: ConfigPath): Shape {
   if (path.length > 1 && path.every((segment) => typeof segment === 'string')) return { type: 'any' };
   throw new FieldFault(`${formatPath(path)} is not a setting: name one, as in engine.max_num_seqs`);
@@ -84,7 +84,7 @@ function fieldShape(message: MessageSchema, name: string, before: string): Shape
 
 const isBoolean = (shape: Shape): boolean => shape.type === 'scalar' && shape.scalar === 'bool';
 
-/** As in a file of a space: `on` and `off` are true and false. */
+/** As in a space file: `on` and `off` are true and false. */
 export function onOff(value: Json): Json {
   if (value === 'on') return true;
   return value === 'off' ? false : value;

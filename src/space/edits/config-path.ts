@@ -3,7 +3,7 @@ import type { ConfigPath, PathSegment } from '../types.ts';
 
 const maxSegments = 16;
 const maxIndex = 255;
-/** Names that reach an object's prototype instead of a field of its own. */
+/** Names that reach an object's prototype instead of its own field. */
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
 const segmentPattern =
@@ -14,8 +14,8 @@ export type ParsedPath =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Reads `a.b[0].c`, `a["key with.dots"]` and `list[name=x].field`. The backend parameter `parameters.KEY` stands for
- * `parameters.KEY.string_value`, the only field that it has.
+ * Reads `a.b[0].c`, `a["key with.dots"]` and `list[name=x].field`. The backend parameter `parameters.KEY` stands for `parameters.KEY.string_value`,
+ * its only field.
  */
 export function parseConfigPath(text: string): ParsedPath {
   const path: PathSegment[] = [];
@@ -33,7 +33,7 @@ export function parseConfigPath(text: string): ParsedPath {
   return { ok: true, path: path[0] === 'parameters' && path.length === 2 ? [...path, 'string_value'] : path };
 }
 
-/** True for a name without the dot that must separate it from the segment before. */
+/** True for a name without the required dot after the previous segment. */
 function bareWord(match: RegExpExecArray): boolean {
   return match[1] !== undefined && !match[0].startsWith('.');
 }
@@ -98,7 +98,7 @@ function child(node: Json, segment: PathSegment): Json | undefined {
   return (node as { [key: string]: Json | undefined })[segment];
 }
 
-/** Returns the index that the segment means in a list; undefined when it means none of its items. */
+/** Returns the index that the segment selects in a list; undefined if it selects no item. */
 export function positionIn(list: readonly Json[], segment: PathSegment): number | undefined {
   if (typeof segment === 'number') return segment < list.length ? segment : undefined;
   if (typeof segment === 'string') return undefined;

@@ -7,7 +7,7 @@ import type { FieldWrite } from '../types.ts';
 import { applyWrites } from './apply-writes.ts';
 import { FieldFault, fieldWrite } from './config-fields.ts';
 
-/** `disabled`: the model has no batch dimension. `static`: batches as clients send them. `dynamic`: the server makes them. */
+/** `disabled`: the model has no batch dimension. `static`: batches as clients send them. `dynamic`: the server forms them. */
 export const batchingNames = ['disabled', 'static', 'dynamic'] as const;
 /** `amp` is TensorFlow's automatic mixed precision. */
 export const acceleratorNames = ['none', 'tensorrt', 'amp', 'openvino'] as const;
@@ -15,7 +15,7 @@ export const acceleratorNames = ['none', 'tensorrt', 'amp', 'openvino'] as const
 /** Instances on one kind of device, on each GPU or on one. */
 export interface DeviceInstances {
   readonly kind: 'KIND_GPU' | 'KIND_CPU' | 'KIND_MODEL';
-  /** null for every GPU that the server has, and where there are none. */
+  /** null for every GPU of the server, and if there are none. */
   readonly gpu: number | null;
   readonly count: number;
 }
@@ -23,7 +23,7 @@ export interface DeviceInstances {
 /** The versions of a model that are served: these, the latest few, or all. */
 export type ServedVersions = readonly number[] | { readonly latest: number } | 'all';
 
-/** What is wanted of a config; what is absent stays as it is. */
+/** The wanted changes of a config; absent fields stay as they are. */
 export interface ConfigEdits {
   readonly accelerator?: (typeof acceleratorNames)[number];
   readonly tensorrtPrecision?: string;
@@ -93,7 +93,7 @@ const TENSORRT = `${ACCELERATORS}.gpu_execution_accelerator[name=tensorrt]`;
 const AMP = `${ACCELERATORS}.gpu_execution_accelerator[name=auto_mixed_precision]`;
 const OPENVINO = `${ACCELERATORS}.cpu_execution_accelerator[name=openvino]`;
 
-/** TensorFlow's mixed precision stands beside no TensorRT; an accelerator that is there keeps its other parameters. */
+/** TensorFlow's mixed precision excludes TensorRT; an existing accelerator keeps its other parameters. */
 function acceleratorWrites(base: ModelConfig, edits: ConfigEdits): FieldWrite[] {
   const { accelerator, tensorrtPrecision, tensorrtWorkspaceBytes } = edits;
   const wanted = { precision_mode: tensorrtPrecision, max_workspace_size_bytes: tensorrtWorkspaceBytes };
@@ -135,7 +135,7 @@ function usesTensorrt(base: ModelConfig, accelerator: ConfigEdits['accelerator']
   return known.some(({ name }) => name === 'tensorrt');
 }
 
-/** The groups that are asked for and no others; one on the same device keeps its other fields. */
+/** Exactly the requested groups; one on the same device keeps its other fields. */
 function instanceWrites(base: ModelConfig, { instances = [] }: ConfigEdits): FieldWrite[] {
   if (instances.length === 0) return [];
   checkDevices(instances);

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { FieldFault } from './config-fields.ts';
 
-/** The CPU in the place of a GPU's number. */
+/** The CPU's name, where a GPU would have its number. */
 const CPU = 'cpu';
 
 /** Returns the first GPUs of a list, as many as `gpu_count` says. Throws a FieldFault for an invalid number of GPUs. */
@@ -12,8 +12,8 @@ export function firstGpus(value: Json): Json {
 }
 
 /**
- * Returns the instance groups for `placement`: the instances on each GPU by its number, `cpu` for those on the CPU. GPUs with as many instances are
- * one group. Throws a FieldFault for what is no such map.
+ * Returns the instance groups for `placement`: the instances on each GPU by its number, `cpu` for those on the CPU. GPUs with the same number of
+ * instances form one group. Throws a FieldFault for anything but such a map.
  */
 export function instanceGroups(value: Json): Json {
   const told = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];

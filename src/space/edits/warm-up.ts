@@ -8,14 +8,14 @@ type RelativeWarmUp = RelativeValue & { readonly kind: 'warm-up' };
 export const relativeWarmUp = (value: Json): RelativeWarmUp | undefined =>
   value === 'max' || value === 'each' ? { kind: 'warm-up', batches: value } : undefined;
 
-/** A sample of `model_warmup`, as far as it follows the largest batch. */
+/** The part of a `model_warmup` sample that follows the largest batch. */
 interface Sample {
   readonly batch_size?: number;
 }
 
 /**
- * Returns `model_warmup` with requests of zeros: one of the largest batch, with `each` one of each power of two below it before that. Or the reason
- * why there is none: a request needs the size of every dimension.
+ * Returns `model_warmup` with requests of zeros: one of the largest batch; with `each`, first one of each power of two below it. Or returns why
+ * there is none: a request needs the size of every dimension.
  */
 export function warmUpTo(
   { max_batch_size: largest = 0, input: inputs = [] }: ModelConfig,
@@ -41,7 +41,7 @@ const zerosFor = ({ data_type: type, dims = [] }: TensorConfig): Json => ({
   zero_data: true,
 });
 
-/** Returns what becomes of a config's own warm-up where the largest batch changes: no sample is above it. Triton refuses one that is. */
+/** Returns a config's own warm-up after a change of the largest batch, without larger samples, which Triton refuses. */
 export const warmUpKept = (own: readonly Sample[], largest: number): readonly Sample[] =>
   own.map((sample) => {
     const { batch_size: size = 0 } = sample;

@@ -5,8 +5,8 @@ import { formatPath, positionIn } from './config-path.ts';
 type Container = { [key: string]: Json | undefined } | Json[];
 
 /**
- * Writes into `root` (a copy that the caller owns), making the messages and list items on the way. Gives the reason why it
- * cannot, such as a list item far beyond the end, or undefined when it is done.
+ * Writes into `root` (a copy that the caller owns), creating the messages and list items on the way. Returns why it cannot, such as a list item far
+ * beyond the end, or undefined on success.
  */
 export function writeField(root: Container, write: FieldWrite): string | undefined {
   const last = write.path[write.path.length - 1] as PathSegment;

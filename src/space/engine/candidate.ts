@@ -7,21 +7,21 @@ import { plainShape } from '../shape.ts';
 import type { Assignment, Candidate, CandidateShape, EngineTraits } from '../types.ts';
 import { type EngineSettings, splitSettings, withoutDefaults } from './engine.ts';
 
-/** Where Triton's vLLM backend, and others like it, read the engine's settings. */
+/** The file from which Triton's vLLM backend, and others like it, read the engine's settings. */
 const SETTINGS_FILE = 'model.json';
 
-/** Returns the settings of a candidate's engine; undefined where it has none. */
+/** Returns the settings of a candidate's engine; undefined if it has none. */
 export const settingsOf = ({ value }: Pick<Candidate, 'value'>): EngineSettings | undefined =>
   isJsonObject(value.engineSettings) ? (value.engineSettings as EngineSettings) : undefined;
 
-/** Returns settings as people read them: each by its name alone. */
+/** Returns settings in readable form: each by its name alone. */
 export const namedSettings = ({ engine, config_file, environment }: EngineSettings): JsonObject => ({
   ...engine,
   ...config_file,
   ...environment,
 });
 
-/** Returns the candidate that an engine is started with, which is its settings. */
+/** Returns the candidate that an engine is started with: its settings. */
 export function launchedCandidate(settings: EngineSettings, assignment: Assignment = {}): Candidate {
   return {
     fingerprint: digestOf(settings).slice(0, 12),
@@ -32,9 +32,9 @@ export function launchedCandidate(settings: EngineSettings, assignment: Assignme
 }
 
 /**
- * Returns the candidate of a model config with settings beside it, over a base of the same kind. An engine in Triton reads its settings from a
- * file of the model, which goes with the load call as a variant's files do; with the base's settings nothing is uploaded. Settings that the engine has
- * anyway are left out: the candidate is the original then.
+ * Returns the candidate of a model config and settings, over a base of the same kind. An engine in Triton reads its settings from a file of the
+ * model, which is part of the load call like a variant's files; with the base's settings nothing is uploaded. Settings that the engine has anyway
+ * are left out: the candidate is then the original.
  */
 export function engineCandidate(
   base: ModelConfig,
@@ -58,14 +58,14 @@ export function engineCandidate(
   };
 }
 
-/** Returns a Triton model's original with the settings that its engine has. */
+/** Returns a Triton model's original with its engine's settings. */
 export const withEngineSettings = (original: Candidate, settings: EngineSettings): Candidate => ({
   ...original,
   value: { ...original.value, engineSettings: settings as JsonObject },
   shape: withNamed(original.shape, settings),
 });
 
-/** Each setting may change how long requests take; the file that has them does not matter. */
+/** Each setting may change the duration of requests; the file that holds it does not matter. */
 function withNamed(shape: CandidateShape, settings: EngineSettings): CandidateShape {
   const { [`.parameters.${MARK}.string_value`]: _, ...others } = shape.settings;
   const named = plainShape(namedSettings(settings));
@@ -85,7 +85,7 @@ function withSettingsFile(artifact: Artifact | undefined, { engine = {} }: Engin
   };
 }
 
-/** Other files need another config (`MARK`). */
+/** Other files require another config (`MARK`). */
 const withMark = (config: ModelConfig, artifact: Artifact): ModelConfig => ({
   ...config,
   parameters: { ...config.parameters, [MARK]: { string_value: markOf(artifact) } },

@@ -4,9 +4,9 @@ import { readPath } from '../edits/config-path.ts';
 import type { ConfigPath, EngineTraits } from '../types.ts';
 
 /**
- * Settings of a language model's engine stand beside the fields of a model config while a candidate is built, under names that no field of
- * Triton's ModelConfig has: `engine.max_num_seqs` for what its command line or its `model.json` says, `config_file.…` for a file of options that
- * its command line names, `environment.…` for variables.
+ * While a candidate is built, settings of a language model's engine are kept next to the fields of a model config, under names that no field of
+ * Triton's ModelConfig has: `engine.max_num_seqs` for a setting on its command line or in its `model.json`, `config_file.…` for a file of options
+ * that its command line names, `environment.…` for variables.
  */
 export const settingRoots = ['engine', 'config_file', 'environment'] as const;
 
@@ -15,15 +15,15 @@ const DEFAULTS = 'engine_defaults';
 
 export type EngineSettings = { readonly [root in (typeof settingRoots)[number]]?: JsonObject };
 
-/** Tells whether a path is about an engine's settings. */
+/** True if a path is of an engine's settings. */
 export const isSettingPath = ([root]: ConfigPath): boolean =>
   typeof root === 'string' && ((settingRoots as readonly string[]).includes(root) || root === DEFAULTS);
 
-/** Returns a model config with settings beside it, and what the engine has where they say nothing. */
+/** Returns a model config together with settings, and with the engine's defaults for the others. */
 export const withSettings = (config: ModelConfig, settings: EngineSettings, defaults: JsonObject): ModelConfig =>
   ({ ...config, ...settings, [DEFAULTS]: defaults }) as ModelConfig;
 
-/** Takes the two apart again. */
+/** Separates the two again. */
 export function splitSettings(config: ModelConfig): {
   readonly config: ModelConfig;
   readonly settings: EngineSettings;
@@ -37,7 +37,7 @@ export function splitSettings(config: ModelConfig): {
   };
 }
 
-/** Returns the settings without those that equal the engine's defaults and are absent from the base: both start the same server. */
+/** Returns the settings without those that equal the engine's defaults and are absent from the base: with and without them the server is the same. */
 export function withoutDefaults(
   settings: EngineSettings,
   base: EngineSettings,
@@ -54,7 +54,7 @@ export function withoutDefaults(
   return left.length === 0 && base.engine === undefined ? others : { ...others, engine: Object.fromEntries(left) };
 }
 
-/** Returns the value at a path of a model config with settings; of an engine's setting that nobody gave, what the engine has then. */
+/** Returns the value at a path of a model config with settings; for an engine's setting without a value, the engine's default. */
 export function readField(config: Json | undefined, path: ConfigPath): Json | undefined {
   const own = readPath(config, path);
   return own === undefined && path[0] === 'engine' ? readPath(config, [DEFAULTS, ...path.slice(1)]) : own;

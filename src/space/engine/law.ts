@@ -13,7 +13,7 @@ function countIn(expression: Expression | null, scene: Scene): number | null {
   return Number.isFinite(number) && number > 0 ? number : null;
 }
 
-/** Returns how an engine forms its steps with the settings in the scene; null where nothing says how many sequences it runs. */
+/** Returns the way an engine forms its steps with the settings in the scene; null if nothing gives the number of sequences that it runs. */
 function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
   const count = (expression: Expression | null): number | null => countIn(expression, scene);
   const isTrue = (expression: Expression | null): boolean => {
@@ -32,8 +32,8 @@ function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
 }
 
 /**
- * Returns a candidate with what is known of how its engine forms steps, and of the GPUs that it needs. What the policy says is no setting that may
- * change what a step takes by itself, as the largest batch is none; over how many GPUs it is spread is one.
+ * Returns a candidate with its engine's policy, and the number of GPUs that it needs. Settings in the policy do not count as settings that may
+ * change a step's own duration, just like the largest batch; the number of GPUs that it is spread over does count.
  */
 export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): Candidate {
   const continuous = policyOf(law, scene);
@@ -46,7 +46,7 @@ export function withPolicy(candidate: Candidate, law: EngineLaw, scene: Scene): 
   return { ...candidate, shape: { ...shape, settings, scheduling: 'continuous', continuous } };
 }
 
-/** The paths that an expression reads, as `CandidateShape.settings` has them: those of an engine by the setting's name alone. */
+/** Returns the paths that an expression reads, as `CandidateShape.settings` has them: those of an engine by the setting's name alone. */
 function pathsIn(expression: Expression): readonly string[] {
   if (expression.kind === 'value') return [];
   if (expression.kind !== 'subject') return expression.of.flatMap(pathsIn);

@@ -43,8 +43,8 @@ function testOf(word: string, operand: Json): Test {
 }
 
 /**
- * Whether the condition holds. A parameter that does not apply, and a limit that is not stated, fail every test but `present`; a
- * field that is not in the config counts as its protobuf default (0, false, empty text).
+ * True if the condition holds. A parameter that does not apply, and an unstated limit, fail every test but `present`; a field that is not in the
+ * config counts as its protobuf default (0, false, empty text).
  */
 export function holds(condition: Condition, scene: Scene): boolean {
   switch (condition.kind) {
@@ -73,7 +73,7 @@ function passes(test: Test, subject: Subject, value: Json | undefined): boolean 
   return number <= (test.operand as number);
 }
 
-/** Equality as a person means it: `on` is true, 4 is the text "4", and an absent field is its default. */
+/** True if the values are equal to a person: `on` is true, 4 is the text "4", and an absent field is its default. */
 export function alike(value: Json | undefined, wanted: Json): boolean {
   if (value === undefined) return wanted === 0 || wanted === false || wanted === '' || wanted === 'off';
   if (typeof value === 'boolean' && (wanted === 'on' || wanted === 'off')) return value === (wanted === 'on');
@@ -102,7 +102,7 @@ function describeTest(test: Test): string {
   return `is ${test.operator === 'in' ? '' : 'not '}${words.length === 1 ? '' : 'one of '}${words.join(', ')}`;
 }
 
-/** Returns the names of the parameters that the condition looks at. */
+/** Returns the names of the parameters that the condition reads. */
 export function parametersIn(condition: Condition): string[] {
   if (condition.kind === 'test') return condition.subject.scope === 'parameter' ? [condition.subject.name] : [];
   return condition.kind === 'not' ? parametersIn(condition.of) : condition.of.flatMap(parametersIn);

@@ -7,12 +7,12 @@ import { joinCandidates } from './join-candidates.ts';
 import { brokenJointRule, type MemberInRules } from './joint-rules.ts';
 import { byMember, type JointMember, type JointSpace, jointName, surroundingsOf } from './joint-space.ts';
 
-/** Members' candidates that are kept: samplers build thousands of joint candidates from a few of each member's. */
+/** The number of members' candidates that are kept: samplers build thousands of joint candidates from a few of each member's. */
 const MOST_KNOWN = 10_000;
 const known = new WeakMap<JointMember, Map<string, CandidateOutcome>>();
 
 /**
- * The original with the assignment's values, or why that is no legal candidate. A parameter without a value keeps its model's own; the empty
+ * Returns the original with the assignment's values, or why that is no legal candidate. A parameter without a value keeps its model's own; the empty
  * assignment is always legal.
  */
 export function buildJoint(joint: JointSpace, assignment: Assignment): CandidateOutcome {
@@ -41,7 +41,7 @@ function buildMember(member: JointMember, part: Assignment): CandidateOutcome {
   return outcome;
 }
 
-/** Names a parameter that no member has; null where there is none. */
+/** Returns a parameter that no member has; null if there is none. */
 function strangerIn({ members }: JointSpace, assignment: Assignment): string | null {
   const models = new Set(members.map(({ model }) => model));
   const stranger = Object.keys(assignment).find((name) => !models.has(name.slice(0, Math.max(0, name.indexOf('/')))));
@@ -53,7 +53,7 @@ function strangerIn({ members }: JointSpace, assignment: Assignment): string | n
 
 const expected = new WeakMap<Candidate, number>();
 
-/** Returns the expected execution time of one member of a joint candidate, relative to what its space expects nothing of. */
+/** Returns the expected execution time of one member of a joint candidate, relative to a member without expectations in its space. */
 export function expectedMemberTime(joint: JointSpace, { assignment }: Candidate, model: string): number {
   const index = joint.members.findIndex((member) => member.model === model);
   const member = joint.members[index];

@@ -13,10 +13,10 @@ export const jointToJson = ({ members, across }: JointSpace): JsonObject => ({
   ...across.definition,
 });
 
-/** Tells whether a journal's space is one that `jointToJson` gave. */
+/** True if a journal's space comes from `jointToJson`. */
 export const isJointJson = (json: JsonObject): boolean => isJsonObject(json.members);
 
-/** Returns the space that `jointToJson` gave, over its joint original. Errors: SPACE_INVALID. */
+/** Returns the space that `jointToJson` wrote, over its joint original. Errors: SPACE_INVALID. */
 export function jointFromJson({ members, ...across }: JsonObject, original: Candidate, front: string): JointSpace {
   const spaces = Object.entries(isJsonObject(members) ? members : {}).map(([model, definition]) => {
     if (isJsonObject(definition)) return [model, spaceFromJson(definition)] as const;
@@ -26,8 +26,8 @@ export function jointFromJson({ members, ...across }: JsonObject, original: Cand
 }
 
 /**
- * Returns a member's space with a rule for each of these ensembles that the model is a step of. They are not the study's, and stay as they are;
- * Triton (2.51) serves an ensemble only where every model in it that takes batches takes at least as large ones.
+ * Returns a member's space with a rule for each of these ensembles that have the model as a step. They are not the study's, and stay as they are;
+ * Triton (2.51) serves an ensemble only if every batching model in it accepts batches at least as large.
  */
 export function withinEnsembles(space: SearchSpace, model: string, ensembles: ModelConfigs): SearchSpace {
   const rules = Object.entries(ensembles)

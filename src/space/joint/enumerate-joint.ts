@@ -9,14 +9,14 @@ import { buildJoint } from './build-joint.ts';
 import { byMember, type JointMember, type JointSpace, joinAssignments } from './joint-space.ts';
 
 /**
- * Every legal assignment of the joint space: each of one member's with each of the others' that the rules allow, the last member's fastest. They are made as they
- * are asked for, since there may be more than anybody can list.
+ * Yields every legal assignment of the joint space: each of one member's with each of the others' that the rules allow, the last member's fastest.
+ * They are generated on demand, because there may be too many to list.
  */
 export function* jointAssignments(joint: JointSpace, narrowing: Narrowing = {}): Generator<Assignment> {
   for (const assignment of combinations(joint, narrowing)) if (keepsRules(joint, assignment)) yield assignment;
 }
 
-/** The same without a look at the rules over several members. */
+/** The same without checking the rules over several members. */
 function combinations(joint: JointSpace, narrowing: Narrowing): Generator<Assignment> {
   const narrowings = byMember(joint, narrowing);
   const lists = joint.members.map(
@@ -25,7 +25,7 @@ function combinations(joint: JointSpace, narrowing: Narrowing): Generator<Assign
   return product(lists, [], (parts) => joinAssignments(joint, parts));
 }
 
-/** Whether an assignment of legal parts is legal as a whole. */
+/** True if an assignment of legal parts is legal as a whole. */
 const keepsRules = (joint: JointSpace, assignment: Assignment): boolean =>
   joint.across.rules.length === 0 || buildJoint(joint, assignment).legal;
 
@@ -39,7 +39,7 @@ function* product(
   else for (const part of list.items()) yield* product(lists, [...chosen, part], join);
 }
 
-/** What a generator gives, listed as far as somebody has read it: inner members are gone through once for each of the outer ones. */
+/** The items of a generator, listed up to the last one read: inner members are repeated for each of the outer ones. */
 class GrowingList {
   readonly #listed: Assignment[] = [];
   readonly #rest: Iterator<Assignment>;
@@ -60,7 +60,10 @@ class GrowingList {
   }
 }
 
-/** Returns how many assignments are legal and not ruled out; Infinity when a member has more than are counted, or rules leave some of too many. */
+/**
+ * Returns the number of assignments that are legal and not ruled out; Infinity if a member has more than are counted, or there are too many to check
+ * against the rules.
+ */
 export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number {
   const narrowings = byMember(joint, narrowing);
   const sizes = joint.members.map(({ space, original }, index) => spaceSize(space, original, narrowings[index]));
@@ -70,7 +73,9 @@ export function jointSize(joint: JointSpace, narrowing: Narrowing = {}): number 
   return [...jointAssignments(joint, narrowing)].length;
 }
 
-/** Returns one legal assignment, each with the same chance. None that the narrowing rules out. Errors: SPACE_INVALID when none is found. */
+/**
+ * Returns one legal assignment, each with the same chance. Leaves out those that the narrowing rules out. Errors: SPACE_INVALID when none is found.
+ */
 export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrowing = {}): Assignment {
   const narrowings = byMember(joint, narrowing);
   const draw = ({ space, original }: JointMember, index: number): Assignment =>
@@ -92,10 +97,10 @@ export function sampleJoint(joint: JointSpace, random: Random, narrowing: Narrow
   );
 }
 
-/** Draws that may break a rule, before the space is gone through. */
+/** The number of draws that may break a rule before all assignments of the space are tried. */
 const DRAW_LIMIT = 5_000;
 
-/** `completeAssignment` member by member; null when the narrowing leaves a parameter no value. */
+/** `completeAssignment` member by member; null if the narrowing leaves a parameter no value. */
 export function completeJoint(
   joint: JointSpace,
   wanted: Assignment,

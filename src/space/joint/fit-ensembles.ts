@@ -3,8 +3,8 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 
 /**
- * Returns the ensembles that cannot be served over models with these configs as they are, with a `max_batch_size` that can: Triton (2.51) serves
- * an ensemble only where every model in it that takes batches takes at least as large ones. None is raised above its own.
+ * Returns the ensembles that cannot be served unchanged over models with these configs, with a `max_batch_size` that can: Triton (2.51) serves an
+ * ensemble only if every batching model in it accepts batches at least as large. None is raised above its own.
  */
 export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): ModelConfigs {
   const known = new Map<string, number>();
@@ -13,7 +13,7 @@ export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): Mod
     if (found !== undefined) return found;
     const ensemble = own(ensembles, name);
     if (!ensemble) return batchOf(own(models, name));
-    // A repository has no ensemble that stands in itself; a server would not have loaded it.
+    // A repository has no ensemble that contains itself; a server would not have loaded it.
     known.set(name, batchOf(ensemble));
     const inside = composingModels(ensemble)
       .map(mostOf)
@@ -26,7 +26,7 @@ export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): Mod
   return Object.fromEntries(lowered.map(([name, config]) => [name, { ...config, max_batch_size: mostOf(name) }]));
 }
 
-/** Tells the largest batch of a model; 0 for none, or where nothing is known. */
+/** Returns the largest batch of a model; 0 for none, or if unknown. */
 export const batchOf = (config: ModelConfig | undefined): number => config?.max_batch_size ?? 0;
 
 const own = (configs: ModelConfigs, name: string): ModelConfig | undefined =>

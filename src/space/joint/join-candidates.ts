@@ -4,9 +4,9 @@ import { type ModelConfigs, modelConfigsOf } from '../model-configs.ts';
 import type { Assignment, Candidate, CandidateShape, Settings } from '../types.ts';
 import { batchOf, fitEnsembles } from './fit-ensembles.ts';
 
-/** What stands around the members of a joint candidate. */
+/** The context of a joint candidate's members. */
 export interface Surroundings {
-  /** The ensembles over the members, as they are before the study. */
+  /** The ensembles over the members, as they were before the study. */
   readonly ensembles: ModelConfigs;
   /** The first front; a member or one of the ensembles. */
   readonly front: string;
@@ -15,7 +15,7 @@ export interface Surroundings {
 type Members = readonly (readonly [model: string, candidate: Candidate])[];
 
 /**
- * Returns the candidate that is these candidates of single models. Ensembles that cannot be served over them as they are belong to it, with a
+ * Returns the joint candidate of these candidates of single models. It includes the ensembles that cannot be served over them unchanged, with a
  * `max_batch_size` that can.
  */
 export function joinCandidates(
@@ -26,7 +26,7 @@ export function joinCandidates(
   const configs: ModelConfigs = Object.assign({}, ...members.map(([, candidate]) => modelConfigsOf(candidate)));
   const models: ModelConfigs = { ...configs, ...fitEnsembles(ensembles, configs) };
   return {
-    // What the ensembles are like follows from the members.
+    // The ensembles follow from the members.
     fingerprint: digestOf(ofEach(members, ({ fingerprint }) => fingerprint)),
     assignment,
     value: { models },
@@ -44,7 +44,7 @@ function joinShapes(members: Members, maxBatchSize: number): CandidateShape {
     },
     scheduling: 'network',
     groups: shapes.flatMap(({ groups }) => groups),
-    // The members' largest batches belong here: that of the whole says nothing of them.
+    // The members' largest batches belong here, because the joint one does not show them.
     batching: canonicalJson(ofEach(members, ({ shape }) => [shape.policy.maxBatchSize, shape.batching])),
     rest: digestOf(ofEach(members, ({ shape }) => shape.rest)),
     settings: joinSettings(members),

@@ -42,7 +42,7 @@ const namesIn = ({ parameters, limits }: SearchSpace): Names => ({
   config: true,
 });
 
-/** One model of a joint candidate, in which a rule looks at it. */
+/** One model of a joint candidate, as a rule sees it. */
 export interface MemberInRules {
   readonly model: string;
   readonly space: SearchSpace;
@@ -51,7 +51,7 @@ export interface MemberInRules {
   readonly candidate: Candidate;
 }
 
-/** Returns what is wrong with a joint candidate by the first rule that it breaks; null where it keeps all. */
+/** Returns the fault of a joint candidate by the first rule that it breaks; null if it satisfies all. */
 export function brokenJointRule({ rules, limits }: JointRules, members: readonly MemberInRules[]): string | null {
   if (rules.length === 0) return null;
   const scenes = new Map(

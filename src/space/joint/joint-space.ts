@@ -9,11 +9,11 @@ import { type JointRules, jointRules } from './joint-rules.ts';
 export interface JointSpace {
   /** At least one, in the order of the topology's stages. */
   readonly members: readonly JointMember[];
-  /** The configs of all members to the letter; its `others` are those of the ensembles over them, whose largest batch follows the members'. */
+  /** The exact configs of all members; its `others` are those of the ensembles over them, whose largest batch follows the members'. */
   readonly original: Candidate;
   /** The first front; a member, or one of the original's `others`. */
   readonly front: string;
-  /** What must hold over several members. */
+  /** The rules over several members. */
   readonly across: JointRules;
 }
 
@@ -26,8 +26,8 @@ export interface JointMember {
 }
 
 /**
- * Returns the original of models that are tuned together. `members`: their configs as the server has them; `others`: those of ensembles over
- * them. Errors: CONFIG_INVALID for a wrong config.
+ * Returns the original of models that are tuned together. `members`: their configs as the server has them; `others`: those of ensembles over them.
+ * Errors: CONFIG_INVALID for a wrong config.
  */
 export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front: string): Candidate {
   const originals = Object.entries(members).map(([model, config]) => [model, originalOf(config)] as const);
@@ -38,7 +38,7 @@ export function jointOriginal(members: ModelConfigs, others: ModelConfigs, front
 
 /**
  * Returns the joint space of these spaces by model over a joint original, in the order of the spaces. `across`: rules over several of them. Errors:
- * SPACE_INVALID for a space of a model of which the original has no config, and for a rule that cannot be read.
+ * SPACE_INVALID for a space of a model without a config in the original, and for a rule that cannot be read.
  */
 export function joinSpaces(
   spaces: Readonly<Record<string, SearchSpace>>,
@@ -57,7 +57,7 @@ export function joinSpaces(
 
 const names = (configs: ModelConfigs): string => Object.keys(configs).join(', ');
 
-/** Returns what stands around the members. */
+/** Returns the context of the members. */
 export const surroundingsOf = ({ original, front }: JointSpace): Surroundings => ({
   ensembles: otherConfigsOf(original),
   front,
@@ -71,8 +71,8 @@ export const jointly = <T>(model: string, own: { readonly [parameter: string]: T
   Object.fromEntries(Object.entries(own).map(([name, value]) => [jointName(model, name), value]));
 
 /**
- * Returns what a record by joint names, such as an assignment or a narrowing, says of each member, in the order of the members; what belongs to
- * none is left out.
+ * Returns each member's part of a record by joint names, such as an assignment or a narrowing, in the order of the members; names of no member are
+ * left out.
  */
 export function byMember<T>({ members }: JointSpace, joint: { readonly [parameter: string]: T }): Record<string, T>[] {
   const parts = new Map(members.map(({ model }) => [model, {} as Record<string, T>]));

@@ -6,15 +6,15 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
 import type { Topology, TopologyFront } from '../topology.ts';
 
-/** What somebody says of models that are to be tuned together; the rest is in their configs. */
+/** The user's part of the topology of models that are tuned together; the rest is in their configs. */
 export interface AskedTopology {
-  /** At least one: the models that clients send to, each with its part of the level. */
+  /** At least one: the models that clients call, each with its share of the level. */
   readonly fronts: readonly Omit<TopologyFront, 'steps'>[];
   /** BLS models by name, with the models that they call. */
   readonly calls: { readonly [model: string]: readonly string[] };
 }
 
-/** Returns the models that this one sends requests to: the steps of an ensemble, or what a BLS model is said to call. */
+/** Returns the models that this one sends requests to: the steps of an ensemble, or the declared calls of a BLS model. */
 export const partsOf = (config: ModelConfig, model: string, { calls }: AskedTopology): readonly string[] => [
   ...new Set([...composingModels(config), ...(Object.hasOwn(calls, model) ? (calls[model] as string[]) : [])]),
 ];
@@ -24,7 +24,7 @@ export const isEnsemble = (config: ModelConfig | undefined): boolean =>
 
 /**
  * Returns the topology of the models with these configs, which are those of all fronts and their parts, at any depth. Errors: INPUT_INVALID for an
- * ensemble that no request can go through; USAGE for calls of a model that is not among them.
+ * ensemble that no request can pass through; USAGE for calls of a model that is not among them.
  */
 export function topologyOf(asked: AskedTopology, configs: ModelConfigs): Topology {
   const calls = Object.entries(asked.calls).map(([model, called]) => [model, called.flatMap(stagesIn)] as const);
@@ -50,7 +50,7 @@ export function topologyOf(asked: AskedTopology, configs: ModelConfigs): Topolog
   }
 }
 
-/** Returns the ensembles among the configs, each after those that stand in it. */
+/** Returns the ensembles among the configs, each after those inside it. */
 export function ensemblesIn(configs: ModelConfigs): readonly string[] {
   const depth = (model: string): number => {
     const config = configs[model];
@@ -60,7 +60,7 @@ export function ensemblesIn(configs: ModelConfigs): readonly string[] {
   return names.sort((a, b) => depth(a) - depth(b));
 }
 
-/** One step for a model; those of an ensemble in the order that its tensors give, with ensembles inside as they are. */
+/** Returns one step for a model; those of an ensemble in the order of its tensors, with inner ensembles kept. */
 function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
   const config = configs[model];
   if (!config || !isEnsemble(config)) return [{ stage: model }];

@@ -13,7 +13,7 @@ import type { RuleFile } from './schema.ts';
 import { spaceInvalid } from './source-fault.ts';
 import { VARIANT, variantParameter } from './variants.ts';
 
-/** Checks a joined space and turns it into what candidates are built from. Errors: SPACE_INVALID with the place. */
+/** Checks a joined space and compiles it for building candidates. Errors: SPACE_INVALID with the place. */
 export function compileSpace(joined: JoinedSpace): SearchSpace {
   const names: Names = {
     parameters: new Set([
@@ -89,7 +89,7 @@ function refuseSharedFields(parameters: readonly Parameter[], joined: JoinedSpac
 const setsInstances = (cases: Parameter['cases']): boolean =>
   cases.some(({ options }) => options.some(({ writes }) => writes.some(({ path }) => path[0] === 'instance_group')));
 
-/** The joined space as one file that inherits nothing. */
+/** Returns the joined space as one file that inherits nothing. */
 function definitionOf(joined: JoinedSpace): JsonObject {
   const file = {
     name: joined.name,

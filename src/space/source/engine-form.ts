@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The form of what a search-space file says of a language model's engine (docs/language-models.md). */
+/** The form of a language model's engine in a search-space file (docs/language-models.md). */
 
 const path = z.string().regex(/^\/[\w/.-]*$/, 'a path such as /health');
 

@@ -6,14 +6,14 @@ import type { SpaceSource } from './source.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
 import type { VariantFile } from './variant-form.ts';
 
-/** Something of a file, and where it stands. */
+/** A part of a file, with its place. */
 export interface Placed<T> {
   readonly value: T;
   readonly place: SourcePlace;
   readonly path: FilePath;
 }
 
-/** A parameter of the joined space; `placeOf` finds the file that said the key. */
+/** A parameter of the joined space; `placeOf` finds the file that set the key. */
 export interface JoinedParameter {
   readonly spec: ParameterFile;
   readonly placeOf: (key: string) => { readonly place: SourcePlace; readonly path: FilePath };
@@ -28,7 +28,7 @@ export interface JoinedSpace {
   readonly parameters: ReadonlyMap<string, JoinedParameter>;
   readonly variants: ReadonlyMap<string, Placed<VariantFile>>;
   readonly rules: readonly Placed<RuleFile>[];
-  /** What a file says of an engine is said as a whole. */
+  /** A file replaces an engine as a whole. */
   readonly engine: EngineFile | null;
   readonly law: Placed<LawFile> | null;
 }
@@ -45,7 +45,7 @@ const nothing: JoinedSpace = {
   law: null,
 };
 
-/** Joins files, the most general first: each replaces what it says anew and keeps the rest. Errors: SPACE_INVALID. */
+/** Joins files, the most general first: each replaces the keys that it sets and keeps the rest. Errors: SPACE_INVALID. */
 export function inherit(sources: readonly SpaceSource[]): JoinedSpace {
   return sources.reduce(joinOne, nothing);
 }
@@ -117,7 +117,7 @@ function joinParameters(
 
 const valueKeys = ['values', 'range', 'step', 'points', 'powers', 'choices', 'cases'] as const;
 
-/** What a parameter keeps from its ancestor: all but the values when it brings its own. */
+/** Returns the keys that a parameter keeps from its ancestor: all but the values if it sets its own. */
 function heritage(before: ParameterFile, spec: ParameterFile): ParameterFile {
   if (!valueKeys.some((key) => key in spec)) return before;
   const replaced: readonly string[] = spec.choices === undefined ? valueKeys : [...valueKeys, 'path'];

@@ -8,9 +8,9 @@ import type { RelativeValue } from '../types.ts';
 interface KnownKnob {
   readonly path: string;
   readonly description: string;
-  /** The value as the file may say it → as the config has it; null removes the field. */
+  /** Converts the value from the file's spelling to the config's; null removes the field. */
   readonly spell?: (value: Json) => Json;
-  /** What is removed in the place of the field: a message around it. */
+  /** A surrounding message that is removed instead of the field. */
   readonly within?: string;
   /** Values that follow the largest batch; undefined for one that does not. */
   readonly relative?: (value: Json) => RelativeValue | undefined;
@@ -78,7 +78,7 @@ const knobs = {
 
 export type KnownKnobName = keyof typeof knobs;
 
-/** Returns the knob of that short name, if there is one. */
+/** Returns the knob of that short name, if it exists. */
 export function knownKnob(name: string): KnownKnob | undefined {
   return Object.hasOwn(knobs, name) ? knobs[name as KnownKnobName] : undefined;
 }

@@ -13,22 +13,22 @@ import { spaceInvalid } from './source-fault.ts';
 const maxAncestors = 8;
 
 export interface LoadOptions {
-  /** What the run knows: overrides the limits of the file, such as `cores` of the server or `latency_budget_us`. */
+  /** Limits that the run knows, such as `cores` of the server or `latency_budget_us`; they override those of the file. */
   readonly limits?: Limits;
-  /** Where relative files start; the working directory unless said. */
+  /** The base of relative files; default the working directory. */
   readonly directory?: string;
 }
 
 /**
- * The search space of that file, or the preset of that name, with all that it inherits.
- * Errors: SPACE_INVALID, with file, line, column, path and reason where there is a file.
+ * Returns the search space of that file, or the preset of that name, with everything that it inherits. Errors: SPACE_INVALID, with file, line,
+ * column, path and reason if there is a file.
  */
 export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): SearchSpace {
   const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd());
   return compile(sources, options.limits);
 }
 
-/** The same of what such a file would say; `label` names it in errors. Files that it extends are relative to the directory. */
+/** The same for the content of such a file; `label` names it in errors. Files that it extends are relative to the directory. */
 export function loadInlineSpace(json: JsonObject, label: string, options: LoadOptions = {}): SearchSpace {
   const source = readJsonSource(label, json);
   const parent = source.file.extends;
@@ -36,12 +36,12 @@ export function loadInlineSpace(json: JsonObject, label: string, options: LoadOp
   return compile([...ancestors, source], options.limits);
 }
 
-/** Returns the space in the file's own vocabulary, nothing inherited: for the journal. */
+/** Returns the space in the file's own vocabulary, without inheritance: for the journal. */
 export function spaceToJson(space: SearchSpace): JsonObject {
   return space.definition;
 }
 
-/** Returns the space that `spaceToJson` gave; needs no file. Errors: SPACE_INVALID. */
+/** Returns the space that `spaceToJson` wrote; needs no file. Errors: SPACE_INVALID. */
 export function spaceFromJson(json: JsonObject): SearchSpace {
   return compile([readJsonSource('search space of the journal', json)]);
 }

@@ -5,14 +5,14 @@ import { spaceInvalid } from './source-fault.ts';
 
 const rank = { expensive: 0, reload: 1, 'in-place': 2 } as const;
 
-/** What the others can be set to depends on the model. */
+/** The possible values of the others depend on the model. */
 const rankOf = ({ cases, change }: Parameter): number =>
   cases.some(({ options }) => options.some(({ model }) => model !== undefined)) ? -1 : rank[change];
 
 /**
- * The order in which parameters are chosen: the one that chooses a model first; those that a condition looks at before the parameter that has
- * the condition; and otherwise the dearest change first, so that enumeration varies the cheap in-place changes fastest.
- * Errors: SPACE_INVALID for conditions that go in a circle.
+ * Orders the parameters for choosing: the one that chooses a model first; those that a condition reads before the parameter with the condition; and
+ * otherwise the most expensive change first, so that enumeration varies the cheap in-place changes fastest. Errors: SPACE_INVALID for circular
+ * conditions.
  */
 export function orderParameters(parameters: readonly Parameter[], joined: JoinedSpace): Parameter[] {
   const ordered: Parameter[] = [];

@@ -13,7 +13,7 @@ export function presetNames(): string[] {
     .sort();
 }
 
-/** Returns the preset for a model's backend or platform (`onnxruntime`, `tensorrt_plan`, …); `base` when there is none of its own. */
+/** Returns the preset for a model's backend or platform (`onnxruntime`, `tensorrt_plan`, …); `base` if it has none of its own. */
 export function presetFor(backendOrPlatform: string | undefined): string {
   const name = backendOrPlatform ?? '';
   const backend = /^(tensorflow|pytorch|onnxruntime|tensorrt)_(?!llm)/.exec(name)?.[1] ?? name;
@@ -21,7 +21,7 @@ export function presetFor(backendOrPlatform: string | undefined): string {
   return [backend, `${ENGINES}/${backend}`].find((each) => backend !== '' && names.includes(each)) ?? 'base';
 }
 
-/** Presets of engines of language models, by how a command line that starts one names it. */
+/** Presets of engines of language models, by their name in the command line that starts one. */
 const ENGINES = 'engines';
 const engineWords: Readonly<Record<string, RegExp>> = {
   vllm: /(^|[/\s])vllm(\s|$)|vllm\.entrypoints/,
@@ -30,13 +30,13 @@ const engineWords: Readonly<Record<string, RegExp>> = {
   'llama-cpp': /llama-server|llama\.cpp/,
 };
 
-/** Returns the preset for the engine that a command line starts; undefined for one that is not known. */
+/** Returns the preset for the engine that a command line starts; undefined for an unknown engine. */
 export function presetForCommand(command: string): string | undefined {
   const name = Object.keys(engineWords).find((each) => engineWords[each]?.test(command));
   return name === undefined ? undefined : `${ENGINES}/${name}`;
 }
 
-/** Returns the file that a name or path stands for: a preset, or a file relative to `directory`; undefined when there is neither. */
+/** Returns the file of a name or path: a preset, or a file relative to `directory`; undefined if there is neither. */
 export function locate(fileOrPreset: string, directory: string): { path: string; label: string } | undefined {
   if (presetNames().includes(fileOrPreset)) {
     return { path: join(presetFolder, `${fileOrPreset}.yaml`), label: `search-spaces/${fileOrPreset}.yaml` };

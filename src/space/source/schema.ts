@@ -4,7 +4,7 @@ import { engineFile, lawFile } from './engine-form.ts';
 import { knownKnob, knownKnobNames } from './known-knobs.ts';
 import { variantFile, variantsFile } from './variant-form.ts';
 
-/** The form of a search-space file. What it cannot say about a file, `compile.ts` checks. */
+/** The form of a search-space file. `compile.ts` checks everything that it cannot express. */
 
 const scalar = z.union([z.boolean(), z.number(), z.string()]);
 const maxValues = 1000;
@@ -154,7 +154,7 @@ const membersFile = z.strictObject({
     .describe('over parameters of several models: a.instances + b.instances <= 6'),
 });
 
-/** Returns the JSON Schema (2020-12) of a search-space file, for editors: what search-spaces/schema.json holds. */
+/** Returns the JSON Schema (2020-12) of a search-space file, for editors: the content of search-spaces/schema.json. */
 export function spaceJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([spaceFile.meta({ id: 'space' }), membersFile]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune search space' };

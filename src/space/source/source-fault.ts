@@ -3,11 +3,11 @@ import { TrituneError } from '../../base/errors.ts';
 /** Keys and indexes from the top of a search-space file to one of its values. */
 export type FilePath = readonly (string | number)[];
 
-/** Where a search space was read from, and where in it each value stands. */
+/** The origin of a search space, and the position of each value in it. */
 export interface SourcePlace {
   /** The file's name as the user knows it. */
   readonly label: string;
-  /** Line and column from 1, of the key or item at the path or of what is nearest above it; null without a text. */
+  /** Line and column from 1, of the key or item at the path or of the nearest one above it; null without a text. */
   position(path: FilePath): { readonly line: number; readonly column: number } | null;
 }
 

@@ -8,7 +8,7 @@ import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts
 import { ContentFault, withContent } from './variant-content.ts';
 import { buildKeys, type VariantFile } from './variant-form.ts';
 
-/** One search-space file, read and of the right form, and where everything stands in it. */
+/** One search-space file, read and of the right form, with the position of everything in it. */
 export interface SpaceSource {
   readonly place: SourcePlace;
   readonly file: SpaceFile;
@@ -24,13 +24,13 @@ export function readSource(label: string, text: string, directory: string = proc
   return { place, file: readVariants(place, checkForm(place, yaml.value as Json), directory) };
 }
 
-/** The same from values that are no text, such as a journal's. */
+/** The same from values without a text, such as a journal's. */
 export function readJsonSource(label: string, value: Json): SpaceSource {
   const place: SourcePlace = { label, position: () => null };
   return { place, file: readVariants(place, checkForm(place, value), process.cwd()) };
 }
 
-/** The file with what its variants' files hold. */
+/** Returns the file with the contents of its variants' files. */
 function readVariants(place: SourcePlace, file: SpaceFile, directory: string): SpaceFile {
   if (file.variants === undefined) return file;
   const read = (name: string, variant: VariantFile): VariantFile => {
@@ -59,7 +59,7 @@ function checkForm(place: SourcePlace, value: Json): SpaceFile {
   if (outcome.success) return outcome.data;
   const faults = outcome.error.issues.map((issue) => faultOf(issue, []));
   const first = faults[0] as Fault;
-  // What is above the first fault only repeats it.
+  // Faults above the first one only repeat it.
   const others = faults.filter(({ path }) => !first.path.join('\n').startsWith(path.join('\n'))).length;
   const more = others > 0 ? ` (and ${others} more)` : '';
   throw spaceInvalid(place, first.path, first.reason + more);

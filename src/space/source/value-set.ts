@@ -3,7 +3,7 @@ import type { ValuesFile } from './schema.ts';
 
 const maxValues = 1000;
 
-/** A set of values that cannot be; `key` is the part of it that is wrong. */
+/** An impossible set of values; `key` is the wrong part of it. */
 export class ValueFault extends Error {
   readonly key: string;
 
@@ -13,7 +13,7 @@ export class ValueFault extends Error {
   }
 }
 
-/** Returns the values that `values`, `range` or `powers` stand for, ascending where they are computed. Throws a ValueFault. */
+/** Returns the values of `values`, `range` or `powers`, ascending if they are computed. Throws a ValueFault. */
 export function valuesOf(file: ValuesFile): readonly Json[] {
   if (file.range === undefined && (file.step ?? file.points) !== undefined) {
     throw new ValueFault(file.step === undefined ? 'points' : 'step', 'it belongs to a range');

@@ -6,7 +6,7 @@ import { canonicalJson } from '../../base/json.ts';
 import type { Artifact, BuildRecipe, LocalFile } from '../artifact.ts';
 import type { BuildFile, LocalFileFile, VariantFile } from './variant-form.ts';
 
-/** What is wrong with the files of a variant; `key` is the part of it that names them. */
+/** A fault of a variant's files; `key` is the part of it that names them. */
 export class ContentFault extends Error {
   readonly key: 'files' | 'build';
 
@@ -20,7 +20,7 @@ const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** Default duration of a build. */
 const DEFAULT_BUILD_SECONDS = 60;
 
-/** Returns the written form of a variant's files with all that was read of them, for the journal: it needs neither folder nor space file. */
+/** Returns the written form of a variant's files with their content, for the journal: it needs neither folder nor space file. */
 export function withContent(variant: VariantFile, directory: string): VariantFile {
   const { files, build } = variant;
   return {
@@ -30,7 +30,7 @@ export function withContent(variant: VariantFile, directory: string): VariantFil
   };
 }
 
-/** Returns the files of a variant that `withContent` has read; undefined for one that is on the server already. */
+/** Returns the files of a variant that `withContent` has read; undefined if it is on the server already. */
 export function artifactIn(name: string, { files, build }: VariantFile): Artifact | undefined {
   if (!build && Object.keys(files ?? {}).length === 0) return undefined;
   const local = (files ?? {}) as Artifact['files'];
@@ -59,7 +59,7 @@ function recipeOf({
   };
 }
 
-/** Over contents and the names by which the command knows them, not over the folder where they lie. */
+/** A digest of the contents and the names that the command uses, independent of the folder. */
 function digestOf(files: Artifact['files'], build: BuildFile | undefined): string {
   const contents = Object.entries(files).map(([place, { sha256 }]) => [place, sha256]);
   const built = build && {
@@ -70,7 +70,7 @@ function digestOf(files: Artifact['files'], build: BuildFile | undefined): strin
       relative(build.directory ?? '.', path),
       sha256,
     ]),
-    // An engine, or a program's numerics, may be of one kind of machine.
+    // An engine, or a program's numerics, may be specific to one kind of machine.
     machine: [process.platform, process.arch],
   };
   return createHash('sha256')
@@ -81,7 +81,7 @@ function digestOf(files: Artifact['files'], build: BuildFile | undefined): strin
 function buildWithContent(build: BuildFile, directory: string): BuildFile {
   const runsIn = resolve(directory, build.directory ?? '.');
   const { inputs: listed } = build;
-  // As a journal has it: all are known already.
+  // In the form of a journal: all are known already.
   const isRead = listed?.every((input) => typeof input === 'object' && input.sha256 !== undefined) ?? false;
   const named = isRead ? [] : namedFiles(build.command, runsIn);
   const inputs = [...(listed ?? []), ...named].flatMap((file) => Object.values(readAll('', file, runsIn, 'build')));
@@ -89,7 +89,7 @@ function buildWithContent(build: BuildFile, directory: string): BuildFile {
   return { ...build, directory: runsIn, inputs: [...once.values()] };
 }
 
-/** The words of a command that are files: they matter to what it makes. */
+/** Returns the words of a command that are files: they affect its outcome. */
 function namedFiles(command: BuildFile['command'], directory: string): readonly string[] {
   const words = typeof command === 'string' ? command.split(/[\s'"=;|&<>()]+/) : command;
   return words.filter((word) => word !== '' && isFile(resolve(directory, word)) && !word.startsWith('/'));
@@ -113,7 +113,7 @@ function readAll(
 ): Readonly<Record<string, LocalFile>> {
   if (typeof file === 'object') {
     const { path, sha256, bytes } = file;
-    // As a journal has it: whoever uploads it looks whether it still is the same.
+    // In the form of a journal: the code that uploads it checks that it is unchanged.
     if (sha256 !== undefined && bytes !== undefined)
       return { [place]: { path: resolve(directory, path), sha256, bytes } };
   }

@@ -13,7 +13,7 @@ import type { VariantFile } from './variant-form.ts';
 /** The parameter whose values are the variants. */
 export const VARIANT = 'variant';
 
-/** What a base config says about its own backend's files, and another backend's must not keep. */
+/** Fields of a base config about its own backend's files, which another backend's config must not keep. */
 const OF_THE_BACKEND = ['platform', 'default_model_filename'];
 
 /** Returns the parameter whose values are the variants. Errors: SPACE_INVALID with the place. */
@@ -52,7 +52,7 @@ function optionOf(name: string, { value: variant, place, path }: Placed<VariantF
   };
 }
 
-/** Its config patch, with what follows from the rest of it. */
+/** Returns its config patch, together with the fields that follow from its other keys. */
 function configOf({ config = {}, version }: VariantFile): { readonly [field: string]: Json } {
   const isOther = 'backend' in config || 'platform' in config;
   const left = isOther ? OF_THE_BACKEND.map((field): [string, Json] => [field, null]) : [];

@@ -8,14 +8,14 @@ import type { StudyState } from '../records/state.ts';
 import type { Goal, Trial } from '../types.ts';
 import { type WhatIf, whatIf } from './what-if/what-if.ts';
 
-/** A config with what one server of it serves within the goal, and what such a server costs. */
+/** A config, the rate that one server serves with it within the goal, and the cost of such a server. */
 export interface CostRow {
   readonly trial: Trial | null;
-  /** As a person reads the config's settings; of a config that no trial measured. */
+  /** The config's settings as a person reads them; null if a trial measured the config. */
   readonly predicted: string | null;
-  /** infer/s with which a server is counted: at the chance and with the headroom of the terms. */
+  /** The rate in infer/s that counts for one server, at the chance and with the headroom of the terms. */
   readonly usable: number;
-  /** infer/s that were measured, or are predicted. */
+  /** infer/s, measured or predicted. */
   readonly throughput: number;
   /** The price of an hour of one server. */
   readonly perHour: number;
@@ -23,8 +23,8 @@ export interface CostRow {
 }
 
 /**
- * Returns what each config serves at the most within the goal, by the measurement with the highest throughput, and configs that no trial measured
- * by the performance model, as many as are cheapest for each inference. Empty without prices, and where rates are by model.
+ * Returns the most that each config serves within the goal. Measured configs count by their measurement with the highest throughput. Unmeasured ones
+ * come from the performance model, the cheapest per inference. Empty without prices, and if rates are by model.
  */
 export function costRowsOf(state: StudyState): readonly CostRow[] {
   const { goal, trials, finals } = state;
@@ -65,7 +65,7 @@ function highestWithin(readings: readonly Measurement[], candidate: Candidate, g
   return met.toSorted((a, b) => b.throughput.value - a.throughput.value)[0];
 }
 
-/** Predicted configs that are shown, the cheapest for each inference first. */
+/** The most predicted configs to show, the cheapest per inference first. */
 const MOST_PREDICTED = 8;
 
 /** Returns configs of the what-if analysis that no trial measured, at their highest level within the latency budget. */

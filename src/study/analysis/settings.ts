@@ -30,7 +30,7 @@ export function spaceOf({ space }: Pick<StudyStarted, 'space'>): SearchSpace | n
   }
 }
 
-/** Returns the joint space of models that are tuned together; null for one model alone, and as `spaceOf`. */
+/** Returns the joint space of models that are tuned together; null for a single model, and where `spaceOf` returns null. */
 export function jointSpaceOf({ space, original, model, topology }: StudyStarted): JointSpace | null {
   if (!topology || !isJointJson(space)) return null;
   try {
@@ -41,7 +41,7 @@ export function jointSpaceOf({ space, original, model, topology }: StudyStarted)
   }
 }
 
-/** Returns the settings of a study's space; of several models those of each, by `MODEL/parameter`. */
+/** Returns the settings of a study's space; for several models those of each, as `MODEL/parameter`. */
 export function settingsOfStudy(started: StudyStarted, trials: readonly Trial[]): Settings {
   const joint = jointSpaceOf(started);
   if (!joint) return settingsOf(spaceOf(started), trials);
@@ -55,7 +55,7 @@ export function settingsOfStudy(started: StudyStarted, trials: readonly Trial[])
   };
 }
 
-/** Returns what a joint candidate is for one of its models. */
+/** Returns the part of a joint candidate for one of its models. */
 function memberOf(candidate: Candidate, model: string): Candidate {
   const prefix = jointName(model, '');
   const own = Object.entries(candidate.assignment).filter(([name]) => name.startsWith(prefix));

@@ -6,25 +6,27 @@ import type { CandidateShape } from '../../space/types.ts';
 
 const US_PER_MS = 1e3;
 
-/** Where the time goes in one stage. Times are means of one request to the stage, in milliseconds; they add up to its time in the server but for overhead. */
+/**
+ * Where the time goes in one stage: means of one request to the stage, in milliseconds. They add up to its time in the server, except for overhead.
+ */
 export interface StageSplit {
   readonly model: string;
-  /** Requests that it answered for each that clients were answered; of co-located models their part of all. */
+  /** Requests that it answered per client request; for co-located models, its share of all requests. */
   readonly timesPerRequest: number;
   readonly queueMs: number;
   /** In executions: input, inference and output, without the calls of a BLS model. */
   readonly computeMs: number;
-  /** In which an execution waited for the models that it calls; they may run side by side. 0 for a model that calls none. */
+  /** Time that an execution waited for the models that it calls, which may run in parallel. 0 for a model that calls none. */
   readonly callsMs: number;
-  /** Samples of the mean execution; null where none was counted. */
+  /** Samples of the mean execution; null if none was counted. */
   readonly batchSize: number | null;
-  /** null where the candidate does not say. */
+  /** null if the candidate does not specify it. */
   readonly instances: number | null;
-  /** Busy instances over all instances, 0 to 1; null where that is not known. An instance that waits for calls is busy. */
+  /** Busy instances over all instances, 0 to 1; null if unknown. An instance that waits for calls is busy. */
   readonly busy: number | null;
 }
 
-/** Returns the split of each stage that the server gave statistics of, in the order of the topology. */
+/** Returns the split of each stage with server statistics, in the order of the topology. */
 export function stageSplits(
   measurement: Measurement,
   topology: Topology,
@@ -53,7 +55,7 @@ export function stageSplits(
   });
 }
 
-/** Returns the stage whose instances are busiest; null where that is not known of two at least. */
+/** Returns the stage with the busiest instances; null unless that is known for at least two. */
 export function busiestStage(splits: readonly StageSplit[]): StageSplit | null {
   const known = splits.filter(({ busy }) => busy !== null);
   if (known.length < 2) return null;
@@ -63,7 +65,7 @@ export function busiestStage(splits: readonly StageSplit[]): StageSplit | null {
 const computeOf = ({ computeInputUs, computeInferUs, computeOutputUs }: ServerBreakdown): number =>
   (computeInputUs + computeInferUs + computeOutputUs) / US_PER_MS;
 
-/** What the models that it calls took for one of its requests, one after the other. */
+/** The time that the models it calls took for one of its requests, one after the other. */
 function callsOf(
   model: string,
   { successCount }: ServerBreakdown,

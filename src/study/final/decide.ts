@@ -40,7 +40,7 @@ export function decide(
 }
 
 /**
- * Tells whether the original config is the better advice: both hold and there is no gain; it alone holds; or neither holds and there is no
+ * True if the original config is the better advice: both hold and there is no gain; it alone holds; or neither holds and there is no
  * sign of a gain.
  */
 function isWorse({ holds }: Finalist, baseline: Side, gain: Interval | null): boolean {
@@ -72,7 +72,7 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
   return { side, pairs, holds: side.holds && (side.curve ? wasSeenToHold(side) : kept), cost: costOf(side, goal) };
 }
 
-/** Tells whether the final measured the side at a level where it is likely to keep the budget. */
+/** True if the final measured the side at a level where it is likely to keep the budget. */
 const wasSeenToHold = ({ readings, curve }: Side): boolean =>
   readings.some(({ measurement }) => curve !== null && curve.chance(measurement.level.value) >= LIKELY);
 

@@ -28,7 +28,7 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
     .filter((trial) => trial !== baseline.trial && chosenOf(trial) !== undefined)
     .flatMap((trial) => sideOf(trial, state) ?? []);
   const isPlayed = ({ trial }: Side): boolean => finals.some((final) => final.trial === trial.number);
-  // A side keeps its turn in a round whatever was read of others in it.
+  // A side keeps its turn in a round whatever the readings of others in it.
   const isCalled = ({ trial }: Side): boolean => finals.some(({ rest }) => rest?.includes(trial.number));
   const sides = all
     .filter((side) => isPlayed(side) || isCalled(side) || isBetter(side, baseline, state))
@@ -42,7 +42,7 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
   return { sides: distinct, close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
 }
 
-/** Tells whether the side may be better than the original config by so much that a final can tell. */
+/** True if the side may be better than the original config by enough for a final to tell. */
 function isBetter(side: Side, baseline: Side, state: FinalState): boolean {
   const isContender = side.trial.number === state.contender?.number;
   if (!side.holds || !baseline.holds) return isContender || side.holds;
@@ -65,7 +65,7 @@ function compareSides(a: Side, b: Side, state: FinalState): number {
   return compareAssessments(assessed(a), assessed(b));
 }
 
-/** Tells whether measuring the side again promises an improvement over the best. */
+/** True if measuring the side again promises an improvement over the best. */
 export function isClose(side: Side, best: Side, state: FinalState): boolean {
   const behind = costOf(side, state.goal) - costOf(best, state.goal);
   return Number.isFinite(behind) && promiseOf(behind, jointHalfWidth(side, best, state)) >= WORTH_A_LOOK;

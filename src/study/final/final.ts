@@ -18,13 +18,13 @@ export type FinalStep =
       readonly trial: Trial;
       readonly level: LevelPoint;
       readonly round: number;
-      /** True where the level is not the one to recommend: a short measurement that shows which level is. */
+      /** True if the level is not the one to recommend: a short measurement that shows which level is. */
       readonly isLook: boolean;
       /** Trials that are still to be measured in the round. */
       readonly rest: readonly number[];
       /** True for the first measurement of a round. */
       readonly opensRound: boolean;
-      /** True where the last measurement was of the same visit. */
+      /** True if the last measurement was of the same visit. */
       readonly isVisiting: boolean;
     }
   | { readonly kind: 'void'; readonly round: number; readonly slower: number }
@@ -55,7 +55,7 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
   return visitOf(standing, state);
 }
 
-/** Decides for the original config where the best of the search promises too little over it; null where that is the original config itself. */
+/** Decides for the original config where the best of the search promises too little over it; null if that is the original config itself. */
 function withoutFinal(state: FinalState): FinalStep | null {
   const [baseline, contender] = [sideOf(state.baseline, state), sideOf(state.contender, state)];
   if (!baseline || !contender || contender.trial.number === baseline.trial.number) return null;
@@ -114,7 +114,7 @@ export function lineIn({ compared, started }: StudyState, number: number): Level
   return trial ? lineOf(trial, started.levels) : null;
 }
 
-/** Tells whether nothing is left to measure. False where an earlier run decided on fewer rounds because of its time or a failure. */
+/** True if nothing is left to measure. False where an earlier run decided on fewer rounds because of its time or a failure. */
 export function isFinalOver(state: StudyState, rounds: number): boolean {
   const step = nextFinal(state, rounds);
   return step === null || step.kind === 'decide';
@@ -183,6 +183,6 @@ function nearestBelow({ level, readings }: Side, measured: readonly number[]): n
   return below.length > 0 ? Math.max(...below) : Math.min(last, ...measured);
 }
 
-/** Tells whether the trial's chosen reading is a suspected false-feasible one that the final did not measure again. */
+/** True if the trial's chosen reading is a suspected false-feasible one that the final did not measure again. */
 export const isInDoubt = ({ doubted, finals }: StudyState, trial: Trial): boolean =>
   isDoubted(trial, doubted) && !finals.some((final) => final.trial === trial.number);

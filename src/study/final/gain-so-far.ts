@@ -4,13 +4,13 @@ import type { StudyState } from '../records/state.ts';
 import { representative } from './final.ts';
 
 export interface Gain extends Interval {
-  /** Decided by the final, in which both were measured in turn; else of the two measurements of the search. */
+  /** True if the final decided it, measuring both in turn; false if it comes from the search's two measurements. */
   readonly isFinal: boolean;
 }
 
 /**
- * Returns how many times better the best is than the original: of the final when there was one; before it the ratio of what the search
- * measured, with the interval that the two intervals make together. null while there is nothing to compare.
+ * Returns how many times better the best is than the original: from the final if there was one, otherwise the ratio of the search's measurements,
+ * with the interval that their two intervals give. null while there is nothing to compare.
  */
 export function gainSoFar(study: StudyState): Gain | null {
   const { best, baseline, goal } = study;

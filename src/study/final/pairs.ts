@@ -24,7 +24,7 @@ export const halfWidthOf = (pairs: Pairs, a: Side, b: Side, goal: Goal): number 
 const halfWidthOfPair = ([of, to]: Pairs[number], a: Side, b: Side, goal: Goal): number =>
   Math.hypot(costHalfWidth(of, a.trial.candidate, goal), costHalfWidth(to, b.trial.candidate, goal));
 
-/** What pairs are held against each other by: the throughput where all follows from it, whatever steps that has. */
+/** The goal by which pairs are compared: throughput if everything follows from it, whatever its steps. */
 const goalOfPairs = (goal: Goal): Goal => (followsFromThroughput(goal) ? goalOfLevels(goal) : goal);
 
 /**
@@ -51,8 +51,8 @@ export function gainOf(pairs: Pairs, a: Side, b: Side, goal: Goal): Interval | n
 }
 
 /**
- * Returns the gain in what follows from throughput, such as a cost with whole replicas: of what both sides served on the average. An end of the
- * interval has half of the ratio's uncertainty on either side.
+ * Returns the gain in a metric that follows from throughput, such as a cost with whole replicas, by the average that both sides served. Each end of
+ * the interval has half of the ratio's uncertainty on either side.
  */
 function gainInCost(usable: readonly Pair[], ratio: Interval, a: Side, b: Side, goal: Goal): Interval {
   const [own, other] = [

@@ -25,7 +25,7 @@ const ROUNDS_TO_TELL = 2;
  * Where throughput hardly depends on the level, a lower threshold makes visits climb step by step for noise.
  */
 const AS_MUCH = 0.07;
-/** Measurements of a visit, at most, each at the level to recommend by what is known then. */
+/** The most measurements of a visit, each at the level recommended at that time. */
 const MOST_PER_VISIT = 3;
 /** Visits of a side that begin above the level to recommend. */
 const LOOKED_AHEAD = 2;
@@ -42,9 +42,9 @@ export interface Rounds {
   readonly round: number;
   /** Sides that are still to be measured in this round, the next one first. */
   readonly turns: readonly Side[];
-  /** True where the next side's visit has begun. */
+  /** True if the next side's visit has begun. */
   readonly isVisiting: boolean;
-  /** True where nothing of this round was measured yet. */
+  /** True if nothing of this round was measured yet. */
   readonly isFresh: boolean;
   readonly isOver: boolean;
 }
@@ -101,7 +101,7 @@ export function levelOfVisit({ curve, level, readings }: Side, isVisiting: boole
 }
 
 /**
- * Tells whether the visit continues: while the last measurement is not at the level to recommend, and that level may still matter, because
+ * True if the visit continues: while the last measurement is not at the level to recommend, and that level may still matter, because
  * no other finalist serves more at a known level.
  */
 function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean {
@@ -114,14 +114,14 @@ function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean
   return !isFinalist || !played.some((other) => other !== side && isBeatenBy(side, other, state));
 }
 
-/** Tells whether the other side holds at a known level and measuring this one again promises too little. */
+/** True if the other side holds at a known level and measuring this one again promises too little. */
 const isBeatenBy = (side: Side, other: Side, state: FinalState): boolean =>
   other.holds && isLevelKnown(other) && !isClose(side, other, state);
 
 const servesAlike = (curve: LevelCurve, one: number, other: number): boolean =>
   Math.abs(curve.throughput(one).mean - curve.throughput(other).mean) <= AS_MUCH;
 
-/** Tells whether a side drops out: it holds at no level, or another one leaves it behind. */
+/** True if a side drops out: it holds at no level, or another one leaves it behind. */
 function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
   if (!side.holds) return true;
   return played.some((other) => {
@@ -130,7 +130,7 @@ function isOut(side: Side, played: readonly Side[], goal: Goal): boolean {
   });
 }
 
-/** Tells whether the first side is certainly better, or better by so much that measuring again promises too little. */
+/** True if the first side is certainly better, or so much better that measuring again promises too little. */
 function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   const lead = gainOf(pairs, first, second, goal);
   if (lead === null) return false;
@@ -139,14 +139,14 @@ function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
   return lead.value > 1 && promiseOf(Math.log(lead.value), halfWidth) < WORTH_A_LOOK;
 }
 
-/** Tells whether another side enters: fewer than two are left, and it may be better than each of them that holds. */
+/** True if another side enters: fewer than two are left, and it may be better than each of them that holds. */
 function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
   const holding = left.filter(({ holds }) => holds);
   if (holding.length === 0) return left.length < MOST_AT_ONCE;
   return left.length < MOST_AT_ONCE && holding.every((each) => mayBeat(side, each, goal));
 }
 
-/** Tells whether a side promises more at its own level and served more at a measured one: beyond that its curve is a guess. */
+/** True if a side promises more at its own level and served more at a measured one: beyond that its curve is a guess. */
 function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   if (costOf(side, goal) >= costOf(other, goal) - WORTH_A_LOOK) return false;
   if (!side.curve || !other.curve) return true;
@@ -160,7 +160,7 @@ function mayBeat(side: Side, other: Side, goal: Goal): boolean {
   return own < others - WORTH_A_LOOK;
 }
 
-/** Tells whether the final is decided: enough rounds, and the gain of each side is known or hardly becomes so. */
+/** True if the final is decided: enough rounds, and the gain of each side is known or hardly becomes so. */
 function isDecided(left: readonly Side[], baseline: Side, round: number, planned: number, goal: Goal): boolean {
   if (left.length === 0) return true;
   const holding = left.filter(({ holds }) => holds);

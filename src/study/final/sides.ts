@@ -11,7 +11,7 @@ import type { Goal, Trial } from '../types.ts';
 /** The state that the final depends on, at the study's usual speed. Levels are positions on a line (`level/line.ts`). */
 export interface FinalState
   extends Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals' | 'goal' | 'started' | 'voidRounds'> {
-  /** What changes along the lines. */
+  /** The figure that changes along the lines. */
   readonly varies?: LevelLine['varies'];
 }
 
@@ -27,7 +27,7 @@ export interface Side {
   readonly curve: LevelCurve | null;
   /** The level to measure and to recommend. */
   readonly level: number;
-  /** True where the side is likely to meet the goal at that level. */
+  /** True if the side is likely to meet the goal at that level. */
   readonly holds: boolean;
   /** The last measurement of each visit, by round. */
   readonly readings: readonly Reading[];
@@ -64,13 +64,13 @@ export const measurementsOf = ({ trial, readings }: Side): readonly Measurement[
   ...readings.map(({ measurement }) => measurement),
 ];
 
-/** Tells whether more than half of these measurements of a trial met the goal. */
+/** True if more than half of these measurements of a trial met the goal. */
 export const mostlyMeets = (measurements: readonly Measurement[], { candidate }: Trial, goal: Goal): boolean =>
   measurements.filter((measurement) => isFeasible(measurement, candidate, goal)).length * 2 > measurements.length;
 
 /**
  * Returns the expected cost at the side's level by its curve, with the penalty for its probability; without a curve the lowest cost that
- * met the goal. Infinity where the side does not hold.
+ * met the goal. Infinity if the side does not hold.
  */
 export function costOf(side: Side, goal: Goal): number {
   const { trial, curve, level, holds } = side;
@@ -82,13 +82,16 @@ export function costOf(side: Side, goal: Goal): number {
   return Math.min(...met.map((each) => assess(each, trial.candidate, goal).cost));
 }
 
-/** Returns the cost of a side that serves so much, as a logarithm of throughput; of goals by throughput alone, as those with curves are. */
+/**
+ * Returns the cost of a side that serves this much (`served` is the logarithm of a throughput). Only for goals by throughput alone, as those with
+ * curves are.
+ */
 export function costServing({ trial }: Pick<Side, 'trial'>, served: number, goal: Goal): number {
   const chosen = chosenOf(trial);
   return chosen ? costOfServed(served, chosen, trial.candidate, goal) : Number.POSITIVE_INFINITY;
 }
 
-/** Tells whether the search met the goal with the whole interval of the budgeted percentile within the budget. */
+/** True if the search met the goal with the whole interval of the budgeted percentile within the budget. */
 export function keptClearly({ trial }: Side, { budget }: Goal): boolean {
   const chosen = chosenOf(trial);
   if (!trial.feasible || !chosen) return false;

@@ -3,7 +3,7 @@ import type { LevelPoint, LevelRange } from '../types.ts';
 import type { Assessment } from './goal.ts';
 import { chooseLevel, type LevelOutcome, nextLevel } from './levels.ts';
 
-/** What was found at one load. */
+/** The outcome at one load. */
 export interface LoadOutcome extends Assessment {
   readonly level: LevelPoint;
 }
@@ -12,7 +12,7 @@ export interface LoadSearch {
   readonly range: LevelRange;
   /** The largest request that the config takes, in samples. */
   readonly largestRequest: number;
-  /** A load that is likely near the one sought. */
+  /** A load that is likely near the best one. */
   readonly hint?: LevelPoint;
 }
 
@@ -21,9 +21,9 @@ export type NextLoad =
   | { readonly kind: 'done'; readonly reason: string };
 
 /**
- * `nextLevel` where the study may vary the client batch too. Batches alone are searched as levels are. With both, the batches are searched
- * the same way, and each stands for the best of a search through the concurrencies, which begins with as many samples in flight as were best
- * at the batch before.
+ * `nextLevel` if the study may vary the client batch too. Batches alone are searched like levels. With both, the batches are searched the same way,
+ * and each represents the best of a search through the concurrencies. That search begins with as many samples in flight as were best at the previous
+ * batch.
  */
 export function nextLoad(outcomes: readonly LoadOutcome[], { range, largestRequest, hint }: LoadSearch): NextLoad {
   const batches: LevelRange | null = range.batch
@@ -66,7 +66,7 @@ function nextPair(
   return next.kind === 'done' ? next : searchAt(next.level);
 }
 
-/** Returns what a batch stands for: the outcome that its concurrency search would choose. */
+/** Returns the outcome that represents a batch: the one that its concurrency search would choose. */
 function bestOf(own: readonly LoadOutcome[]): LoadOutcome {
   const index = chooseLevel(positions(own, ({ value }) => value)) ?? 0;
   return own[index] as LoadOutcome;

@@ -1,15 +1,15 @@
-/** What a server costs, and what it is to serve. Amounts are in `currency`. */
+/** The price of a server, and the rate to serve. Amounts are in `currency`. */
 export interface CostTerms {
   readonly currency: string;
-  /** What is paid for: `L4`, `A100-80GB/1g.10gb`, or an instance type. */
+  /** The priced item: `L4`, `A100-80GB/1g.10gb`, or an instance type. */
   readonly name: string;
   /** `gpu`: each GPU or slice that a candidate uses; `server`: the whole server, whatever it uses. */
   readonly per: 'gpu' | 'server';
-  /** The price of an hour of one. */
+  /** The price of an hour of one item. */
   readonly perHour: number;
-  /** GPUs of the server; absent: as many as its metrics show. */
+  /** GPUs of the server; absent: the number that its metrics show. */
   readonly serverGpus?: number;
-  /** Inferences per second to be served, of all or by model; absent where no rate is asked for. */
+  /** Inferences per second to serve, in total or by model; absent if no rate is requested. */
   readonly forRate?: number | { readonly [model: string]: number };
   /** The share of a server's capacity that is kept free, from 0 to less than 1. */
   readonly headroom: number;

@@ -6,8 +6,9 @@ import type { Goal } from '../types.ts';
 import { metricsOf } from './metrics/registry.ts';
 
 /**
- * Returns the workload that decides over a measurement: the one whose budgeted percentile the rule takes; without a budget the one whose share of what it
- * asks for, in the first objective, the rule takes. null where the measurement tells no workloads apart, and for a mean, to which all add.
+ * Returns the workload that decides a measurement: the one whose budgeted percentile the rule takes. Without a budget, the one whose share of its
+ * requested rate, in the first objective, the rule takes. null if the measurement has no separate workloads, and for a mean, to which all
+ * contribute.
  */
 export function decidingWorkload(
   { workloads, level }: Measurement,
@@ -29,7 +30,7 @@ export function decidingWorkload(
 
 const firstObjective = ({ objectives }: Goal): string => objectives[0]?.metric ?? 'throughput';
 
-/** A rate counts in relation to what its workload asks for; what is no rate as it is. */
+/** A rate counts relative to the rate that its workload requests; any other figure counts as it is. */
 function objectiveOf(candidate: Candidate, goal: Goal, level: number) {
   const metric = metricsOf(goal).named(firstObjective(goal));
   const isRate = metric.unit.endsWith('/s');

@@ -4,7 +4,7 @@ import type { Metric } from './metrics/metric.ts';
 import type { Metrics } from './metrics/registry.ts';
 
 const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
-/** A metric, perhaps of one model, whose name may be almost any text: it goes on to the last sign that can follow. */
+/** A metric, perhaps of one model. The model's name may be almost any text: it extends to the last sign that can follow. */
 const metric = String.raw`[\w-]+(?:@.*\S)?`;
 const constraintForm = new RegExp(`^\\s*(${metric})\\s*(<=|>=)\\s*(${number})\\s*([A-Za-z%/]*)\\s*$`);
 const weightedForm = new RegExp(`^\\s*(${metric})\\s*:\\s*(${number})\\s*$`);
@@ -53,7 +53,7 @@ export const objectiveParser =
     return { metric: metrics.named(parts[1] as string).name, weight };
   };
 
-/** Returns what the help of `--constraint` says, with the names of the metrics. */
+/** Returns the help text of `--constraint`, with the names of the metrics. */
 export const constraintHelp = (metrics: Metrics): string =>
   `Limit on a metric, such as 'gpu-memory<=8000'; repeatable. Metrics (units in docs/metrics.md): ${metrics.names.join(', ')}`;
 

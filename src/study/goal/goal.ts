@@ -60,9 +60,9 @@ export const missedTimes = (measurement: Measurement, candidate: Candidate, goal
 const byLevel = new WeakMap<Goal, Goal>();
 
 /**
- * Returns the goal that levels of one candidate are held against each other by. An objective that follows from others, such as a cost for a rate,
- * is as good as those are high: the level with the highest throughput within the constraints is the cheapest at any rate. The goal itself where
- * no objective does.
+ * Returns the goal by which levels of one candidate are compared. An objective that follows from others, such as a cost for a rate, improves as they
+ * rise: the level with the highest throughput within the constraints is the cheapest at any rate. Returns the goal itself if no objective follows
+ * from others.
  */
 export function goalOfLevels(goal: Goal): Goal {
   const known = byLevel.get(goal);
@@ -77,18 +77,18 @@ export function goalOfLevels(goal: Goal): Goal {
   return own;
 }
 
-/** Tells whether throughput alone decides between levels: it is what each objective is, or follows from. */
+/** True if throughput alone decides between levels: each objective is throughput, or follows from it. */
 export const isByThroughput = (goal: Goal): boolean =>
   goalOfLevels(goal).objectives.every(({ metric, weight }) => metric === 'throughput' && weight > 0);
 
-/** Tells whether the goal is about nothing but what follows from throughput, such as a cost: of all, or of each of several models. */
+/** True if every objective follows from throughput, such as a cost: in total, or of each of several models. */
 export const followsFromThroughput = (goal: Goal): boolean =>
   goal !== goalOfLevels(goal) &&
   goalOfLevels(goal).objectives.every(({ metric }) => partsOfName(metric).base === 'throughput');
 
 /**
- * Returns the cost, as `Assessment.cost`, of a candidate at a level where it is known to serve so much in place of what a measurement found:
- * `served` is minus the cost by `goalOfLevels`, so for most goals the logarithm of throughput. `measurement`: any of the candidate.
+ * Returns the cost, as `Assessment.cost`, of a candidate at a level where its served amount is known without a measurement. `served` is minus the
+ * cost by `goalOfLevels`, so for most goals the logarithm of throughput. `measurement`: any of the candidate.
  */
 export function costOfServed(served: number, measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
@@ -113,7 +113,7 @@ export function missingMetrics(measurement: Measurement, candidate: Candidate, g
   return neededBy(goal).filter((name) => lookUp(name, measurement, candidate, goal) === undefined);
 }
 
-/** The names that each goal needs, found once: a goal is held against every measurement of a study. */
+/** The metric names that each goal needs, computed once, because every measurement of a study is assessed against its goal. */
 const needed = new WeakMap<Goal, readonly string[]>();
 
 const namesIn = (asked: readonly { readonly metric: string }[]): readonly string[] => [
@@ -126,7 +126,7 @@ function neededBy(goal: Goal): readonly string[] {
   return names;
 }
 
-/** Checks that the measurement has the goal's metrics. Errors: UNSUPPORTED, with each metric that it lacks and what that needs of the server. */
+/** Checks that the measurement has the goal's metrics. Errors: UNSUPPORTED, with each missing metric and what it needs from the server. */
 export function requireMetrics(measurement: Measurement, candidate: Candidate, goal: Goal): void {
   const missing = missingMetrics(measurement, candidate, goal).map((name) => metricsOf(goal).named(name));
   if (missing.length === 0) return;
@@ -161,12 +161,12 @@ function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): num
 const logOf = (value: number | undefined): number => Math.log(Math.max(value ?? Number.NaN, Number.MIN_VALUE));
 
 /**
- * The weight of a value without its steps in its cost. A thousandth: costs that differ by a replica of hundreds keep their order, and of equal
- * ones that with the smaller load on each replica is the lower.
+ * The weight of the stepless value in the cost of a value with steps. A thousandth: costs that differ by one replica of hundreds keep their order,
+ * and among equal costs the one with the smaller load per replica is lower.
  */
 const TIE = 1e-3;
 
-/** Returns the logarithm of what follows, with a share for what tells equal values apart. */
+/** Returns the logarithm of a derived metric, plus a share that distinguishes equal values. */
 export function sizeOf(
   follows: Derivation,
   counted: readonly number[],
@@ -203,7 +203,7 @@ function lookUp(name: string, measurement: Measurement, candidate: Candidate, go
   return metricsOf(goal).read(name, measurement, candidate);
 }
 
-/** A budget may be on another percentile than the one measured for: a finished study can be ranked by a new goal. */
+/** The budget may be on another percentile than the measured one: a finished study can be ranked by a new goal. */
 function budgetedLatencyMs(
   measurement: Measurement,
   candidate: Candidate,

@@ -1,14 +1,14 @@
 import type { LevelRange } from '../types.ts';
 import { type Assessment, compareAssessments } from './goal.ts';
 
-/** What was found at one level. */
+/** The outcome at one level. */
 export interface LevelOutcome extends Assessment {
   readonly level: number;
 }
 
 export interface LevelSearch {
   readonly range: LevelRange;
-  /** Where to begin: a level that is likely near the one sought. Without it the search begins at the low end. */
+  /** The level to begin at, likely near the best one. Without it the search begins at the low end. */
   readonly hint?: number;
 }
 
@@ -16,13 +16,13 @@ export type NextLevel =
   | { readonly kind: 'measure'; readonly level: number }
   | { readonly kind: 'done'; readonly reason: string };
 
-/** Two doublings that better the cost by less than this have met saturation: ln 1.05, 5 % of throughput. */
+/** Two doublings that improve the cost by less than this show saturation: ln 1.05, 5 % of throughput. */
 const SATURATED = Math.log(1.05);
 /** A level beyond the limit that would gain less than this is not worth bisecting towards: 2 %. */
 const WORTH_BISECTING = Math.log(1.02);
 /** Levels this close in cost are alike, and the lowest of them is chosen: 1 %. */
 const ALIKE = Math.log(1.01);
-/** A bracket is narrow enough when it is no wider than this part of its lower end. */
+/** A bracket is narrow enough when its width is at most this share of its lower end. */
 const TOLERANCE = 1 / 8;
 /** The farthest that one miss may send the search down. */
 const MAX_STEP_DOWN = 8;
@@ -53,7 +53,7 @@ export function chooseLevel(outcomes: readonly LevelOutcome[]): number | null {
   return outcomes.indexOf(chosen);
 }
 
-/** Nothing meets the goal yet: walk to where it is missed by least, down first, because traffic is what costs latency. */
+/** Nothing meets the goal yet: walk to the level with the smallest violation, down first, because traffic is what costs latency. */
 function approach(tried: readonly LevelOutcome[], range: LevelRange): NextLevel {
   const nearest = tried.reduce((least, each) => (each.violation < least.violation ? each : least));
   const index = tried.indexOf(nearest);
@@ -91,7 +91,7 @@ function improveDown(
   return pays && bottom.level > range.low ? measure(bottom.level / 2, range) : null;
 }
 
-/** True when the two doublings up to `top` have bettered the cost by less than 5 %. */
+/** True when the two doublings up to `top` have improved the cost by less than 5 %. */
 function saturated(tried: readonly LevelOutcome[], top: LevelOutcome): boolean {
   const before = tried.filter((outcome) => outcome.level <= top.level / 4);
   const since = tried.filter((outcome) => outcome.level > top.level / 4 && outcome.level <= top.level);

@@ -23,14 +23,14 @@ export interface Point {
   readonly feasible: boolean;
 }
 
-/** Where a trial stands under a goal; `chosen` is the index of the level that it stands for. */
+/** The standing of a trial under a goal; `chosen` is the index of the level that it stands for. */
 export interface Standing {
   readonly chosen: number | null;
   readonly feasible: boolean;
 }
 
 /**
- * Returns where a trial with these measurements stands, by the level search's own rule. Measurements that lack one of the goal's metrics do not
+ * Returns the standing of a trial with these measurements, by the level search's own rule. Measurements that lack one of the goal's metrics do not
  * count, nor do those that the load generator limited.
  */
 export function standingOf(measurements: readonly Measurement[], candidate: Candidate, asked: Goal): Standing {
@@ -82,8 +82,8 @@ function withoutDoubted(trial: Trial, goal: Goal, doubted: readonly Doubted[]): 
 }
 
 /**
- * Returns the points that no other beats in throughput, the goal's latency and every other objective at once, by rising
- * throughput. The constraints count, but not the latency budget: people choose a budget from the front.
+ * Returns the points that no other beats in throughput, the goal's latency and every other objective at once, by rising throughput. The constraints
+ * count, but not the latency budget: people choose a budget from the front.
  */
 export function frontOf(trials: readonly Trial[], goal: Goal): readonly Point[] {
   const axes = frontAxes(goal);

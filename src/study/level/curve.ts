@@ -14,11 +14,11 @@ export interface LevelCurve {
   /** The logarithms of the budgeted percentile in milliseconds and of the throughput in infer/s. */
   latency(level: number): Normal;
   throughput(level: number): Normal;
-  /** The highest level with at least this probability of keeping the budget; null where even the lowest has less. */
+  /** The highest level with at least this probability of keeping the budget; null if even the lowest has less. */
   highest(chance: number): number | null;
   /**
    * The level to recommend: the highest with a probability of 90 % of keeping the budget, unless that costs more throughput than the
-   * probability is worth; of measured levels with about equal throughput the lowest. null where no level is likely to keep the budget.
+   * probability is worth; of measured levels with about equal throughput the lowest. null if no level is likely to keep the budget.
    */
   readonly recommended: RecommendedLevel | null;
 }
@@ -67,7 +67,7 @@ const NEAR_BUDGET = 1.25;
 const FARTHEST = 1.3;
 /**
  * Throughputs within this difference of logarithms count as equal; two readings of one config on a real server often differ by more. With
- * 0.03 in place of 0.01, 66 whole studies in virtual time reach 94.8 % in place of 93.8 %, and with stalls 89.8 in place of 90.3 %.
+ * 0.03 instead of 0.01, 66 whole studies in virtual time reach 94.8 % instead of 93.8 %, and with stalls 89.8 instead of 90.3 %.
  */
 const AS_MUCH = 0.03;
 /**
@@ -90,7 +90,7 @@ const FILLED = 0.02;
 /**
  * Fits the curve by Gaussian-process regression on logarithms (Rasmussen and Williams, 2006, algorithm 2.1), with a line of the expected
  * slope as mean. `readings`: all of one config, at the study's usual speed; those that the client limited, and those of another percentile
- * than the budget's, are ignored. `wholeBatch`: the requests that fill one batch. null where no reading is left.
+ * than the budget's, are ignored. `wholeBatch`: the requests that fill one batch. null if no reading is left.
  */
 export function levelCurve(
   readings: readonly Measurement[],
@@ -173,7 +173,7 @@ function rateSteps(low: number, high: number): number[] {
   return levels;
 }
 
-/** Tells whether requests are left over that fill no whole batch. */
+/** True if requests are left over that fill no whole batch. */
 function isUnfilled(level: number, unit: number): boolean {
   if (unit <= 1 || level <= unit) return false;
   const whole = Math.round(level / unit) * unit;
@@ -182,7 +182,7 @@ function isUnfilled(level: number, unit: number): boolean {
 
 /**
  * Returns the readings near the crossing of the budget: those near in level, those near in latency, and those below levels that missed it,
- * because they decide where a lower level is looked for.
+ * because they determine where to look for a lower level.
  */
 function nearTheBudget(readings: readonly Measurement[], latencyMs: number): readonly Measurement[] {
   const excess = ({ budgetLatencyMs }: Measurement): number =>
@@ -190,7 +190,7 @@ function nearTheBudget(readings: readonly Measurement[], latencyMs: number): rea
   const isMet = ({ budgetLatencyMs }: Measurement): boolean => budgetLatencyMs.value <= latencyMs;
   const highestMet = Math.max(...readings.filter(isMet).map(({ level }) => level.value));
   const lowestMissed = Math.min(...readings.filter((each) => !isMet(each)).map(({ level }) => level.value));
-  // Where a level keeps the budget, the crossing is not below it.
+  // The crossing is not below a level that keeps the budget.
   const upper = readings.filter(({ level }) => level.value >= highestMet).sort((a, b) => excess(a) - excess(b));
   const [nearest] = upper;
   if (!nearest) return [];
@@ -221,7 +221,7 @@ function pointOf({ level }: Measurement, figure: { value: number; low: number; h
 interface Place {
   readonly x: number;
   readonly reading: number | null;
-  /** True where the requests fill no whole batches. */
+  /** True if the requests fill no whole batches. */
   readonly isUnfilled: boolean;
 }
 

@@ -5,19 +5,19 @@ import type { LevelPoint, LevelRange, Trial } from '../types.ts';
 /** Returns the order of a study's levels: samples in flight where client batches vary, else the level itself. */
 export const inFlightOf = ({ value, batch = 1 }: LevelPoint): number => value * batch;
 
-/** Tells whether two levels are the same load. */
+/** True if two levels are the same load. */
 export const isSameLevel = (a: LevelPoint, b: LevelPoint): boolean => a.value === b.value && a.batch === b.batch;
 
-/** Tells whether no level of the study is above this one. */
+/** True if no level of the study is above this one. */
 export const isHighest = (level: LevelPoint, { high, batch }: LevelRange): boolean =>
   level.value >= high && (batch === undefined || (level.batch ?? 1) >= batch.high);
 
-/** Tells whether the study varies the client batch alone: the best batch for a given number of clients. */
+/** True if the study varies the client batch alone: the best batch for a given number of clients. */
 export const variesBatchAlone = ({ low, high, batch }: LevelRange): boolean => batch !== undefined && low === high;
 
 /**
  * Levels of one config that differ in one figure, its position: concurrency or request rate; where the study varies the client batch alone,
- * the batch; and where it varies both, concurrency at one batch. Level curve, final and charts know positions.
+ * the batch; and where it varies both, concurrency at one batch. Level curve, final and charts use positions.
  */
 export interface LevelLine {
   readonly varies: 'level' | 'batch';
@@ -48,7 +48,7 @@ export function lineThrough({ value, batch }: LevelPoint, range: LevelRange): Le
   };
 }
 
-/** Returns the measurement with its position on the line in place of its level; null for one that is not on it. */
+/** Returns the measurement with its position on the line instead of its level; null for one that is not on it. */
 export function alongLine<M extends Pick<Measurement, 'level'>>(measurement: M, line: LevelLine): M | null {
   const value = line.positionOf(measurement.level);
   const level: LoadLevel = { mode: measurement.level.mode, value: value ?? 0 };

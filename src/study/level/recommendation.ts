@@ -9,11 +9,11 @@ import type { LevelCurve } from './curve.ts';
 export interface Recommendation {
   /** What the levels below are; absent: concurrency or request rate. */
   readonly of?: 'batch';
-  /** The highest level that keeps the budget with a probability of 90 %; null where none does. */
+  /** The highest level that keeps the budget with a probability of 90 %; null if none does. */
   readonly level: number | null;
   /** The probability, 0 to 1, that the config keeps the budget at the reported level. */
   readonly chance: number;
-  /** The highest level that keeps the budget with a probability of 99 %; null where none does. */
+  /** The highest level that keeps the budget with a probability of 99 %; null if none does. */
   readonly safeLevel: number | null;
   /** The expected percentile's distance below the budget at the reported level, as a share of the budget; negative above it. */
   readonly margin: number;
@@ -30,7 +30,7 @@ export function recommendationAt(reported: number, curve: LevelCurve, budgetMs: 
 }
 
 /**
- * Returns the recommendation for a trial by all its readings, of the search and the final. null where the goal has no curve (no latency
+ * Returns the recommendation for a trial by all its readings, of the search and the final. null if the goal has no curve (no latency
  * budget, or another objective than throughput), and without readings.
  */
 export function recommendationOf(state: StudyState, trial: Trial): Recommendation | null {

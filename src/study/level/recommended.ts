@@ -16,7 +16,7 @@ import type { LevelLine } from './line.ts';
 
 /** The load levels of one config. */
 export interface Levels {
-  /** null where the goal is not throughput within a latency budget, and without readings; then single readings decide. */
+  /** null if the goal is not throughput within a latency budget, and without readings; then single readings decide. */
   readonly curve: LevelCurve | null;
   /**
    * The level to recommend: by the curve (`LevelCurve.recommended`), or by the readings alone the best that most of them met; null for
@@ -45,8 +45,8 @@ export function levelsOf(
 }
 
 /**
- * Tells whether one limit decides the level: throughput and latency both grow with the load. A cost at request rates has steps at the rates that were
- * measured, and a rate between them is worth no more.
+ * True if one limit decides the level: throughput and latency both grow with the load. A cost at request rates has steps at the measured rates, and
+ * a rate between them is worth no more.
  */
 const hasCurve = (goal: Goal, asked: Goal, { mode }: LevelRange): boolean =>
   goal.budget !== null && isByThroughput(goal) && !(mode === 'request-rate' && followsFromThroughput(asked));
@@ -58,7 +58,9 @@ function wholeBatchOf(readings: readonly Measurement[], { shape: { policy } }: C
   return policy.dynamicBatching ? Math.max(1, Math.floor(policy.maxBatchSize / samples)) : 1;
 }
 
-/** Returns the readings that meet all constraints but the latency budget: a level that misses another is not helped by its latency. */
+/**
+ * Returns the readings that meet all constraints except the latency budget: a level that misses another constraint gains nothing from its latency.
+ */
 function inOrder(readings: readonly Measurement[], candidate: Candidate, goal: Goal): readonly Measurement[] {
   const others: Goal = { ...goal, budget: null };
   if (constraintsOf(others).length === 0) return readings;

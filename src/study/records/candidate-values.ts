@@ -5,9 +5,9 @@ import { originalOf, TRITON } from '../../space/model-configs.ts';
 import { plainShape, shapeOf } from '../../space/shape.ts';
 
 /**
- * Returns a line of a journal with what its candidates set as a value. Version 1 (tritune 0.1.0) knew Triton alone: a candidate was the `config`
- * of one model, and the study's `originalConfig` was that of the model before the first change. What has values already is left as it is:
- * a study that was begun by 0.1.0 and resumed since has lines of both kinds.
+ * Returns a line of a journal with its candidates' settings as a value. Version 1 (tritune 0.1.0) knew only Triton: a candidate was the `config` of
+ * one model, and the study's `originalConfig` was that of the model before the first change. Existing values stay as they are: a study begun by
+ * 0.1.0 and resumed since has lines of both kinds.
  */
 export function withCandidateValues(record: JsonObject): JsonObject {
   if (record.type === 'study-started' && record.originalConfig !== undefined) {
@@ -20,7 +20,7 @@ export function withCandidateValues(record: JsonObject): JsonObject {
   return { ...record, candidate: { ...candidate, value: valueFrom(config), shape: shapeFrom(config) } };
 }
 
-/** A config that is none is kept, so that whoever checks the record can say so. */
+/** Keeps an invalid config, so that the check of the record can report it. */
 const originalFrom = (config: Json | undefined): Json =>
   whereSound<Json>(
     () => originalOf(config as JsonObject) as unknown as Json,

@@ -60,7 +60,7 @@ export class StudyFold {
   /** All that was measured, in order; those of void rounds too. */
   readonly #timed: TimedMeasurement[] = [];
   #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
-  /** Trials as they were ranked last: thousands are not ranked anew after each measurement. */
+  /** Trials as last ranked, so that thousands are not ranked again after each measurement. */
   readonly #knownRanked = new WeakMap<Trial, { readonly goal: Goal; readonly ranked: Trial }>();
   #measurements = 0;
   #reloads = 0;
@@ -78,7 +78,7 @@ export class StudyFold {
     this.#estimateSpeeds = acrossServers(estimateSpeeds);
   }
 
-  /** Errors: JOURNAL_INVALID when the record contradicts the earlier ones. */
+  /** Errors: JOURNAL_INVALID when the record contradicts earlier ones. */
   add(record: StudyRecord): void {
     if (record.type === 'study-started') this.#start(record);
     else if (!this.#started) contradiction(`${record.type} before study-started`);
@@ -162,7 +162,7 @@ export class StudyFold {
       case 'study-resumed':
         this.#server = record.server;
         this.#finished = null;
-        // What this run changes is not in the journal until it is done.
+        // A change of this run is not in the journal until it is done.
         this.#restored = null;
         this.#forgetVisits();
         return;
@@ -209,7 +209,7 @@ export class StudyFold {
           candidate: this.#finishedTrial(record.trial).candidate,
           ...(record.server !== undefined && { server: record.server }),
         });
-        // What an earlier run decided on the rounds that it had time for.
+        // An earlier run's decision on the rounds that it had time for.
         this.#gain = null;
         return;
       case 'server-joined':
@@ -260,7 +260,7 @@ export class StudyFold {
       });
   }
 
-  /** The final may begin with a measurement of the search; read from a journal it is another object that says the same. */
+  /** The final may begin with a measurement of the search; read from a journal it is a different object with the same content. */
   #asKnown(record: FinalMeasured): FinalMeasured {
     const last = this.#timed.at(-1)?.measurement;
     if (!last || last === record.measurement || this.#finals.length > 0) return record;
@@ -276,12 +276,12 @@ export class StudyFold {
     return { start, earlier: measurements, measurements: [], ...(applied && { applied }) };
   }
 
-  /** A visit that did not come to its end leaves the baseline as it was. */
+  /** An unfinished visit leaves the baseline as it was. */
   #forgetVisits(): void {
     for (const number of this.#open.keys()) if (this.#trials.has(number)) this.#open.delete(number);
   }
 
-  /** One that had just started when it was taken back waits no more. */
+  /** A wish that had just started when it was withdrawn no longer waits. */
   #withdraw({ assignment, levels }: Wish): void {
     const wish = canonicalJson({ assignment, levels });
     const at = this.#requested.findLastIndex((waiting) => canonicalJson({ ...waiting }) === wish);
@@ -293,7 +293,7 @@ export class StudyFold {
     const open = this.#open.get(trial);
     if (open) {
       const own = { change, loadMs, ...(buildMs !== undefined && { buildMs }), ...(accuracy && { accuracy }) };
-      // Applied anew, what was built and compared the first time is not again.
+      // When a candidate is applied again, its build and its comparison are not repeated.
       open.applied = { ...open.applied, ...own };
     } else this.#finishedTrial(trial);
     if (change === 'full') this.#reloads++;
@@ -319,7 +319,7 @@ export class StudyFold {
     this.#open.delete(trial);
   }
 
-  /** What was found out about the speed by all that was measured so far. */
+  /** The speed as estimated from all measurements so far. */
   #speeds(): Speeds {
     if (this.#knownSpeeds?.of !== this.#timed.length)
       this.#knownSpeeds = { of: this.#timed.length, speeds: this.#estimateSpeeds(this.#timed) };
@@ -331,7 +331,7 @@ export class StudyFold {
     return compared.measurements === measurements ? compared : { ...compared, measurements };
   }
 
-  /** The trials at the usual speed; ranked anew where that, or another goal, makes it another ranking than the journal's. */
+  /** The trials at the usual speed; ranked again if that, or another goal, changes the journal's ranking. */
   #ranked(otherGoal: Goal | null, speeds: Speeds): readonly Trial[] {
     const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
     const goal = otherGoal ?? this.#started?.goal;
@@ -366,7 +366,7 @@ export class StudyFold {
     if (beginsRun || record.runMs !== undefined) this.#lastRunMs = record.runMs ?? null;
   }
 
-  /** The wall clock only has a say where there is no other: it may have been set. */
+  /** The wall clock counts only if there is no other clock, because it may have been set. */
   #msSinceLast({ at, runMs }: StudyRecord): number {
     if (this.#lastRunMs === null) return Date.parse(at) - this.#lastMs;
     return runMs === undefined ? 0 : runMs - this.#lastRunMs;
@@ -385,7 +385,7 @@ export class StudyFold {
   }
 }
 
-/** What a person may ask for while the run is paused; any other record says that it goes on. */
+/** Records that a person may cause while the run is paused; any other record means that it goes on. */
 const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
   'goal-changed',
   'space-narrowed',

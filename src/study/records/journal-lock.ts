@@ -6,7 +6,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 /** The process that holds a lock. Its id alone is not enough, because ids are reused. */
 interface Holder {
   readonly pid: number;
-  /** Clock ticks from boot to the process's start; null where the system does not say. */
+  /** Clock ticks from boot to the process's start; null if the system does not say. */
   readonly startTicks: string | null;
   readonly host: string;
   readonly token: string;
@@ -17,12 +17,12 @@ const GUARD_LIFE_MS = 10_000;
 /** A lock without content is being written, or was left by a crash when it is older than this. */
 const BEING_WRITTEN_MS = 1_000;
 
-/** What to say to who comes second. `holder`: as `process 12 on HOST`, or '' where that is unknown. */
+/** The error for the process that comes second. `holder`: as `process 12 on HOST`, or '' if unknown. */
 export type Refusal = (path: string, holder: string) => TrituneError;
 
 /**
- * Takes the lock file for this process and gives the function that lets go of it. The lock of a process that no longer
- * runs on this machine is taken over. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
+ * Takes the lock file for this process and returns the function that releases it. The lock of a process that no longer runs on this machine is taken
+ * over. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
 export function takeLock(path: string, refusal: Refusal = outputLocked): () => void {
   const holder: Holder = {
@@ -37,7 +37,7 @@ export function takeLock(path: string, refusal: Refusal = outputLocked): () => v
   };
 }
 
-/** Tells whether another process that runs holds the lock file. */
+/** True if another running process holds the lock file. */
 export function isLockedByOther(path: string): boolean {
   const holder = readHolder(path);
   return holder !== null && holder.pid !== process.pid && isAlive(holder);
@@ -60,7 +60,7 @@ function takeOver(path: string, holder: Holder, locked: (present: Holder | null)
   }
 }
 
-/** False where another user's file cannot be replaced. */
+/** False if another user's file cannot be replaced. */
 function replace(path: string, holder: Holder): boolean {
   const own = `${path}.${holder.token}`;
   writeFileSync(own, JSON.stringify(holder));
@@ -101,7 +101,7 @@ function readHolder(path: string): Holder | null {
   }
 }
 
-/** A holder on another machine cannot be looked at, so it counts as alive. */
+/** A holder on another machine cannot be checked, so it counts as alive. */
 function isAlive(holder: Holder): boolean {
   if (holder.host !== hostname()) return true;
   try {
@@ -111,7 +111,7 @@ function isAlive(holder: Holder): boolean {
   }
   const stat = statOf(holder.pid);
   if (stat === null) return true;
-  // It was killed, and nobody has asked yet how it ended: in a container perhaps nobody ever does.
+  // It was killed, and its parent has not collected its exit status yet: in a container perhaps it never does.
   if (stat.state === 'Z' || stat.state === 'X') return false;
   return holder.startTicks === null || stat.startTicks === holder.startTicks;
 }
@@ -141,7 +141,7 @@ function outputLocked(path: string, holder: string): TrituneError {
 
 function ageMs(path: string): number {
   try {
-    // A file from the future is one from before the clock was set back.
+    // A file from the future dates from before the clock was set back.
     return Math.abs(Date.now() - statSync(path).mtimeMs);
   } catch {
     return Number.POSITIVE_INFINITY;

@@ -11,11 +11,11 @@ import type { StudyRecord } from './records.ts';
 export interface Journal {
   /** Resolves when the record is on the disk. Errors: OUTPUT_UNWRITABLE; after one, the journal takes no more records. */
   append(record: StudyRecord): Promise<void>;
-  /** Lets go of the file and of the lock. */
+  /** Releases the file and the lock. */
   close(): Promise<void>;
 }
 
-/** What a journal file holds. `length`: its bytes up to the end of the last whole line; the rest is torn. */
+/** The content of a journal file. `length`: its bytes up to the end of the last whole line; the rest is torn. */
 interface JournalText {
   readonly records: readonly StudyRecord[];
   readonly length: number;
@@ -29,8 +29,8 @@ const MAX_DEPTH = 128;
 const NEWLINE = 0x0a;
 
 /**
- * A new journal, locked for this process. An empty one is what a run leaves that was killed before it changed anything: it
- * is taken over. Errors: OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
+ * Creates a journal, locked for this process. A run that was killed before it changed anything leaves an empty one, which is taken over. Errors:
+ * OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
  */
 export async function createJournal(path: string): Promise<Journal> {
   const unlock = takeLock(`${path}.lock`);
@@ -49,8 +49,8 @@ export async function createJournal(path: string): Promise<Journal> {
 }
 
 /**
- * The journal of an earlier run, locked for this process, and its records, whose goals are about these metrics. A torn last line is cut off.
- * Errors: OUTPUT_LOCKED, JOURNAL_INVALID, OUTPUT_UNWRITABLE.
+ * Opens the journal of an earlier run, locked for this process, with its records, whose goals use these metrics. Cuts off a torn last line. Errors:
+ * OUTPUT_LOCKED, JOURNAL_INVALID, OUTPUT_UNWRITABLE.
  */
 export async function resumeJournal(
   path: string,
@@ -72,8 +72,8 @@ export async function resumeJournal(
 }
 
 /**
- * Returns the records of a journal, which another process may be writing; their goals are about these metrics. Errors: JOURNAL_INVALID, also
- * for a metric that is none of them.
+ * Returns the records of a journal, which another process may be writing; their goals use these metrics. Errors: JOURNAL_INVALID, also for an
+ * unknown metric.
  */
 export async function readJournal(path: string, metrics: Metrics = builtInMetrics): Promise<readonly StudyRecord[]> {
   return (await readText(path, metrics)).records;
@@ -111,7 +111,7 @@ function openedJournal(file: FileHandle, path: string, length: number, unlock: (
   };
 }
 
-/** A disk that is nearly full takes a part of the bytes without a word. */
+/** A nearly full disk silently takes only a part of the bytes. */
 async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
@@ -120,7 +120,7 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** What is written to a file that was deleted is lost without an error. */
+/** Writes to a deleted file are lost without an error. */
 async function checkInPlace(file: FileHandle, path: string): Promise<void> {
   const [own, there] = await Promise.all([file.stat(), stat(path).catch(() => null)]);
   if (there?.ino !== own.ino) throw new Error('it was moved or deleted while the run wrote to it');
@@ -156,7 +156,7 @@ export function parseJournal(bytes: Uint8Array, path: string, metrics: Metrics =
   return { records, length: start };
 }
 
-/** undefined for what is no JSON. */
+/** undefined if it is not JSON. */
 function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);

@@ -3,10 +3,10 @@ import { specOf } from '../../spec/spec-of-options.ts';
 import { specToJson } from '../../spec/study-spec.ts';
 import { withCandidateValues } from './candidate-values.ts';
 
-/** What leads from earlier forms of a line to this version's, in their order; each leaves alone what it is not about. */
+/** The steps from earlier forms of a line to this version's, in order; each leaves other lines alone. */
 const migrations: readonly ((record: JsonObject) => JsonObject)[] = [withSpec, withCandidateValues];
 
-/** Returns a line of a journal in the form of this version; what is no record stays as it is. Errors: USAGE for options that are no study. */
+/** Returns a line of a journal in the form of this version; anything but a record stays as it is. Errors: USAGE for options that are no study. */
 export function migrated(value: unknown): unknown {
   if (!isJsonObject(value as Json)) return value;
   return migrations.reduce((record, migrate) => migrate(record), value as JsonObject);

@@ -1,14 +1,14 @@
 import { isJsonObject } from '../../base/json.ts';
 
-/** The key by which code that copies fields one by one would change an object's prototype. */
+/** The key that changes an object's prototype in code that copies fields one by one. */
 const KEY = '__proto__';
-/** Where records hold a candidate. */
+/** The fields of records that hold a candidate. */
 const CANDIDATES = ['candidate', 'original'];
 
 /**
- * Returns a line of a journal without the keys that could reach a prototype. In the value of a candidate they stay, as fields of its own: a
- * model, and what is set in its config, may have any name. `JSON.parse`, `Object.fromEntries` and spreading make such fields (ECMA-262,
- * CreateDataProperty); an assignment would not. `line`: nested so little that a function may call itself for each level.
+ * Returns a line of a journal without the keys that could reach a prototype. They stay in the value of a candidate, as its own fields: a model, and
+ * the names in its config, may have any name. `JSON.parse`, `Object.fromEntries` and spreading make such fields (ECMA-262, CreateDataProperty); an
+ * assignment would not. `line`: shallow enough for a recursive function.
  */
 export function withoutPrototypeKeys(line: unknown): unknown {
   const left = leftOf(line);

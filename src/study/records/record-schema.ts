@@ -26,7 +26,7 @@ const level = z.looseObject({
 const interval = z.looseObject({ value: figure, low: figure, high: figure });
 const failure = z.looseObject({ kind: text, reason: text });
 
-/** What is told of all requests, and of those of each front. */
+/** Figures of all requests, and of those of each front. */
 const seen = z.looseObject({
   level,
   throughput: interval,
@@ -76,7 +76,7 @@ const tokens = z.looseObject({
   cutOff: count,
 });
 
-/** What the metrics page of a language model's engine says. */
+/** Figures from the metrics page of a language model's engine. */
 const engine = z.looseObject({
   runningSequences: figure.optional(),
   waitingSequences: figure.optional(),
@@ -84,7 +84,7 @@ const engine = z.looseObject({
   preemptionsPerSecond: figure.optional(),
 });
 
-/** What the requests of one class saw. */
+/** Figures of the requests of one class. */
 const requestClass = z.looseObject({
   ...{ name: text, model: text.optional(), requests: count, failures: count },
   ...{ throughput: interval, goodput: interval.optional(), latencyMs: latencySummary },
@@ -160,7 +160,7 @@ const topology = z.looseObject({
   calls: z.record(text, z.array(text)).optional(),
 });
 
-/** Whoever looks at what is a candidate's takes its fields to be of their types. */
+/** Code that reads a candidate's value assumes the types of its fields. */
 const value = json.refine((each) => isSound(each as JsonObject), 'it holds what is not a model config');
 
 const candidate = z.looseObject({ fingerprint: text, assignment: json, value, shape });
@@ -325,8 +325,8 @@ const record = z.discriminatedUnion('type', [
 ]);
 
 /**
- * Returns the value as a record of this version, or what is wrong with it. Fields that this version does not know are kept. `metrics` says what
- * the names in goals mean, and goes with each goal; a name that it lacks is a fault.
+ * Returns the value as a record of this version, or what is wrong with it. Fields unknown to this version are kept. `metrics` defines the names in
+ * goals, and goes with each goal; a name that it lacks is a fault.
  */
 export function checkRecord(
   value: unknown,
@@ -354,7 +354,7 @@ function withMetrics(
   metrics: Metrics,
 ): { readonly record: StudyRecord } | { readonly fault: string } {
   if (read.type !== 'study-started' && read.type !== 'goal-changed') return { record: read };
-  // A registry holds functions: what a file has under that name is none.
+  // A registry holds functions: a field of that name in a file is none.
   const { metrics: _, ...goal } = read.goal;
   const unknown = namesIn(goal).find((name) => !metrics.has(name));
   if (unknown !== undefined) return { fault: `goal: '${unknown}' is none of the metrics ${metrics.names.join(', ')}` };

@@ -38,9 +38,9 @@ export type StudyRecord =
   | StudyFinished;
 
 interface Stamped {
-  /** ISO 8601, UTC, by a clock that may be set meanwhile. */
+  /** ISO 8601, UTC, by a clock that may be set during the run. */
   readonly at: string;
-  /** Milliseconds since this run of the study began, by the monotonic clock. Absent in what `restore` writes: it is no run. */
+  /** Milliseconds since this run of the study began, by the monotonic clock. Absent in records of `restore`, which is no run. */
   readonly runMs?: number;
 }
 
@@ -55,22 +55,22 @@ export interface StudyStarted extends Stamped {
   readonly original: Candidate;
   /** False when the model was not loaded before the run: it is unloaded at the end. */
   readonly wasLoaded: boolean;
-  /** Those of the original's other models that were not loaded before the run. Absent for none. */
+  /** The original's other models that were not loaded before the run. Absent for none. */
   readonly unloadedOthers?: readonly string[];
-  /** The models that are tuned together, and the way of requests through them. Absent for one model alone. */
+  /** The models that are tuned together, and the path of requests through them. Absent for a single model. */
   readonly topology?: Topology;
   readonly goal: Goal;
   readonly levels: LevelRange;
-  /** What it is tuned for, in place of an even rate. Absent where that is not so. */
+  /** The workloads that it is tuned for, instead of an even rate. Absent without workloads. */
   readonly workloads?: StartedWorkloads;
   readonly sampler: string;
   readonly seed: number;
   /** The search space as it was used, in the file's own vocabulary. */
   readonly space: JsonObject;
-  /** What was asked of the study; a resumed run goes on with it. Header values are left out. */
+  /** The request for the study; a resumed run continues with it. Header values are left out. */
   readonly spec: StudySpec;
   readonly commandLine: readonly string[];
-  /** The file of Model Analyzer's that asked for the run, and what of it did not count. Absent without one. */
+  /** The Model Analyzer file that the run came from, and its keys that did not count. Absent without one. */
   readonly modelAnalyzer?: {
     readonly file: string;
     readonly ignored: readonly { readonly key: string; readonly reason: string }[];
@@ -78,13 +78,13 @@ export interface StudyStarted extends Stamped {
   readonly trituneVersion: string;
 }
 
-/** The workloads of a study. Measurements have the figures under each where there are several. */
+/** The workloads of a study. Measurements have the figures of each if there are several. */
 export interface StartedWorkloads {
-  /** How figures under several become one: `worst`, `mean` or `quantile:SHARE`. */
+  /** How figures of several become one: `worst`, `mean` or `quantile:SHARE`. */
   readonly rule: string;
   /** The share of each trace that only the final sees, in blocks of time. Absent: nothing is held out. */
   readonly holdout?: number;
-  /** In their order; the level of the study is the mean requests per second of the first. */
+  /** In order; the level of the study is the mean requests per second of the first. */
   readonly of: readonly StartedWorkload[];
 }
 
@@ -105,10 +105,10 @@ export interface ServerIdentity {
   /** HOST:PORT of the traffic. */
   readonly url: string;
   readonly protocol: string;
-  /** HOST:PORT of the control calls, and how they go. */
+  /** HOST:PORT of the control calls, and their protocol. */
   readonly controlUrl: string;
   readonly controlProtocol: string;
-  /** The emulator's profile when the server says that it is our emulator, else null. */
+  /** The emulator's profile if the server reports that it is our emulator, else null. */
   readonly emulated: string | null;
 }
 
@@ -126,7 +126,7 @@ export interface StudyContinued extends Stamped {
   readonly type: 'study-continued';
 }
 
-/** From here on the study has another goal, by which the trials before it are ranked too. */
+/** From here on the study has another goal, which also ranks the earlier trials. */
 export interface GoalChanged extends Stamped {
   readonly type: 'goal-changed';
   readonly goal: Goal;
@@ -138,17 +138,17 @@ export interface SpaceNarrowed extends Stamped {
   readonly narrowing: Narrowing;
 }
 
-/** A person asked for a trial; it waits until a trial starts that is `requested`. */
+/** A person requested a trial; it waits until a trial starts that is `requested`. */
 export interface TrialRequested extends Stamped, Wish {
   readonly type: 'trial-requested';
 }
 
-/** A person took such a trial back before it started: of those that waited, the one asked for last. */
+/** A person withdrew such a trial before it started: the last requested of those that waited. */
 export interface TrialWithdrawn extends Stamped, Wish {
   readonly type: 'trial-withdrawn';
 }
 
-/** In records of what one of several servers did: the name of the piece of work. Each of its records is written once. */
+/** In records of one of several servers: the name of the piece of work. Each of its records is written once. */
 interface OfWork {
   readonly work?: string;
 }
@@ -160,23 +160,23 @@ export interface TrialStarted extends Stamped {
   readonly candidate: Candidate;
   /** Absent in the baseline, whose level is searched. */
   readonly levels?: LevelPlan;
-  /** It is the one that was requested first of those that waited. */
+  /** True if it is the waiting trial that was requested first. */
   readonly requested?: boolean;
-  /** What held the best back before it; where models are tuned together. */
+  /** The bottleneck of the best before this trial; only for models that are tuned together. */
   readonly bottleneck?: Bottleneck;
-  /** HOST:PORT of the server that tries it, where a study has several. */
+  /** HOST:PORT of the server that tries it, if a study has several. */
   readonly server?: string;
-  /** Which try of the trial this is, from 1 on, where a study has several servers. */
+  /** The attempt at the trial, from 1 on, if a study has several servers. */
   readonly attempt?: number;
 }
 
-/** `in-place`: only instances changed and the server kept its statistics; `full`: it loaded the model anew. */
+/** `in-place`: only instances changed and the server kept its statistics; `full`: it reloaded the model. */
 export interface TrialApplied extends Stamped, OfWork {
   readonly type: 'trial-applied';
   readonly trial: number;
   readonly change: 'none' | 'in-place' | 'full';
   readonly loadMs: number;
-  /** How long it took to make the candidate's files; absent where nothing was made. */
+  /** Duration of making the candidate's files; absent if nothing was made. */
   readonly buildMs?: number;
   readonly accuracy?: Accuracy;
 }
@@ -201,7 +201,7 @@ export interface ReadingsDoubted extends Stamped {
   readonly readings: readonly Doubted[];
 }
 
-/** A further server takes trials of the study from here on. */
+/** Another server takes trials of the study from here on. */
 export interface ServerJoined extends Stamped {
   readonly type: 'server-joined';
   /** As in `TrialStarted`. */
@@ -215,7 +215,7 @@ export interface ServerLeft extends Stamped {
   readonly reason: string;
 }
 
-/** The original config once more, on one of several servers: it shows how fast that is beside the others. */
+/** The original config again, on one of several servers: it shows that server's speed relative to the others. */
 export interface OriginalMeasured extends Stamped, OfWork {
   readonly type: 'original-measured';
   readonly server: string;
@@ -227,7 +227,7 @@ export interface FinalMeasured extends Stamped, OfWork {
   readonly type: 'final-measured';
   readonly round: number;
   readonly trial: number;
-  /** The trials that the round has still to measure after this one; none where it is absent. */
+  /** The trials that remain in the round after this one; absent for none. */
   readonly rest?: readonly number[];
   readonly measurement: Measurement;
   /** As in `TrialStarted`. */
@@ -242,9 +242,9 @@ export interface RoundVoided extends Stamped {
 }
 
 /**
- * The outcome of the final: the trial to emit, and how many times better than the baseline it is by the objective: for
- * throughput, the ratio of throughputs. null when the baseline served nothing to compare with, or the final did not come to that
- * trial; 1 when the baseline itself is emitted. `rejected`: what was played and not taken, where the baseline or an unplayed one is.
+ * The outcome of the final: the trial to emit, and its gain over the baseline by the objective (for throughput, the ratio of throughputs). null when
+ * the baseline served nothing to compare with, or the final did not reach that trial; 1 when the baseline itself is emitted. `rejected`: the trial
+ * that was played and not taken, if the baseline or an unplayed one was.
  */
 export interface GainDecided extends Stamped {
   readonly type: 'gain-decided';
@@ -279,7 +279,7 @@ export interface ModelRestored extends Stamped {
   readonly how: 'config' | 'reload' | 'unload' | 'nothing-changed' | 'failed';
   readonly verified: boolean;
   readonly detail: string;
-  /** Where a study has several servers: how each was left. */
+  /** How each server was left, if a study has several. */
   readonly servers?: readonly (Pick<ModelRestored, 'how' | 'verified' | 'detail'> & { readonly server: string })[];
 }
 

@@ -1,7 +1,7 @@
 import type { OriginalMeasured, ServerJoined, ServerLeft, TrialStarted } from './records.ts';
 import type { ServerOfStudy } from './state.ts';
 
-/** Folds what the records of a study say of its servers, where it has several. */
+/** Folds the records about the servers of a study that has several. */
 export class ServersFold {
   readonly #servers = new Map<string, ServerOfStudy>();
 

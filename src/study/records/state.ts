@@ -15,7 +15,7 @@ import type {
   TracingStarted,
 } from './records.ts';
 
-/** A trial that was started and not finished: the run ended in it, or is in it. */
+/** A trial that was started and not finished: the run ended during it, or is running it. */
 export interface UnfinishedTrial {
   readonly number: number;
   readonly role: TrialRole;
@@ -31,18 +31,18 @@ export interface UnfinishedTrial {
 export interface ServerOfStudy {
   /** HOST:PORT. */
   readonly name: string;
-  /** Why it takes no more trials; null while it does. */
+  /** Why it takes no more trials; null while it takes some. */
   readonly left: string | null;
-  /** How often the original config was measured on it, the baseline included. */
+  /** The number of measurements of the original config on it, including the baseline. */
   readonly originals: number;
-  /** Trials that it has finished since that was measured last. */
+  /** Trials that it has finished since the original was last measured. */
   readonly trialsSinceOriginal: number;
 }
 
 export interface Counts {
   readonly trials: number;
   readonly measurements: number;
-  /** Full loads of the model; changes of the instance count alone are none. */
+  /** Full loads of the model, not counting changes of the instance count alone. */
   readonly reloads: number;
   readonly failed: number;
 }
@@ -53,39 +53,39 @@ export interface StudyState {
   /** The server of the latest run; a study may be resumed on another address. */
   readonly server: ServerIdentity;
   readonly goal: Goal;
-  /** What the person has ruled out of the search space; what was measured of it before still counts. */
+  /** The part of the search space that the person has ruled out; earlier measurements of it still count. */
   readonly narrowing: Narrowing;
-  /** Trials that the person asked for and that have not started, the first first. */
+  /** Trials that the person requested and that have not started, the first first. */
   readonly requested: readonly Wish[];
   /** Finished trials by number. */
   readonly trials: readonly Trial[];
   readonly unfinished: UnfinishedTrial | null;
-  /** All such, where several servers each run one: in the order in which they were started. */
+  /** All open trials, if several servers each run one: in the order in which they were started. */
   readonly open: readonly UnfinishedTrial[];
-  /** Where the study has several servers. */
+  /** The servers, if the study has several. */
   readonly servers: readonly ServerOfStudy[];
   /** Readings that the sampler suspects to be false-feasible. None under another goal than the study's. */
   readonly doubted: readonly Doubted[];
-  /** How fast machine and server were while the study ran. */
+  /** The speed of machine and server during the study. */
   readonly speeds: Speeds;
   /**
-   * The same trials and final with every measurement as it would have been at the study's usual speed: what is compared. What is reported
-   * are the figures as they were measured, in the fields beside.
+   * The trials and final with every measurement scaled to the study's usual speed, for comparisons. Reports use the figures as measured, in the
+   * fields next to this one.
    */
   readonly compared: Pick<StudyState, 'trials' | 'baseline' | 'contender' | 'finals'>;
   readonly baseline: Trial | null;
   /** The best by the search alone: what the final compares with the baseline. */
   readonly contender: Trial | null;
-  /** What to emit: the contender, unless the final decided for the baseline. */
+  /** The trial to emit: the contender, unless the final decided for the baseline. */
   readonly best: Trial | null;
-  /** What counts of the final. */
+  /** The measurements of the final that count. */
   readonly finals: readonly FinalMeasured[];
-  /** How many of its rounds did not count. */
+  /** The number of its rounds that did not count. */
   readonly voidRounds: number;
   /** The gain by the final; null before it, and under another goal than the study's. */
   readonly gain: GainDecided | null;
   readonly front: readonly Point[];
-  /** The latest; without `ended` the server's trace settings are not as they were. */
+  /** The latest; without `ended` the server's trace settings are not restored. */
   readonly tracing: { readonly started: TracingStarted; readonly ended: TracingEnded | null } | null;
   readonly restored: ModelRestored | null;
   readonly finished: StudyFinished | null;

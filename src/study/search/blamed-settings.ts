@@ -2,19 +2,19 @@ import type { CandidateShape, Settings } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { perHistory } from './samplers/per-history.ts';
 
-/** A refused load and the values of settings that it may be due to. */
+/** A refused load and the values of settings that may have caused it. */
 interface Blame {
   readonly trial: number;
   readonly refused: CandidateShape;
   readonly values: readonly (readonly [setting: string, value: string])[];
-  /** The server named them, or a config that loaded had at least as many instances and as large a batch: these are not the cause. */
+  /** True if the server named them, or a config loaded with at least as many instances and as large a batch, so that neither is the cause. */
   readonly onlySettings: boolean;
   readonly isNamed: boolean;
 }
 
 const refusals: ReadonlySet<FailureKind> = new Set(['invalid-config', 'init-failed']);
 
-/** Returns each refused load with the values that no config which loaded has. */
+/** Returns each refused load with its values that no loaded config has. */
 const blamesIn = perHistory((trials): readonly Blame[] => {
   const loaded = trials.filter(({ failure }) => failure === null).map(({ candidate }) => candidate.shape);
   return trials.flatMap(({ number, failure, candidate: { shape } }) => {
@@ -30,14 +30,14 @@ const blamesIn = perHistory((trials): readonly Blame[] => {
   });
 });
 
-/** Tells whether the server's words put the refusal of this trial down to a value of a setting, as in "unknown accelerator 'openvino'". */
+/** True if the server's message blames the refusal of this trial on a value of a setting, as in "unknown accelerator 'openvino'". */
 export const isNamedCause = ({ number }: Trial, trials: readonly Trial[]): boolean =>
   blamesIn(trials).some(({ trial, isNamed }) => isNamed && trial === number);
 
 /**
- * Returns the trial whose refusal shows that the candidate must be refused too; null when none does. It shares every value that is new in the
- * refused config, such as an accelerator that the server was built without, and what else may be the cause: instances and batch size, unless a
- * config with as many and as large a one did load.
+ * Returns the trial whose refusal shows that the candidate must be refused too; null if there is none. The candidate shares every value that is new
+ * in the refused config, such as an accelerator that the server was built without. It also shares the other possible causes, instances and batch
+ * size, unless a config with as many instances and as large a batch did load.
  */
 export function refusedLike(shape: CandidateShape, trials: readonly Trial[]): number | null {
   const blame = blamesIn(trials).find(

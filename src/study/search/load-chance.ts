@@ -5,9 +5,9 @@ import type { Candidate } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { jointLoadChance } from './joint-load-chance.ts';
 
-/** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance without any. */
+/** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance alone. */
 const PER_PLACE = [0, 1 / 32, 1 / 4, Number.POSITIVE_INFINITY];
-/** The factor that one refused load of another kind takes off the chance. */
+/** The factor on the chance for one refused load of another kind. */
 const AFTER_A_REFUSAL = 0.4;
 
 const telling: ReadonlySet<FailureKind> = new Set(['out-of-memory', 'init-failed']);
@@ -40,7 +40,10 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
   return chance * AFTER_A_REFUSAL ** fromAfar;
 }
 
-/** Each refused load with no more of anything, in any model, takes as much off as one of another kind; settings that the loads share count for nothing. */
+/**
+ * Each refused load with no more of anything, in any model, lowers the chance as much as one of another kind; settings that the loads share do not
+ * count.
+ */
 function jointChance({ members = {} }: Candidate['shape'], failed: readonly Trial[]): number {
   const below = failed.filter(({ candidate: { shape } }) =>
     Object.entries(shape.members ?? {}).every(
@@ -51,8 +54,8 @@ function jointChance({ members = {} }: Candidate['shape'], failed: readonly Tria
 }
 
 /**
- * Returns the chance that an engine starts: it needs memory for sequences, for the tokens of a step and for the KV cache. 1 with no more of any than an engine
- * that started; each refused one with no more of any takes as much off as two of another kind.
+ * Returns the chance that an engine starts: it needs memory for sequences, for the tokens of a step and for the KV cache. 1 if it needs no more of
+ * any than an engine that started. Each refused engine with no more of any lowers the chance as much as two of another kind.
  */
 function engineChance(asked: ContinuousPolicy, failed: readonly Trial[], trials: readonly Trial[]): number {
   const policiesOf = (among: readonly Trial[]): ContinuousPolicy[] =>
@@ -63,7 +66,7 @@ function engineChance(asked: ContinuousPolicy, failed: readonly Trial[], trials:
   return AFTER_A_REFUSAL ** (2 * below.length);
 }
 
-/** Tells whether an engine asks for at least as much of everything as another; no limit is more than any. */
+/** True if an engine needs at least as much of everything as another; no limit is more than any limit. */
 function asksForAsMuch(one: ContinuousPolicy, other: ContinuousPolicy): boolean {
   const limit = (tokens: number | null): number => tokens ?? Number.POSITIVE_INFINITY;
   return (
@@ -76,7 +79,7 @@ function asksForAsMuch(one: ContinuousPolicy, other: ContinuousPolicy): boolean 
 const policyIn = ({ candidate }: Trial): BatcherPolicy => candidate.shape.policy;
 
 /**
- * Returns the chance for one ratio; null where the ratio contradicts the loads: a refused config would need no more than one that loaded.
+ * Returns the chance for one ratio; null if the ratio contradicts the loads: a refused config would need no more than one that loaded.
  */
 function chanceAt(
   perPlace: number,

@@ -19,7 +19,7 @@ interface Footing {
  * figure is a lower bound.
  */
 export function memoryReason({ shape }: Candidate, trials: readonly Trial[]): string | null {
-  // Of several models each takes memory of its own: their need is fitted by the search (`gpuMemoryNeed`), and never certain.
+  // Each of several models takes memory of its own: the search fits their need (`gpuMemoryNeed`), which is never certain.
   if (shape.members) return null;
   const { instances: asked, maxBatchSize } = shape.policy;
   const key = settingsKeyOf(shape);
@@ -51,7 +51,7 @@ function footingsOf(trials: readonly Trial[]): readonly Footing[] {
   return footings;
 }
 
-/** Returns nothing where the server does not report its GPUs. */
+/** Returns nothing if the server does not report its GPUs. */
 function footingOf({ number: trial, candidate: { shape }, measurements }: Trial): Footing[] {
   const memory = gpuMemoryOf(measurements);
   if (memory === null || memory.totalMib === null) return [];

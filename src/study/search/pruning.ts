@@ -69,7 +69,7 @@ function mustFailLike(candidate: Candidate, failed: Trial, kind: FailureKind, tr
   }
 }
 
-/** Tells whether the candidate names every GPU that the refused one names, of which one is missing. */
+/** True if the candidate names every GPU of the refused one, one of which is missing. */
 function namesAllOf(asked: CandidateShape, refused: CandidateShape): boolean {
   const gpusIn = ({ groups }: CandidateShape): readonly number[] => groups.flatMap(({ gpus }) => gpus ?? []);
   const [own, missing] = [new Set(gpusIn(asked)), gpusIn(refused)];
@@ -77,8 +77,8 @@ function namesAllOf(asked: CandidateShape, refused: CandidateShape): boolean {
 }
 
 /**
- * Tells whether a failed start is due to the number of instances: a config with fewer, alike otherwise, did load. Where that one has
- * another batch size, the batch size may be the cause too, so the candidate must have at least the refused one.
+ * True if a failed start is due to the number of instances: an otherwise equal config with fewer did load. If that config has another batch size,
+ * the batch size may be the cause too, so the candidate's must be at least the refused one's.
  */
 function blamesInstances(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[]): boolean {
   const lighter = trials
@@ -92,7 +92,7 @@ function blamesInstances(asked: CandidateShape, refused: CandidateShape, trials:
 
 type IsLike = (asked: CandidateShape, refused: CandidateShape) => boolean;
 
-/** Tells whether the relation holds for each model; of one model alone for that. */
+/** True if the relation holds for each model; for a single model, for that one. */
 function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLike): boolean {
   if (!asked.members || !refused.members) return isLike(asked, refused);
   const { members } = asked;
@@ -100,8 +100,8 @@ function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLik
 }
 
 /**
- * Tells whether the candidate has the model that a refusal is due to, in a config that is like the refused one: the only model whose config, or one that
- * needs as much, was never served. False for one model alone, and where several models may be the cause.
+ * True if the candidate has the model that caused a refusal, in a config like the refused one. The cause is known only if a single model was never
+ * served with its config or one that needs as much. False for a single model, and if several models may be the cause.
  */
 function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: readonly Trial[], isLike: IsLike): boolean {
   if (!asked.members || !refused.members) return false;
@@ -126,7 +126,7 @@ const atLeast = (asked: CandidateShape, refused: CandidateShape): boolean =>
 
 const batchOf = ({ policy }: CandidateShape): number => policy.maxBatchSize;
 
-/** Whether both are made of the same; null where the refused one needed nothing made. */
+/** True if both are built from the same files; null if the refused one needed no build. */
 function samePreparation(a: CandidateShape, refused: CandidateShape): boolean | null {
   return refused.preparation ? a.preparation?.key === refused.preparation.key : null;
 }

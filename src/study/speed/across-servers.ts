@@ -6,13 +6,16 @@ import type { TimedMeasurement } from './evidence.ts';
 import { type ServerReading, serverFactors } from './server-factors.ts';
 import type { EstimateSpeeds, ServerSpeed, Speeds } from './speeds.ts';
 
-/** A server's factor is told anew when it has moved by this part of its standard deviation: else all that it has measured would change with each reading. */
+/**
+ * A server's factor is updated when it has moved by this share of its standard deviation. Otherwise each reading would change all of the server's
+ * measurements.
+ */
 const WORTH_TELLING = 0.1;
 
 /**
- * Returns the estimate for studies with several servers: the course of each server's speed by its own measurements, and between servers how
- * many times as fast one is as another, by what was measured on both. All are compared with the server that has measured the baseline; with the first
- * one until then. With one server it is `estimate` itself. It remembers the study that it was asked about last, whose measurements only become more.
+ * Returns the estimate for studies with several servers. The course of each server's speed comes from its own measurements, and the ratio between
+ * two servers from measurements made on both. All are compared with the server that measured the baseline, or until then with the first one. With
+ * one server it is `estimate` itself. It memoizes the last study, whose measurements are only added to.
  */
 export function acrossServers(estimate: EstimateSpeeds): EstimateSpeeds {
   let own = new Map<string, OwnSpeeds>();
@@ -47,7 +50,7 @@ interface OwnSpeeds {
   readonly readings: readonly ServerReading[];
 }
 
-/** A measurement at another speed, which is so many times its own. */
+/** A measurement scaled to another speed, and the ratio of that speed to its own. */
 interface Scaled {
   readonly times: number;
   readonly measurement: Measurement;
@@ -85,7 +88,7 @@ function joined(
     const known = byMeasurement.get(measurement);
     if (!known) return first.of(measurement);
     const { value, low, high } = known.speeds.of(measurement);
-    // Relative to that server's usual speed, which stands for the first one's usual speed times the factor.
+    // Relative to that server's usual speed, which equals the first one's usual speed times the factor.
     const scale = first.usual / known.speeds.usual;
     const { times } = known;
     return { value: value * scale * times.value, low: low * scale * times.low, high: high * scale * times.high };
@@ -107,10 +110,10 @@ function joined(
   };
 }
 
-/** Where only rounding differs. */
+/** Differences below this are rounding. */
 const SAME = 1e-9;
 
-/** Returns the logarithm of what was served at a place, at that server's usual speed; none in an open loop, where the rate is given. */
+/** Returns the logarithm of the throughput at a place, at that server's usual speed; none in an open loop, where the rate is given. */
 function readingOf({ candidate, measurement }: TimedMeasurement, server: string, speeds: Speeds): ServerReading[] {
   const { level, client } = measurement;
   const rate = speeds.comparable(measurement).throughput.value;

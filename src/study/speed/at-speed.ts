@@ -3,7 +3,7 @@ import type { ClassFigures, Measurement, ServerBreakdown } from '../../profiler/
 import type { TokenFigures } from '../../profiler/token-figures.ts';
 import type { Interval } from '../../stats/interval.ts';
 
-/** Speeds within this difference of logarithms count as equal: figures are not known better. */
+/** Speeds within this difference of logarithms count as equal: figures are no more precise. */
 const ALIKE = 0.02;
 
 /**
@@ -38,7 +38,7 @@ export function atSpeed(measurement: Measurement, own: Interval, speed: number):
 
 type Seen = Pick<Measurement, 'level' | 'throughput' | 'goodput' | 'latencyMs' | 'budgetLatencyMs'>;
 
-/** What the clients see; at a rate they get what they ask for. */
+/** The figures that clients see; at a rate they get the rate that they ask for. */
 function seenAt(
   { level, throughput, goodput, latencyMs, budgetLatencyMs }: Seen,
   factor: number,
@@ -58,7 +58,7 @@ const rateAt =
   (interval: Interval): Interval =>
     mode === 'concurrency' ? scaled(interval, 1 / factor, logHalfWidth) : interval;
 
-/** What a request class would have seen. */
+/** The figures of a request class at another speed. */
 function classAt(each: ClassFigures, level: LoadLevel, factor: number, logHalfWidth: number): ClassFigures {
   const { throughput, goodput, latencyMs, budgetLatencyMs } = each;
   const rate = rateAt(level, factor, logHalfWidth);
@@ -73,7 +73,7 @@ function classAt(each: ClassFigures, level: LoadLevel, factor: number, logHalfWi
   };
 }
 
-/** What the tokens of a language model would have done; at a rate users get as many as they ask for, though each at another speed. */
+/** The figures of a language model's tokens at another speed. At a request rate users get as many tokens, but each at another speed. */
 function tokensAt(tokens: TokenFigures, level: LoadLevel, factor: number, logHalfWidth: number): TokenFigures {
   const { ttftMs, scheduledTtftMs, itlMs, tpotMs, budget, goodput } = tokens;
   const rate = rateAt(level, factor, logHalfWidth);

@@ -2,17 +2,17 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { Speeds } from './speeds.ts';
 
-/** A change of the speed that a person should know of. */
+/** A change of the speed worth reporting. */
 export interface SpeedChange {
   /** Seconds of the study. */
   readonly atSeconds: number;
   /** The new speed, relative to the study's first minute. */
   readonly speed: Interval;
-  /** The speed that was reported last; at first that of the first measurement. */
+  /** The last reported speed; at first that of the first measurement. */
   readonly before: number;
 }
 
-/** Changes are reported from this ratio on. */
+/** The ratio from which on changes are reported. */
 const TOLD = 1.15;
 /** Speeds within this ratio are called steady. */
 const HELD = 1.05;
@@ -45,7 +45,7 @@ export const toldBy = ({ speed }: SpeedChange, { course }: Course): number =>
   speed.value / (course[0]?.speed.value ?? speed.value);
 
 /**
- * Returns all changes of a study in the order of time, by what is known of its speeds. A reported speed becomes the reference, so that one
+ * Returns all changes of a study in order of time, by the current estimate of its speeds. A reported speed becomes the reference, so that a speed
  * near the threshold is reported once.
  */
 export function changesOf({ course }: Course): readonly SpeedChange[] {
@@ -71,12 +71,12 @@ export function rangeOf({
 }
 
 /**
- * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over its own. null where it is compared as
+ * Returns the factor by which a measurement's closed-loop throughput is corrected: usual speed over its own. null if it is compared as
  * measured.
  */
 export const correctionOf = (speeds: Speeds, measurement: Measurement): number | null =>
   speeds.comparable(measurement) === measurement ? null : speeds.usual / speeds.of(measurement).value;
 
-/** Returns what a measurement is compared as; null where it is compared as measured. */
+/** Returns the measurement as it is compared; null if it is compared as measured. */
 export const comparedOf = (speeds: Speeds, measurement: Measurement): Measurement | null =>
   correctionOf(speeds, measurement) === null ? null : speeds.comparable(measurement);

@@ -13,9 +13,9 @@ export interface TimedMeasurement {
   readonly atSeconds: number;
   /** True for a measurement of the final. */
   readonly isFinal?: boolean;
-  /** HOST:PORT of the server, where a study has several. */
+  /** HOST:PORT of the server, if a study has several. */
   readonly server?: string;
-  /** True for a measurement of the baseline: the others' servers are compared with that of it. */
+  /** True for a measurement of the baseline: its server is the reference for the others. */
   readonly isBaseline?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface SpeedTerm {
   readonly times: number;
 }
 
-/** What a reading is of, beside the speed. Numbers are logarithms to base 2. */
+/** The source of a reading, besides the speed. Numbers are logarithms to base 2. */
 export type Source =
   | {
       readonly kind: 'execution';
@@ -40,19 +40,19 @@ export type Source =
   | { readonly kind: 'clock' }
   | { readonly kind: 'speed' };
 
-/** A point of the Gaussian process: what was read, and the moments whose speed is in it. */
+/** A point of the Gaussian process: the reading's source, and the moments whose speed it contains. */
 export interface SpeedPlace {
   readonly source: Source;
   readonly terms: readonly SpeedTerm[];
 }
 
-/** Batch sizes per measurement that are used, by their share of the time: they are much alike. */
+/** The most batch sizes used per measurement, by their share of the time: they are much alike. */
 const MOST_SIZES = 2;
 const LEAST_EXECUTIONS = 2;
 /** Noise of mean execution times: the same work on an undisturbed machine differs by 2 to 4 % between measurements. */
 const EXECUTION_SD = 0.03;
 const ONE_EXECUTION_SD = 0.2;
-/** Noise of throughput beside its own interval, likewise. */
+/** Noise of throughput besides its own interval, likewise. */
 const RATE_SD = 0.03;
 /** Noise of the host's fixed piece of work (measured on an idle core: 120 readings, sd 1 to 2 %). */
 const HOST_SD = 0.03;

@@ -8,7 +8,7 @@ interface Wander {
   readonly logPrior: number;
 }
 
-/** How far figures deviate from linear dependence on batch, instances and level, as standard deviations of logarithms. */
+/** The deviation of figures from linear dependence on batch, instances and level, as standard deviations of logarithms. */
 interface Roughness {
   /** Execution times; each config has as much again of its own. */
   readonly sd: number;
@@ -57,7 +57,7 @@ const WITNESS_LEVEL = 3;
 
 /** A hypothesis of the witnesses. */
 interface Hearing {
-  /** Those that do not share the server's speed. */
+  /** Witnesses that do not share the server's speed. */
   readonly deaf: ReadonlySet<string>;
   /** The scatter of the host's own work between readings beyond that of an idle core, as a standard deviation of logarithms. */
   readonly hostSd: number;
@@ -65,8 +65,8 @@ interface Hearing {
 }
 
 /**
- * Others that use the cores make the host's own work take up to a third longer for moments. Such readings would pass for the server's speed
- * if an idle core's noise were the only one considered.
+ * Other users of the cores make the host's own work take up to a third longer for moments. If only an idle core's noise were considered, such
+ * readings would pass for the server's speed.
  */
 const HOST_SCATTERS = [
   { hostSd: 0, logPrior: 0 },
@@ -79,7 +79,7 @@ export interface SpeedHypothesis extends Hypothesis<SpeedPlace> {
   readonly hearing: Hearing;
 }
 
-/** A witness of a speed that may be the server's: the host's own work, or the clock of a GPU. */
+/** A witness of a speed that may also be the server's: the host's own work, or the clock of a GPU. */
 export type Witness = 'host' | 'clock';
 
 /** Prior log odds that a witness shares the server's speed, for the witnesses that exist. */
@@ -88,7 +88,7 @@ export type WitnessOdds = ReadonlyMap<Witness, number>;
 /** Prior log odds: a server on this host's CPU shares the host's speed; one on a GPU shares that of its clock. */
 const WITNESS_LOG_ODDS = 3;
 
-/** Returns the prior log odds of each witness that there is. */
+/** Returns the prior log odds of each existing witness. */
 export function witnessOdds(kinds: ReadonlySet<string>, isOnCpu: boolean): WitnessOdds {
   const odds: readonly (readonly [Witness, number])[] = [
     ['host', isOnCpu ? WITNESS_LOG_ODDS : -WITNESS_LOG_ODDS],
@@ -98,8 +98,8 @@ export function witnessOdds(kinds: ReadonlySet<string>, isOnCpu: boolean): Witne
 }
 
 /**
- * Returns the hypotheses of the speed: the process beside the steps at these moments, and the witnesses that share it. A witness that does
- * not has a process of its own and says nothing. `like`: only those with the same roughness and witnesses.
+ * Returns the hypotheses of the speed: the process, with steps at these moments, and the witnesses that share it. A witness that does not share it
+ * has a process of its own and says nothing. `like`: only hypotheses with the same roughness and witnesses.
  */
 export function speedHypotheses(
   odds: WitnessOdds,

@@ -5,19 +5,19 @@ import type { Normal } from '../../stats/gaussian-process.ts';
 /** The logarithm of a rate that was measured on a server. */
 export interface ServerReading {
   readonly server: string;
-  /** What was measured; readings are compared where it is the same. */
+  /** The measured point; readings of the same point are compared. */
   readonly place: string;
   readonly log: number;
 }
 
-/** How much servers of a group differ before anything is measured, as a standard deviation of logarithms. */
+/** The prior difference between servers of a group, as a standard deviation of logarithms. */
 const BETWEEN_SERVERS_SD = 0.15;
-/** The noise of a reading, likewise: two measurements of one config on one machine, with what is left of the drift. */
+/** The noise of a reading, likewise: two measurements of one config on one machine, including the remaining drift. */
 const READING_SD = 0.04;
 
 /**
- * Estimates the log speed of servers relative to `reference`: random effects of servers beside fixed effects of places (the mixed-model equations
- * of Henderson, 1950), so that a server with few readings is taken for one like the others. The reference has mean and standard deviation 0.
+ * Estimates the log speed of servers relative to `reference`: random effects of servers and fixed effects of places (the mixed-model equations of
+ * Henderson, 1950), so that a server with few readings is assumed to be like the others. The reference has mean and standard deviation 0.
  */
 export function serverFactors(readings: readonly ServerReading[], reference: string): ReadonlyMap<string, Normal> {
   const others = [...new Set(readings.map(({ server }) => server))].filter((server) => server !== reference);
@@ -28,14 +28,14 @@ export function serverFactors(readings: readonly ServerReading[], reference: str
   });
   const right = others.map(() => 0);
   for (const own of Map.groupBy(readings, ({ place }) => place).values()) {
-    // What one server alone has measured compares it with none.
+    // A place that only one server has measured compares it with none.
     if (own.every(({ server }) => server === own[0]?.server)) continue;
     const centre = mean(own.map(({ log }) => log));
     const counts = others.map((server) => own.filter((each) => each.server === server).length);
     const sums = others.map((server) =>
       own.filter((each) => each.server === server).reduce((sum, { log }) => sum + log - centre, 0),
     );
-    // The effect of the place is eliminated: what is left are differences within it.
+    // The effect of the place is eliminated, which leaves differences within it.
     for (const [i, row] of precision.entries()) {
       const count = counts[i] as number;
       if (count === 0) continue;

@@ -22,13 +22,13 @@ export interface Speeds {
   /** Speeds in the order of time. `isFinal`: at a measurement of the final. */
   readonly course: readonly { readonly atSeconds: number; readonly speed: Interval; readonly isFinal?: boolean }[];
   /**
-   * Where a study has several servers: how many times as fast each is as the first, by what was measured on both. The speed at a measurement
-   * has that in it; `course` is of the first alone.
+   * How many times as fast each server is as the first, by measurements made on both; absent for a single server. The speed at a measurement
+   * includes that factor; `course` is of the first alone.
    */
   readonly servers?: readonly ServerSpeed[];
 }
 
-/** The speed of one server of several beside the first. */
+/** The speed of one of several servers relative to the first. */
 export interface ServerSpeed {
   /** HOST:PORT. */
   readonly server: string;
@@ -38,8 +38,8 @@ export interface ServerSpeed {
 /** Speeds are relative to the study's first minute. */
 const FIRST_SECONDS = 60;
 /**
- * Readings that are kept of a long study, because the cost of a fit grows with the cube of their number: the first, the last, and some
- * evenly between.
+ * The number of readings that are kept of a long study, because the cost of a fit grows with the cube of their number: the first, the last, and some
+ * spread evenly in between.
  */
 const KEPT = { first: 8, between: 10, last: 14 } as const;
 /**
@@ -123,7 +123,7 @@ function usualOf(course: Speeds['course']): number {
 const MOST_STEPS = 4;
 const LIKELY_MOMENTS = 4;
 
-/** Adds steps one by one where the speed changes most between two measurements, as long as the evidence rises. */
+/** Adds steps one by one where the speed changes most between two measurements, while the evidence rises. */
 function withSteps(
   readings: readonly Reading<SpeedPlace>[],
   odds: WitnessOdds,

@@ -1,16 +1,16 @@
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { StudyState } from '../records/state.ts';
 
-/** Tells the figures in words: `0.8 % of 160 output values outside; largest difference 0.0123, relative 0.4`. */
+/** Returns the figures in words: `0.8 % of 160 output values outside; largest difference 0.0123, relative 0.4`. */
 export const describeAccuracy = ({ elements, outsideShare, absolute, relative }: Accuracy): string =>
   `${percent(outsideShare)} of ${elements} output values outside; largest difference ${short(absolute)}, relative ${short(relative)}`;
 
-/** Tells a share in words: `0.8 %`. */
+/** Returns a share in words: `0.8 %`. */
 export const percent = (share: number): string => `${short(100 * share)} %`;
 
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** Tells whether variants of the model were measured whose outputs nobody has looked at. */
+/** True if variants of the model were measured without a check of their outputs. */
 export const hasUncheckedVariants = ({ started, trials }: Pick<StudyState, 'started' | 'trials'>): boolean =>
   started.space.variants !== undefined &&
   trials.every(({ applied, failure }) => !applied?.accuracy && failure?.kind !== 'inaccurate');

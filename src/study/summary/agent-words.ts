@@ -1,31 +1,31 @@
 import { formatFigure, formatMs, plainLine } from '../../base/format.ts';
 import type { AgentFigures, Measurement } from '../../profiler/measurement.ts';
 
-/** What one agent was over several measurements. */
+/** The figures of one agent over several measurements. */
 export interface AgentOverview {
   readonly address: string;
-  /** Measurements that it sent a part of, and those in which it was the limit. */
+  /** Measurements that it sent a part of, and those that it limited. */
   readonly measurements: number;
   readonly bound: number;
-  /** Why it was the limit last; '' where it never was. */
+  /** Why it was last the limit; '' if it never was. */
   readonly reason: string;
   readonly threads: number;
   readonly cores: number;
   readonly version: string;
-  /** How far its time of day was ahead in the last measurement, in milliseconds. */
+  /** The lead of its time of day in the last measurement, in milliseconds. */
   readonly offsetMs: number;
-  /** The most that its clock could be off, and the most that it moved, in any of them. */
+  /** The largest uncertainty of its clock, and its largest drift, in any of them. */
   readonly uncertaintyMs: number;
   readonly driftMs: number;
-  /** Of all its sends; null in a closed loop. */
+  /** Share of late sends; null in a closed loop. */
   readonly lateShare: number | null;
 }
 
-/** Returns what each agent was over these measurements, in the order of the addresses as they were given; none where no agent sent. */
+/** Returns the overview of each agent over these measurements, in the order of the given addresses; empty if no agent sent. */
 export const agentsOver = (measurements: readonly Measurement[]): readonly AgentOverview[] =>
   overviewsOf(measurements.flatMap(({ client }) => client.agents ?? []));
 
-/** The same of the figures that agents had, each once for each measurement. */
+/** The same from the figures of agents, each once per measurement. */
 export const overviewsOf = (figures: readonly AgentFigures[]): readonly AgentOverview[] =>
   [...Map.groupBy(figures, ({ address }) => address)].map(([address, own]) => overviewOf(address, own));
 

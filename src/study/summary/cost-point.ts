@@ -13,10 +13,10 @@ interface Figures {
   readonly high: Figure;
 }
 
-/** What a config costs at its level; amounts in `currency`, with their 95 % intervals. */
+/** The cost of a config at its level; amounts in `currency`, with their 95 % intervals. */
 export interface CostPoint {
   readonly currency: string;
-  /** What is paid for, and whether by GPU or as a whole server. */
+  /** The priced item, and whether it is priced by GPU or as a whole server. */
   readonly name: string;
   readonly per: CostTerms['per'];
   /** Different GPUs, or slices, that one server uses; null if unknown. */
@@ -27,16 +27,16 @@ export interface CostPoint {
   readonly perMillion: Figures;
   /** Cost of a million output tokens; only for language models. */
   readonly perMillionTokens?: Figures;
-  /** The rate that was asked for, and what serves it. */
+  /** The requested rate, and the replicas that serve it. */
   readonly forRate?: CostTerms['forRate'];
   readonly replicas?: Figures;
-  /** How much of what a replica is counted with the rate takes, 0 to 1. */
+  /** The share of the replicas' counted capacity that the rate takes, 0 to 1. */
   readonly load?: Figure;
   /** Chance that the replicas sustain the rate with the headroom kept free, 0 to 1; null for rates by model. */
   readonly chance?: Figure;
 }
 
-/** Returns what a config costs; undefined where the goal has no prices, or the candidate no price by them. */
+/** Returns the cost of a config; undefined if the goal has no prices, or the candidate no price by them. */
 export function costPointOf(goal: Goal, measurement: Measurement, candidate: Candidate): CostPoint | undefined {
   const { cost } = goal;
   if (!cost) return undefined;
@@ -112,11 +112,11 @@ export const describeRate = (forRate: NonNullable<CostTerms['forRate']>): string
         .map(([model, rate]) => `${model} ${formatFigure(rate)}`)
         .join(' and ')} infer/s`;
 
-/** Tells whether a gain is one in cost alone, which people say as a share of what it was. */
+/** True if a gain is in cost alone. People state such a gain as a share of the earlier cost. */
 export const isInCost = (objectives: readonly Objective[]): boolean =>
   objectives.length > 0 && objectives.every(({ metric }) => metric.startsWith('cost-per-'));
 
-/** Returns a gain in cost as what is left of it: `0.62 of the original's cost`. */
+/** Returns a gain in cost as the remaining share: `0.62 of the original's cost`. */
 export const describeCostShare = (ratio: number | null): string => `${shareText(ratio)} of the original's cost`;
 
 /** Returns the share alone, to two decimals. */

@@ -9,7 +9,7 @@ import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.
 import type { TokenPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 
-/** Letters of a model's part of an assignment that is shown on one line. */
+/** The most letters of a model's part of an assignment on one line. */
 const MOST_LETTERS = 300;
 
 /** Returns the assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
@@ -51,7 +51,7 @@ export const describeConstraint = (
   metrics: Metrics = builtInMetrics,
 ): string => `${metric} ${relation} ${metricText(metrics.named(metric), value)}`;
 
-/** `throughput:10 and latency-p99:5`; without their weights where these are alike. */
+/** `throughput:10 and latency-p99:5`; without the weights if they are equal. */
 export function describeObjectives(objectives: readonly Objective[]): string {
   const areAlike = objectives.every(({ weight }) => weight === objectives[0]?.weight);
   return objectives.map(({ metric, weight }) => (areAlike ? metric : `${metric}:${weight}`)).join(' and ');
@@ -80,7 +80,7 @@ export function describeRecommendation(
   return `${kept}; highest${of === 'batch' ? ' batch' : ''} at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
 }
 
-/** The same where there is little room: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
+/** The same in less space: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
 export function describeRecommendationShort({ level, chance, safeLevel, margin, of }: Recommendation): string {
   return `chance ${describeChance(chance)} here; ${of === 'batch' ? 'batches at ' : ''}90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
 }
@@ -108,15 +108,15 @@ const ABOUT_ONE = 0.03;
 /** Relative to the first minute, to two decimals. */
 export const describeSpeed = (speed: number): string => speed.toFixed(2);
 
-/** What was measured, as it would have been at the machine's usual speed; null where it was measured at that. */
+/** The measured figures, scaled to the machine's usual speed; null if they were measured at that speed. */
 type Compared = {
   readonly throughput: { readonly value: number | null };
   readonly budgetLatencyMs: { readonly value: number | null; readonly percentile: number };
 } | null;
 
 /**
- * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and what none of them had. A prediction is of the
- * machine at its usual speed: `compared` is what was measured, at that speed.
+ * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and whatever none of them had. A prediction is at the
+ * machine's usual speed: `compared` holds the measured figures at that speed.
  */
 export function describePrediction(
   { throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction,
@@ -162,10 +162,10 @@ export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'hi
   return `${percent(ratio)} (95 %: ${percent(low)} to ${percent(high)})`;
 }
 
-/** A gain of one more instance below this is none. */
+/** The least gain of one more instance that counts. */
 export const LEAST_INSTANCE_GAIN = 1.02;
 
-/** Returns which model holds the others back and what one more instance of it would do, by the performance model. */
+/** Returns which model holds the others back and the effect of one more instance of it, by the performance model. */
 export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
   const busy = `${Math.round(100 * utilization)} % busy`;
   if (gain >= LEAST_INSTANCE_GAIN)

@@ -5,14 +5,14 @@ import { describeObjectives } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
 import type { StandingPoint, Summary } from './summary.ts';
 
-/** What came of a study, in a sentence. */
+/** The outcome of a study, in a sentence. */
 export interface Headline {
   readonly text: string;
   /** `good`: surely better; `unsure`: perhaps; `same`: the original stays; `bad`: nothing meets the goal, or nothing was measured. */
   readonly tone: 'good' | 'unsure' | 'same' | 'bad';
 }
 
-/** Returns the verdict on a study, finished or not. `metrics`: what the names of the goal mean. */
+/** Returns the verdict on a study, finished or not. `metrics`: the meaning of the goal's names. */
 export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics): Headline {
   const { best, baseline, feasible } = summary;
   const limits = describeLimits(summary, metrics);
@@ -43,7 +43,7 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
   return gained(summary, metrics, within);
 }
 
-/** The best is another config than the original, and meets the goal. */
+/** The best differs from the original, and meets the goal. */
 function gained(summary: Summary, metrics: Metrics, within: string): Headline {
   const { best, baseline, gain, searchGain, objectives } = summary;
   const over = baseline?.feasible ? '' : ' Your config misses that limit.';
@@ -71,13 +71,13 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
 const nameOf = ({ best, baseline }: Summary): string =>
   best?.trial === baseline?.trial ? 'your own config' : `trial ${best?.trial}`;
 
-/** Names of rates that stand better in a sentence than their labels. */
+/** Names of rates that read better in a sentence than their labels. */
 const rates: Readonly<Record<string, string>> = {
   'output-token-throughput': 'output tokens per second',
   'total-token-throughput': 'tokens per second',
 };
 
-/** `times the throughput of your config`, to stand after the factor. */
+/** `times the throughput of your config`, to follow the factor. */
 function comparedWith(objectives: Summary['objectives'], metrics: Metrics): string {
   const [objective, ...others] = objectives;
   const metric = objective && metrics.has(objective.metric) ? metrics.named(objective.metric) : null;
@@ -87,11 +87,11 @@ function comparedWith(objectives: Summary['objectives'], metrics: Metrics): stri
   return metric.better === 'higher' ? `times the ${name} of your config` : `times lower ${name} than your config`;
 }
 
-/** Returns the gain as a factor, `2.45`; a gain in cost as what is left of it, `62 %`. */
+/** Returns the gain as a factor, `2.45`; a gain in cost as the remaining share, `62 %`. */
 export const factorText = (ratio: number, objectives: Summary['objectives']): string =>
   isInCost(objectives) ? `${Math.round(100 / ratio)} %` : ratio.toFixed(2);
 
-/** `1,389 infer/s at p99 51.5 ms`, as they count in the comparison; of a language model its tokens. */
+/** `1,389 infer/s at p99 51.5 ms`, as compared; for a language model its tokens. */
 function figures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoint): string {
   const { percentile, value } = (compared ?? { budgetLatencyMs }).budgetLatencyMs;
   if (!tokens) {

@@ -10,7 +10,7 @@ import type { Summary } from './summary.ts';
 /** Times whose limits are on the study's percentile. */
 const BY_PERCENTILE = ['latency', 'ttft', 'itl', 'tpot'];
 
-/** Returns the label of a metric with the study's percentile, where it is of one: `p99 TTFT`. */
+/** Returns the label of a metric with the study's percentile, if it uses one: `p99 TTFT`. */
 export const percentileLabel = ({ name, label }: Metric, percentile: number): string =>
   BY_PERCENTILE.includes(partsOfName(name).base) ? `p${percentile} ${label}` : label;
 
@@ -24,14 +24,14 @@ export function describeLimits(summary: Summary, metrics: Metrics = builtInMetri
   ].join(' and ');
 }
 
-/** Returns one limit: `GPU memory ≤ 6,000 MiB`, `forecaster p99 ≤ 40 ms`. `percentile`: what times without one are of. */
+/** Returns one limit: `GPU memory ≤ 6,000 MiB`, `forecaster p99 ≤ 40 ms`. `percentile`: the percentile of times that name none. */
 export function describeLimit(
   { metric, relation, value }: Constraint,
   percentile: number,
   metrics: Metrics = builtInMetrics,
 ): string {
   const sign = relation === '<=' ? '≤' : '≥';
-  // A program may have metrics of its own, which a summary names only.
+  // A program may have its own metrics, which a summary only names.
   if (!metrics.has(metric)) return `${metric} ${sign} ${value}`;
   const { base, model } = partsOfName(metric);
   const own = metrics.named(base);
@@ -40,7 +40,7 @@ export function describeLimit(
   return `${model === undefined ? '' : `${model} `}${name} ${sign} ${metricText(metrics.named(metric), value)}`;
 }
 
-/** Returns what the figures are of, where there are workloads: ` in the worst of 3 workloads`; '' without any. */
+/** Returns the workloads that the figures are of, if there are any: ` in the worst of 3 workloads`; '' without any. */
 export function describeStudied({ workloads }: Summary): string {
   if (!workloads) return '';
   const [first, ...others] = workloads.of;

@@ -3,7 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Goal, LevelPoint, LevelRange } from '../types.ts';
 
-/** What the latency is like with next to no load: the least that any budget must leave room for. */
+/** The latency with almost no load: the least that any budget must leave room for. */
 export interface NoiseFloor {
   readonly level: LoadLevel;
   readonly percentile: number;
@@ -11,37 +11,37 @@ export interface NoiseFloor {
   readonly valueMs: number;
   readonly lowMs: number;
   readonly highMs: number;
-  /** What half of the requests took at most. */
+  /** The median: half of the requests took at most this. */
   readonly medianMs: number;
   readonly windows: number;
   /**
-   * How much of the budget the machine decides, from 0 to 1: (highest window − median) / (budget − median). A load may make latency
-   * longer by what is left between the median at rest and the budget; of that a bad window takes so much without any load. 1 where
-   * nothing is left. null without a budget on this percentile.
+   * The share of the budget that the machine decides, 0 to 1: (highest window − median) / (budget − median). A load may raise latency by the
+   * difference between the median at rest and the budget; a bad window takes this share of that without any load. 1 if nothing is left. null without
+   * a budget on this percentile.
    */
   readonly share: number | null;
 }
 
-/** What a noise floor means for the budget. */
+/** The meaning of a noise floor for the budget. */
 export type NoiseVerdict =
-  | 'model' // the model by itself takes longer than the budget
+  | 'model' // the model alone takes longer than the budget
   | 'breaks' // the percentile at rest is over the budget
-  | 'may-break' // it is in the highest window
+  | 'may-break' // the percentile is over the budget in the highest window
   | 'large' // the machine decides a third of the budget or more
   | 'small';
 
-/** Requests in flight that count as a few: they hardly wait for each other. At a rate it is their mean number (Little's law). */
+/** The most requests in flight that count as a few: they hardly wait for each other. At a rate it is their mean number (Little's law). */
 const MOST_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency: 4, 'request-rate': 1 };
-/** From this share on, chance decides between neighbouring levels near the budget in many windows. */
+/** The share from which on chance decides between neighbouring levels near the budget in many windows. */
 const LARGE_SHARE = 1 / 3;
 
-/** Returns the level at which the original config is measured first, to see machine and server at rest; null where the range has none so low. */
+/** Returns the level at which the original config is measured first, to see machine and server at rest; null if the range has no level this low. */
 export function restLevel({ mode, low, batch }: LevelRange): LevelPoint | null {
   const level = { value: low, ...(batch && { batch: batch.low }) };
   return mode === 'request-rate' || low <= MOST_AT_REST.concurrency ? level : null;
 }
 
-/** Returns the noise floor that the study began with; null for one that began with another load, or of which that is not known. */
+/** Returns the noise floor at the start of the study; null if it began with another load, or the floor is unknown. */
 export function noiseFloorOf({
   baseline,
   unfinished,
@@ -52,7 +52,7 @@ export function noiseFloorOf({
   return first ? noiseFloorIn(first, goal.budget) : null;
 }
 
-/** Returns what a measurement says of the noise; null for one with more than a few requests in flight, or that the load generator limited. */
+/** Returns the noise floor by a measurement; null if it had more than a few requests in flight, or the load generator limited it. */
 export function noiseFloorIn(measurement: Measurement, budget: Goal['budget']): NoiseFloor | null {
   const { level, budgetLatencyMs, windowPercentilesMs, latencyMs, openLoop, windows } = measurement;
   if (!windowPercentilesMs || !isAtRest(measurement) || measurement.client.bound) return null;
@@ -74,11 +74,11 @@ function isAtRest({ level, throughput, latencyMs }: Measurement): boolean {
   return throughput.value > 0 && inFlight <= MOST_AT_REST[level.mode];
 }
 
-/** Returns the budget, in milliseconds, below which the machine decides a large part. */
+/** Returns the budget, in milliseconds, below which the machine decides a large share. */
 export const largeBelowMs = ({ highMs, medianMs }: NoiseFloor): number =>
   medianMs + Math.max(0, highMs - medianMs) / LARGE_SHARE;
 
-/** Returns what the noise floor means for a budget on its percentile. */
+/** Returns the meaning of the noise floor for a budget on its percentile. */
 export function noiseVerdict({ valueMs, highMs, medianMs, share }: NoiseFloor, budgetMs: number): NoiseVerdict {
   if (medianMs >= budgetMs) return 'model';
   if (valueMs > budgetMs) return 'breaks';

@@ -5,20 +5,20 @@ import { type NoiseFloor, noiseVerdict } from './noise-floor.ts';
 
 /** A noise floor in words. */
 export interface NoiseWords {
-  /** `quiet` for what needs no attention. */
+  /** `quiet` if it needs no attention. */
   readonly tone: 'warning' | 'note' | 'quiet';
   /** `p99 at one request in flight: 6.2 ms (4.9 to 11.2 by window)`. */
   readonly figures: string;
-  /** What it means for the budget, to stand after the figures; null without a budget on this percentile. */
+  /** Its meaning for the budget, to follow the figures; null without a budget on this percentile. */
   readonly meaning: string | null;
-  /** What to do about it; null where nothing needs to be done. */
+  /** The remedy; null if none is needed. */
   readonly advice: string | null;
 }
 
 const ADVICE =
   'try a quieter machine, a larger --latency-budget, a lower --percentile, or longer windows (--stability perf-analyzer)';
 
-/** Returns the words for a noise floor, against the budget of the goal. */
+/** Returns the words for a noise floor, relative to the budget of the goal. */
 export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): NoiseWords {
   const { level, percentile, valueMs, lowMs, highMs, windows, share } = floor;
   const by = windows === 1 ? '' : ` (${formatFigure(lowMs)} to ${formatFigure(highMs)} by window)`;

@@ -8,10 +8,10 @@ import type { Interval } from '../../stats/interval.ts';
 import { stageSplits } from '../analysis/stages.ts';
 import { partOf } from '../goal/metrics/of-model.ts';
 
-/** A figure of the summary; null where there is no finite one. */
+/** A figure of the summary; null if it is not finite. */
 type Figure = number | null;
 
-/** What clients of one of several models saw. */
+/** The figures of one of several models as its clients saw them. */
 export interface FrontPoint {
   readonly load: LoadLevel;
   /** infer/s. */
@@ -24,11 +24,11 @@ export interface FrontPoint {
 
 /** Where the time of a request to one model went, by the server's own statistics; means in milliseconds. */
 export interface StagePoint {
-  /** Requests to it for each of a client. */
+  /** Requests to it per client request. */
   readonly timesPerRequest: Figure;
   readonly queueMs: Figure;
   readonly computeMs: Figure;
-  /** In which a BLS model waited for those that it calls. */
+  /** Time that a BLS model waited for the models that it calls. */
   readonly callsMs: Figure;
   readonly meanBatch: Figure;
   readonly instances: Figure;
@@ -36,26 +36,26 @@ export interface StagePoint {
   readonly busy: Figure;
 }
 
-/** A value whose numbers are null where there is no finite one. */
+/** A value with null for numbers that are not finite. */
 type Told<T> = T extends number ? Figure : T extends string ? T : { readonly [K in keyof T]: Told<T[K]> };
 
-/** The times and rates of a language model's tokens, as the measurement has them. */
+/** The times and rates of a language model's tokens, as measured. */
 export type TokenPoint = Told<TokenFigures>;
 
-/** What the requests of one class saw, as the measurement has it. */
+/** The figures of the requests of one class, as measured. */
 export type ClassPoint = Told<ClassFigures>;
 
-/** What was measured under one of several workloads, at its own rate. */
+/** The figures under one of several workloads, at its own rate. */
 export interface WorkloadPoint extends FrontPoint {
   /** Requests per second within all limits; absent without limits. */
   readonly goodput?: Figure;
-  /** Whether the rule of the study takes its figure: of the budgeted percentile, or of the first objective. */
+  /** True if the rule of the study takes its figure: of the budgeted percentile, or of the first objective. */
   readonly decides: boolean;
 }
 
 /**
- * The parts of a point by model, absent for one model alone; those of tokens, absent for other than language models; goodput, absent without limits; those
- * by request class, absent without classes; and those by workload, absent where a study has not several.
+ * The parts of a point: by model, absent for a single model; tokens, absent except for language models; goodput, absent without limits; by request
+ * class, absent without classes; and by workload, absent unless a study has several.
  */
 export interface PointParts {
   readonly goodput?: Told<Interval>;
@@ -68,7 +68,7 @@ export interface PointParts {
 
 const figure = (value: number | null): Figure => (value !== null && Number.isFinite(value) ? value : null);
 
-/** Returns what requests saw beside the figures of all, and of several models where their time went in each stage. */
+/** Returns the parts next to the total figures; for several models also where the time went in each stage. */
 export function partsOfPoint(
   measurement: Measurement,
   topology: Topology | undefined,
@@ -106,7 +106,7 @@ function partsByModel(
   };
 }
 
-/** Returns what was measured under each of several workloads; `deciding` is the one whose figure the rule takes. */
+/** Returns the figures under each of several workloads; `deciding` is the one whose figure the rule takes. */
 export function workloadPoints(
   { workloads }: Measurement,
   deciding: WorkloadMeasurement | null,

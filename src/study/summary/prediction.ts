@@ -6,7 +6,7 @@ import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Trial } from '../types.ts';
 
-/** What the queueing model expects of a candidate at a load level, before anybody has measured it. */
+/** The queueing model's expectation of a candidate at a load level, before any measurement. */
 export interface Prediction {
   /** infer/s. */
   readonly throughput: number;
@@ -15,19 +15,19 @@ export interface Prediction {
   readonly budgetLatencyMs: { readonly percentile: number; readonly value: number };
   /** Measurements that the model was fitted to. */
   readonly from: number;
-  /** How well the model explains these measurements themselves; one that does so badly predicts little. */
+  /** How well the model explains these measurements themselves; if badly, it predicts little. */
   readonly quality: FitQuality;
-  /** What none of these had: as many instances, batches as large, or the same other settings. Empty for an interpolation. */
+  /** Properties that none of these had: as many instances, batches as large, or the same other settings. Empty for an interpolation. */
   readonly extrapolates: Predicted['extrapolates'];
 }
 
 const SIMULATED_REQUESTS = 4000;
-/** The same of an engine, whose requests take many steps. */
+/** The same for an engine, whose requests take many steps. */
 const ENGINE_REQUESTS = 600;
 /** The seed of simulations for reports; constant, so that the same journal gives the same report. */
 const REPORT_SEED = 1;
 
-/** How a report simulates; `requests` where it asks for many predictions. */
+/** The settings of a report's simulations; `requests` is for reports with many predictions. */
 export const reportDraw = (percentile: number, requests = SIMULATED_REQUESTS) => ({
   seed: REPORT_SEED,
   percentile,
@@ -48,7 +48,7 @@ export function predictBest(state: StudyState): Prediction | null {
 
 /**
  * A held-out prediction by the model that chose: service laws and corrections are fitted to the measurements of all other trials, never to the
- * target's own, and the target's batcher or engine is simulated at that level. null where it cannot say: for a batcher at a request rate, for models
+ * target's own, and the target's batcher or engine is simulated at that level. null if it cannot say: for a batcher at a request rate, for models
  * without the dynamic batcher's scheduling (sequences, ensembles, decoupled), and when no other trial has statistics by
  * batch size. Configs that differ in more than instances and batching are variants of the model: each has a level of its
  * own, unknown for a variant that no other trial has; it is then taken to be like the others.

@@ -3,13 +3,13 @@ import type { Interval } from '../../stats/interval.ts';
 import type { RankedModel, SeriesEntry } from './series-summary.ts';
 import type { SummaryPoint } from './summary.ts';
 
-/** Probability of any false order among the models of a series; each pair has its part of it on either side. */
+/** The probability of any false order among the models of a series, split evenly over all pairs and both sides. */
 const FALSE_ORDER = 0.05;
 
 /**
- * Returns the models that met their limits, those that serve most first. Two differ by the interval of the ratio of their
- * throughputs (`changesOf`), all pairs of a series together with 95 % confidence (Bonferroni). Models that were measured one after
- * another differ by slow minutes of the machine too, which no interval of theirs knows of.
+ * Returns the models that met their limits, those that serve most first. Two differ by the interval of the ratio of their throughputs (`changesOf`),
+ * all pairs of a series together with 95 % confidence (Bonferroni). Models measured one after another also differ by slow minutes of the machine,
+ * which their intervals do not include.
  */
 export function rankModels(entries: readonly SeriesEntry[]): readonly RankedModel[] {
   const served = entries
@@ -34,14 +34,14 @@ export function rankModels(entries: readonly SeriesEntry[]): readonly RankedMode
   });
 }
 
-/** `after` as a multiple of `before`; each bound is passed with the probability `tail`. */
+/** `after` as a multiple of `before`; each bound is exceeded with the probability `tail`. */
 function ratioOf(before: Interval, after: Interval, tail: number): Pick<Change, 'ratio' | 'low' | 'high'> {
   const { each } = changesOf([{ before: [before], after: [after] }], { each: tail, together: tail });
   const [{ ratio, low, high }] = each as [Change];
   return { ratio, low, high };
 }
 
-/** null where a bound is not known. */
+/** null if a bound is unknown. */
 function knownInterval({ value, low, high }: SummaryPoint['throughput']): Interval | null {
   return value !== null && low !== null && high !== null && value > 0 ? { value, low, high } : null;
 }

@@ -1,24 +1,24 @@
-/** Where a search ends at the latest; null for no limit. */
+/** The latest end of a search; null for no limit. */
 export interface SearchLimits {
   readonly maxTrials: number | null;
   readonly timeBudgetSeconds: number | null;
-  /** What the whole run takes as a rule; null while nothing says so. */
+  /** The usual duration of the whole run; null while unknown. */
   readonly usualSeconds: number | null;
 }
 
-/** How far a search is. */
+/** The progress of a search. */
 export interface SearchPace {
   /** Trials of the search that are finished. */
   readonly done: number;
   readonly elapsedSeconds: number;
-  /** Trials that such a search takes as a rule; null where it has limits, or nothing says so. */
+  /** The usual trials of such a search; null if it has limits, or if unknown. */
   readonly usualTrials: number | null;
 }
 
-/** The most that a search without limits is shown as done before it ends. */
+/** The largest progress that is shown for a search without limits before it ends. */
 const MOST_OF_USUAL = 0.95;
 
-/** Returns how much of a search under way is done, 0 to 1; null where nothing says how long it may be. */
+/** Returns the finished share of a running search, 0 to 1; null if its length is unknown. */
 export function searchShare(
   { maxTrials, timeBudgetSeconds, usualSeconds }: SearchLimits,
   { done, elapsedSeconds, usualTrials }: SearchPace,
@@ -29,7 +29,7 @@ export function searchShare(
   return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsedSeconds / timeBudgetSeconds : 0);
 }
 
-/** Returns the seconds to the earliest end of a search under way, if trials go on at their pace; null without a limit, or before the first trial. */
+/** Returns the seconds to the earliest end of a running search, if trials keep their pace; null without a limit, or before the first trial. */
 export function searchSecondsLeft(
   { maxTrials, timeBudgetSeconds, usualSeconds }: SearchLimits,
   { done, elapsedSeconds, usualTrials }: SearchPace,

@@ -2,21 +2,21 @@ import { FINAL_ROUNDS, isFinalOver } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
 
-/** What came of one model of a series. */
+/** The outcome of one model of a series. */
 export interface SeriesEntry {
   readonly model: string;
-  /** The folder of the model's own documents, beside this file. */
+  /** The folder of the model's own documents, next to this file. */
   readonly directory: string;
   /** null while nothing was measured. */
   readonly feasible: boolean | null;
   readonly gain: Summary['gain'];
-  /** In short; `config` is the path of its config.pbtxt from here. */
+  /** A short form; `config` is the path of its config.pbtxt from here. */
   readonly best:
     | (Pick<SummaryPoint, 'trial' | 'assignment' | 'load' | 'throughput' | 'budgetLatencyMs'> & {
         readonly config: string;
       })
     | null;
-  /** As if the model had been tuned alone; null while its turn has not come. */
+  /** The exit code as if the model had been tuned alone; null before its turn. */
   readonly exitCode: number | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
@@ -24,7 +24,7 @@ export interface SeriesEntry {
 /** A model of a series by what its best config serves within its limits. */
 export interface RankedModel {
   readonly model: string;
-  /** 1 and the number of models that surely serve more: those that cannot be told apart share it. */
+  /** 1 plus the number of models that surely serve more: models that cannot be distinguished share a rank. */
   readonly rank: number;
   /** infer/s. */
   readonly throughput: SummaryPoint['throughput'];
@@ -46,8 +46,8 @@ export interface SeriesSummary {
 }
 
 /**
- * Nothing is left to do: the study has ended with its model back, and its final is over, or the turn is known to have
- * ended without an error: where the original config is the best there is no final.
+ * True if nothing remains to be done: the study has ended with its model restored, and its final is over, or the turn is known to have ended without
+ * an error. If the original config is the best, there is no final.
  */
 export function isDone(state: StudyState, hasEndedWell: boolean): boolean {
   const { finished, gain, restored } = state;
@@ -55,12 +55,12 @@ export function isDone(state: StudyState, hasEndedWell: boolean): boolean {
   return gain === null ? hasEndedWell : isFinalOver(state, FINAL_ROUNDS);
 }
 
-/** Where a model's study lies in the series, and there its best config. */
+/** The place of a model's study in the series, and of its best config there. */
 export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {
   readonly config: string;
 }
 
-/** What came of a model: the short form of its own summary, which is null for a study that has not begun, and how its turn ended. */
+/** Returns the outcome of a model: the short form of its own summary, which is null if the study has not begun, and how its turn ended. */
 export function entryOf(
   { model, directory, config }: SeriesPlace,
   summary: Summary | null,

@@ -13,10 +13,10 @@ import type { Prediction } from './prediction.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { StandingPoint, Summary, SummaryPoint } from './summary.ts';
 
-/** The form of `summary.json`; the compiler holds it against the types that are written. */
+/** The form of `summary.json`; the compiler checks it against the types that are written. */
 
 const figure = z.number().nullable();
-/** A number that stands in the file as null where it is not finite. */
+/** A number that the file holds as null if it is not finite. */
 const finite = figure as unknown as z.ZodType<number>;
 const count = z.int().nonnegative();
 const text = z.string();
@@ -456,7 +456,7 @@ const seriesSummary: z.ZodType<SeriesSummary> = z
   })
   .meta({ id: 'series' });
 
-/** Returns the JSON Schema (2020-12) of `summary.json`, of a study or of a series: what docs/summary.schema.json holds. */
+/** Returns the JSON Schema (2020-12) of `summary.json`, of a study or of a series: the content of docs/summary.schema.json. */
 export function summaryJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(z.union([summary, seriesSummary])) as JsonObject;
   return { ...schema, title: 'tritune summary.json, of one study or of a series' };

@@ -1,6 +1,6 @@
 import type { ModelConfig } from './model-config.ts';
 
-/** A backend as people and published tables name it, with the platform of its models and the format of their files. */
+/** A backend under the names that people and published tables use, with the platform of its models and the format of their files. */
 export interface NamedBackend {
   readonly backend: string;
   readonly platform: string;
@@ -8,7 +8,7 @@ export interface NamedBackend {
   readonly format: string;
 }
 
-/** The first of a backend is the one that is meant where only the backend is named. */
+/** The first entry of a backend applies if only the backend is named. */
 const named: readonly NamedBackend[] = [
   { backend: 'tensorrt', platform: 'tensorrt_plan', name: 'NVIDIA TensorRT', format: 'NVIDIA TensorRT' },
   { backend: 'pytorch', platform: 'pytorch_libtorch', name: 'PyTorch', format: 'TorchScript' },
@@ -19,16 +19,16 @@ const named: readonly NamedBackend[] = [
   { backend: 'python', platform: '', name: 'Python', format: 'Python' },
 ];
 
-/** Platforms, each with the backend that it belongs to. PyTorch has several more names, by release. */
+/** The backend of each platform. PyTorch has several other names, depending on the release. */
 export const backendOfPlatform: ReadonlyMap<string, string> = new Map(
   named.filter(({ platform }) => platform !== '').map(({ platform, backend }) => [platform, backend]),
 );
 
-/** Returns the names of a config's backend, by its platform first; undefined for a backend that is not known here. */
+/** Returns the names of a config's backend, by its platform first; undefined for an unknown backend. */
 export const namesOfBackend = ({ backend = '', platform = '' }: ModelConfig): NamedBackend | undefined =>
   named.find((each) => platform !== '' && each.platform === platform) ?? named.find((each) => each.backend === backend);
 
-/** Returns the backend that goes by this name, Triton's own or the one of published tables; undefined for others. */
+/** Returns the backend with this name, either Triton's own or that of published tables; undefined for others. */
 export function backendNamed(text: string): NamedBackend | undefined {
   const plain = (name: string): string =>
     name

@@ -1,17 +1,17 @@
 import { type EnsembleStep, ensembleSteps } from './ensemble-rules.ts';
 import type { ModelConfig, TensorConfig } from './model-config.ts';
 
-/** What a model says of a tensor of the ensemble. */
+/** A model's description of a tensor of the ensemble. */
 interface Said {
   readonly model: string;
   readonly dataType: string;
-  /** With the batch dimension. */
+  /** Includes the batch dimension. */
   readonly shape: readonly number[];
 }
 
 /**
- * Returns why an ensemble cannot be served over models with these configs, in Triton 2.51's words; null when it can. Looked at are
- * batch sizes, and name, type and shape of every tensor; a model whose config is unknown (undefined) is passed over.
+ * Returns why an ensemble cannot be served with these configs of its models, in Triton 2.51's words; null if it can. Checks batch sizes, and name,
+ * type and shape of every tensor; skips a model with an unknown config (undefined).
  */
 export function ensembleMisfit(
   ensemble: ModelConfig,
@@ -39,7 +39,7 @@ function batchMisfit(ensemble: ModelConfig, model: string, config: ModelConfig):
   );
 }
 
-/** Adds what the step's model says of tensors that nobody has spoken of. */
+/** Adds the step's description of tensors that have none yet. */
 function tensorMisfit(
   ensemble: ModelConfig,
   step: EnsembleStep,

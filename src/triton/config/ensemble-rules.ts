@@ -14,15 +14,15 @@ const ensemble = 'ensemble';
 const schedulingOf = ({ ensemble_scheduling }: ModelConfig): { readonly step?: readonly EnsembleStep[] } | undefined =>
   ensemble_scheduling as { readonly step?: readonly EnsembleStep[] } | undefined;
 
-/** None for other models. */
+/** Empty for other models. */
 export const ensembleSteps = (config: ModelConfig): readonly EnsembleStep[] => schedulingOf(config)?.step ?? [];
 
-/** Returns the models that an ensemble is made of, each once; none for other models. */
+/** Returns the models of an ensemble, each once; empty for other models. */
 export function composingModels(config: ModelConfig): readonly string[] {
   return [...new Set(ensembleSteps(config).flatMap(({ model_name }) => model_name ?? []))];
 }
 
-/** Rules for ensembles. The composing models' own configs, which the server checks too, are not at hand. */
+/** Rules for ensembles. The server also checks the composing models' own configs, which are not available here. */
 export function ensembleFaults(config: ModelConfig): readonly ConfigFault[] {
   const scheduling = schedulingOf(config);
   const isEnsemble = config.platform === ensemble;
@@ -50,7 +50,7 @@ function stepFaults(step: EnsembleStep, i: number): readonly ConfigFault[] {
   ];
 }
 
-/** Every tensor of the ensemble is written once and used; nothing is read that is not written. */
+/** Checks that every tensor of the ensemble is written once and used, and that nothing is read without being written. */
 function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readonly ConfigFault[] {
   const given = new Set((config.input ?? []).map((tensor) => tensor.name));
   const wanted = new Set((config.output ?? []).map((tensor) => tensor.name));
@@ -85,7 +85,7 @@ function flowFaults(config: ModelConfig, steps: readonly EnsembleStep[]): readon
   ];
 }
 
-/** The tensors that exist once every step that can run has run. */
+/** Returns the tensors that exist once every step that can run has run. */
 function reachable(given: ReadonlySet<string>, steps: readonly EnsembleStep[]): ReadonlySet<string> {
   const tensors = new Set(given);
   let before = -1;

@@ -5,11 +5,11 @@ export interface ConfigFault {
   readonly reason: string;
 }
 
-/** Returns the fault when the rule is broken, else nothing: rules read as lists of these. */
+/** Returns the fault if the rule is broken, else nothing, so that rules read as lists. */
 export const faultIf = (broken: boolean, path: string, reason: string): readonly ConfigFault[] =>
   broken ? [{ path, reason }] : [];
 
-/** Preferred batch sizes of whichever batcher. */
+/** Checks the preferred batch sizes of any batcher. */
 export function preferredSizeFaults(
   sizes: readonly number[],
   maxBatchSize: number,

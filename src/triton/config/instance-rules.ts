@@ -4,7 +4,7 @@ import { isTensorRt } from './tensor-rules.ts';
 
 type Resource = { readonly name?: string; readonly global?: boolean };
 
-/** Rules for `instance_group`. Which GPUs exist only the server knows; of them it speaks plainly. */
+/** Rules for `instance_group`. Only the server knows which GPUs exist, and its errors about them are clear. */
 export function instanceFaults(config: ModelConfig): readonly ConfigFault[] {
   const groups = config.instance_group ?? [];
   return [
@@ -18,7 +18,7 @@ function groupFaults(config: ModelConfig, group: InstanceGroup, path: string): r
   const profiles = (group.profile ?? []) as readonly string[];
   const takesNoGpus = kind === 'KIND_CPU' || kind === 'KIND_MODEL';
   return [
-    // Triton makes one instance of it without a word; nobody means that by a negative number.
+    // Triton silently makes one instance of a negative count, which nobody intends.
     ...faultIf(count < 0, `${path}.count`, `${count} must be 1 or more`),
     ...faultIf(takesNoGpus && gpus.length > 0, `${path}.gpus`, `cannot be given for ${kind}`),
     ...gpus.flatMap((gpu, i) => faultIf(gpu < 0, `${path}.gpus[${i}]`, `${gpu} is not a GPU`)),
@@ -29,7 +29,7 @@ function groupFaults(config: ModelConfig, group: InstanceGroup, path: string): r
   ];
 }
 
-/** A resource of the rate limiter is either one pool for the whole server or one for each device. */
+/** A resource of the rate limiter is either one pool for the whole server or one per device. */
 function resourceFaults(groups: readonly InstanceGroup[]): readonly ConfigFault[] {
   const globalByName = new Map<string, boolean>();
   return groups.flatMap((group, i) => {

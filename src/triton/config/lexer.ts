@@ -2,13 +2,13 @@ import { TrituneError } from '../../base/errors.ts';
 
 export interface Token {
   readonly kind: 'name' | 'number' | 'string' | 'symbol' | 'end';
-  /** As it stands in the file; a string with its quotes. */
+  /** The source text; a string includes its quotes. */
   readonly text: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** A config is a few kilobytes; more than this is no config and would only cost memory. */
+/** A config is a few kilobytes; anything larger than this is not a config and would only cost memory. */
 const maxCharacters = 4 * 1024 * 1024;
 
 const blank = /[ \t\r\n\v\f]+|#[^\n]*/y;
@@ -17,8 +17,8 @@ const number = /0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?/y;
 const symbols = '{}<>[]:,;-./';
 
 /**
- * The words of a text-format file, one by one, with their places. Comments and blanks are skipped.
- * `fail` throws CONFIG_INVALID as FILE:LINE:COLUMN.
+ * Reads the tokens of a text-format file one by one, with their positions. Skips comments and blanks. `fail` throws CONFIG_INVALID as
+ * FILE:LINE:COLUMN.
  */
 export class ConfigLexer {
   readonly #text: string;
@@ -38,7 +38,7 @@ export class ConfigLexer {
     this.#next = this.#read();
   }
 
-  /** The token to come. */
+  /** The next token. */
   get next(): Token {
     return this.#next;
   }

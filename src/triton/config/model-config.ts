@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 
 /**
- * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, 64-bit integers as
- * numbers. Both protocols and the config.pbtxt reader give this form, with the same values for the same config.
- * Only the fields that tritune reasons about are typed; every other field of ModelConfig is carried along as it is.
+ * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, 64-bit integers as numbers. Both protocols and
+ * the config.pbtxt reader return this form, with the same values for the same config. Only the fields that tritune reasons about are typed; all
+ * other fields of ModelConfig are carried along unchanged.
  */
 export type ModelConfig = {
   readonly name?: string;

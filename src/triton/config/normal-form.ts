@@ -11,7 +11,7 @@ import {
   type ValueSchema,
 } from './schema.ts';
 
-/** A value in a model config that its field cannot hold. */
+/** A value in a model config that does not fit its field. */
 export class ConfigValueError extends TrituneError {
   override readonly name = 'ConfigValueError';
   /** Such as `instance_group[0].count`. */
@@ -25,18 +25,17 @@ export class ConfigValueError extends TrituneError {
   }
 }
 
-/** What our ModelConfig type promises of every tensor, even where the wire leaves out defaults. */
+/** Fields that our ModelConfig type promises for every tensor, even if the wire leaves out defaults. */
 const promised: Readonly<Record<string, readonly string[]>> = {
   ModelInput: ['name', 'data_type', 'dims'],
   ModelOutput: ['name', 'data_type', 'dims'],
 };
 
 /**
- * A model config in its one normal form, whatever protocol or file it came from. Takes protobuf JSON: snake_case or
- * camelCase names, enums by name in any case or by number, 64-bit integers as numbers or text, null for absent.
- * Gives snake_case, enum names, numbers; fields at their proto3 default are left out (but for a tensor's name,
- * data_type and dims), empty messages that are present stay. Fields that we do not know are carried along.
- * Errors: CONFIG_INVALID (a ConfigValueError with the path) for a value that its field cannot hold.
+ * Returns a model config in normal form, independent of its protocol or file. Takes protobuf JSON: snake_case or camelCase names, enums by name in
+ * any case or by number, 64-bit integers as numbers or text, null for absent. Returns snake_case, enum names and numbers. Leaves out fields at
+ * their proto3 default (except a tensor's name, data_type and dims), keeps empty messages, and carries unknown fields along. Errors: CONFIG_INVALID
+ * (a ConfigValueError with the path) for a value that does not fit its field.
  */
 export function normaliseConfig(json: unknown): ModelConfig {
   return normalMessage(modelConfigSchema(), json, '') as ModelConfig;
@@ -61,11 +60,11 @@ function normalMessage(schema: MessageSchema, json: unknown, path: string): Json
     const kept = value ?? (always.includes(field.name) ? defaultValue(field) : undefined);
     return kept === undefined ? [] : [[field.name, kept]];
   });
-  // fromEntries makes own properties even of a key such as __proto__.
+  // fromEntries makes own properties even for a key such as __proto__.
   return Object.fromEntries([...known, ...unknown]);
 }
 
-/** The field's normal value; undefined when it is the default and may go. */
+/** Returns the field's normal value; undefined if it is a default that can be left out. */
 function normalField(field: FieldSchema, json: unknown, path: string): Json | undefined {
   if (field.shape === 'map') {
     const entries = Object.entries(objectAt(json, path)).map(([key, value]): [string, Json] => [
@@ -88,7 +87,7 @@ function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
   if (schema.type === 'scalar') return normalScalar(schema.scalar, json, refuseAt(path));
   if (typeof json === 'number') return schema.names.get(json) ?? json;
   if (typeof json !== 'string') throw new ConfigValueError(path, `expected an enum name, found ${kindOf(json)}`);
-  // A name that we do not know may be a newer server's; validateConfig speaks of it.
+  // An unknown name may come from a newer server; validateConfig reports it.
   return schema.numbers.has(json.toUpperCase()) ? json.toUpperCase() : json;
 }
 

@@ -7,16 +7,16 @@ import { maxDepth, readFieldName, type UnknownField, UnknownOccurrences } from '
 import { readScalar } from './values.ts';
 
 export interface ParsedConfig {
-  /** In normal form, unknown fields included. */
+  /** In normal form, including unknown fields. */
   readonly config: ModelConfig;
-  /** In the order of the file, for the user and for `printConfigText`. */
+  /** In file order, for the user and for `printConfigText`. */
   readonly unknownFields: readonly UnknownField[];
 }
 
 /**
- * Reads a config.pbtxt: protobuf text format, the whole of ModelConfig. `fileName` is what errors call the file.
- * Errors: CONFIG_INVALID as FILE:LINE:COLUMN with what was expected; as in protobuf, a field given twice that is not
- * repeated is one, and so are two members of a oneof. 64-bit integers must be exact as JSON numbers.
+ * Reads a config.pbtxt: protobuf text format, all of ModelConfig. `fileName` is the name of the file in errors. Errors: CONFIG_INVALID as
+ * FILE:LINE:COLUMN with what was expected. As in protobuf, it is an error to repeat a field that is not repeated, or to give two members of a
+ * oneof. 64-bit integers must be exact as JSON numbers.
  */
 export function parseConfigText(text: string, fileName: string): ParsedConfig {
   const lexer = new ConfigLexer(text, fileName);
@@ -47,7 +47,7 @@ class MessageReader {
     this.#depth = depth;
   }
 
-  /** Up to the closing bracket, which is taken; up to the end of the file when there is none. */
+  /** Reads up to and including the closing bracket, or up to the end of the file if there is none. */
   read(close: string | undefined): MessageRead {
     while (close ? !this.#lexer.accept(close) : this.#lexer.next.kind !== 'end') {
       this.#readField();
@@ -114,7 +114,7 @@ class MessageReader {
     const place = placeOf(field, values.length, json);
     values.push(json);
     for (const unknown of unknownFields) {
-      // What is unknown in a map's value lies at the key in JSON, not at an entry's `value`.
+      // In JSON, unknown parts of a map's value are at the key, not at an entry's `value`.
       const path = field.shape === 'map' ? unknown.path.replace(/^value\.?/, '') : unknown.path;
       this.#unknownWithin.push({ ...unknown, path: `${place}.${path}` });
     }
@@ -132,7 +132,7 @@ function placeOf(field: FieldSchema, index: number, json: JsonObject): string {
   return field.shape === 'repeated' ? `${field.name}[${index}]` : field.name;
 }
 
-/** All occurrences of a field as its JSON. Of two map entries with one key the later counts, as in protobuf. */
+/** Returns all occurrences of a field as JSON. Of two map entries with the same key the later one counts, as in protobuf. */
 function combined(field: FieldSchema, values: readonly Json[]): Json {
   if (field.shape === 'single') return values[0] as Json;
   if (field.shape === 'repeated') return values;

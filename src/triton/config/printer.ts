@@ -6,17 +6,16 @@ import { quote } from './strings.ts';
 import { maxDepth, type UnknownField } from './unknown.ts';
 
 export interface PrintOptions {
-  /** Written above the config as comments, a `#` before each line. */
+  /** Written above the config as comments, with a `#` before each line. */
   readonly comment?: string;
-  /** Unknown fields of the file that the config came from, with their spelling. */
+  /** Unknown fields of the original config file, with their spelling. */
   readonly unknownFields?: readonly UnknownField[];
 }
 
 /**
- * The config as a config.pbtxt. Deterministic: fields in the order of their numbers, map entries by key, then unknown
- * fields by name. An unknown field is written as it stood in its file while it still has the value from there;
- * otherwise, and when it came from a server, with the spelling that its JSON suggests.
- * Errors: CONFIG_INVALID (a ConfigValueError with the path) for a config that has no normal form.
+ * Returns the config as a config.pbtxt. Deterministic: fields in the order of their numbers, map entries by key, then unknown fields by name. An
+ * unknown field keeps its spelling from the file as long as it has the same value; otherwise, and if it came from a server, its spelling follows
+ * from its JSON. Errors: CONFIG_INVALID (a ConfigValueError with the path) for a config without a normal form.
  */
 export function printConfigText(config: ModelConfig, options: PrintOptions = {}): string {
   const unknown = new Map(options.unknownFields?.map((field) => [field.path, field]));
@@ -68,7 +67,7 @@ function mapLines(field: FieldSchema, map: JsonObject, path: string, unknown: Pr
   return keys.flatMap((name) => {
     const place = `${path}[${JSON.stringify(name)}]`;
     const keyText = field.mapKey === 'string' ? quote(name) : name;
-    // An empty text as value is left out, as any scalar at its default.
+    // An empty text value is left out, like any scalar at its default.
     return block(field.name, [`key: ${keyText}`, ...fieldLines(value, map[name] as Json, place, unknown)]);
   });
 }
@@ -107,7 +106,7 @@ function guessedLines(name: string, value: Json, path: string, depth: number): s
     );
     return block(name, inner);
   }
-  // Names of enum values look so in all of Triton's messages: KIND_GPU, TYPE_FP32.
+  // Enum values in all of Triton's messages have names of this form: KIND_GPU, TYPE_FP32.
   const isEnumName = typeof value === 'string' && /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(value);
   if (typeof value === 'string' && !isEnumName) return [`${name}: ${quote(value)}`];
   return [`${name}: ${typeof value === 'number' ? numberText(value) : value}`];

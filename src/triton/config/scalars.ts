@@ -1,6 +1,6 @@
 import type { FloatKind, IntegerKind } from './schema.ts';
 
-/** Says why a value cannot be used; the caller knows where it stands and throws. */
+/** Reports why a value cannot be used; the caller knows its position and throws. */
 export type Refuse = (reason: string) => never;
 
 const ranges: Record<IntegerKind, readonly [low: bigint, high: bigint]> = {
@@ -20,8 +20,8 @@ export function integerValue(kind: IntegerKind, value: bigint, refuse: Refuse): 
 }
 
 /**
- * A floating-point value as JSON: a number, or protobuf JSON's "NaN", "Infinity", "-Infinity". A `float` becomes the
- * shortest decimal number that rounds to it, so that 0.1 from a JSON reply equals 0.1 from a binary one.
+ * Returns a floating-point value as JSON: a number, or protobuf JSON's "NaN", "Infinity", "-Infinity". A `float` becomes the shortest decimal
+ * number that rounds to it, so that 0.1 from a JSON reply equals 0.1 from a binary one.
  */
 export function floatValue(kind: FloatKind, value: number, refuse: Refuse): number | string {
   if (!Number.isFinite(value)) return String(value);

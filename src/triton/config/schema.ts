@@ -23,17 +23,17 @@ export interface FieldSchema {
   readonly shape: 'single' | 'repeated' | 'map';
   readonly value: ValueSchema;
   readonly mapKey?: ScalarKind;
-  /** The oneof that the field is part of: such a field is present even when it holds its default. */
+  /** The field's oneof, if any: such a field is present even at its default. */
   readonly oneof?: string;
 }
 
 export interface MessageSchema {
   readonly name: string;
   readonly isMapEntry: boolean;
-  /** In the order of the field numbers. */
+  /** Ordered by field number. */
   readonly fields: readonly FieldSchema[];
   field(protoName: string): FieldSchema | undefined;
-  /** By the name in snake_case or in the camelCase of protobuf JSON. */
+  /** Finds a field by its name in snake_case or in the camelCase of protobuf JSON. */
   jsonField(name: string): FieldSchema | undefined;
 }
 
@@ -66,7 +66,7 @@ function schemaOf(type: protobuf.Type): MessageSchema {
 
 const entrySchemas = new Map<FieldSchema, MessageSchema>();
 
-/** Returns the message that an entry of the map is in text format: `key` and `value`. */
+/** Returns the message that represents an entry of the map in text format: `key` and `value`. */
 export function mapEntrySchema(map: FieldSchema): MessageSchema {
   const known = entrySchemas.get(map);
   if (known) return known;

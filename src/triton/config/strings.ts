@@ -7,9 +7,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /**
- * The text of literals that stand side by side, quotes included; together they are one string. They are joined as
- * bytes, because a character may be spelled as octal escapes across two of them.
- * Throws an Error that says what is wrong with the escape or the bytes.
+ * Returns the text of adjacent literals, given with quotes; together they form one string. They are joined as bytes, because octal escapes may
+ * split a character across two of them. Throws an Error that explains what is wrong with the escape or the bytes.
  */
 export function unquote(literals: readonly string[]): string {
   const chunks = literals.map((literal) => bytesOf(literal.slice(1, -1)));
@@ -53,7 +52,7 @@ function escapeAt(body: string, slash: number): { bytes: Uint8Array; length: num
   return { bytes: encoder.encode(String.fromCodePoint(code)), length: whole.length };
 }
 
-/** A character beyond 16 bits may be spelled as two \u escapes. */
+/** Two \u escapes may spell a character beyond 16 bits. */
 function surrogatePair(
   body: string,
   slash: number,
@@ -75,17 +74,17 @@ const named: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What a reader would not see as it is: control characters, and the marks that turn the direction of writing, by which a
- * config could say something else than it shows.
+ * Characters that a reader would not see: control characters, and the marks that reverse the direction of writing, which could make a config look
+ * different from what it says.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be escaped
 const unseen = /["\\]|[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Returns the text as one double-quoted literal. What cannot be seen as it is stands as escapes, everything else as it is. */
+/** Returns the text as one double-quoted literal. Invisible characters become escapes; everything else stays. */
 export function quote(text: string): string {
   return `"${text.replace(unseen, (character) => named.get(character) ?? octal(character))}"`;
 }
 
-/** A character as the escapes of its bytes. */
+/** Returns a character as the escapes of its bytes. */
 const octal = (character: string): string =>
   Array.from(encoder.encode(character), (byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');

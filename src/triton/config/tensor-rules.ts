@@ -1,7 +1,7 @@
 import { type ConfigFault, faultIf } from './fault.ts';
 import type { ModelConfig, TensorConfig } from './model-config.ts';
 
-/** Rules for `input` and `output`. Whether both lists are complete only the backend can say. */
+/** Rules for `input` and `output`. Only the backend can tell whether both lists are complete. */
 export function tensorFaults(config: ModelConfig): readonly ConfigFault[] {
   return [
     ...(config.input ?? []).flatMap((tensor, i) => oneTensorFaults(config, tensor, `input[${i}]`)),
@@ -53,7 +53,7 @@ function reshapeFaults(
   ];
 }
 
-/** Between variable dimensions the products must be the same: [2,4,-1,6] reshapes to [8,-1,1,6]. An empty product is 1. */
+/** The products between variable dimensions must be equal: [2,4,-1,6] reshapes to [8,-1,1,6]. An empty product is 1. */
 function sameElements(dims: readonly number[], shape: readonly number[]): boolean {
   const a = productsBetweenVariables(dims);
   const b = productsBetweenVariables(shape);
@@ -106,6 +106,6 @@ export function batchTensorFaults(config: ModelConfig): readonly ConfigFault[] {
   ];
 }
 
-/** TensorRT by either of its two names; the server fills in the other. */
+/** True for TensorRT under either of its two names; the server fills in the other. */
 export const isTensorRt = (config: ModelConfig): boolean =>
   config.platform ? config.platform === 'tensorrt_plan' : config.backend === 'tensorrt';

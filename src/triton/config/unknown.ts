@@ -3,18 +3,18 @@ import type { ConfigLexer } from './lexer.ts';
 import { quote } from './strings.ts';
 import { readString } from './values.ts';
 
-/** A field of a config file that our ModelConfig does not have, as of a newer server or misspelled. */
+/** A field of a config file that our ModelConfig lacks: from a newer server, or misspelled. */
 export interface UnknownField {
   /** Such as `dynamic_batching.new_field`. */
   readonly path: string;
   readonly line: number;
-  /** As text format, on one line; every occurrence of the field in its message. */
+  /** In text format on one line; every occurrence of the field in its message. */
   readonly text: string;
-  /** Its place in the ModelConfig, as well as JSON can tell without knowing the type. */
+  /** Its value in the ModelConfig, as accurately as JSON can express it without the type. */
   readonly value: Json;
 }
 
-/** The protobuf libraries stop at this depth too. */
+/** The depth limit of the protobuf libraries. */
 export const maxDepth = 100;
 
 interface UnknownValue {
@@ -22,11 +22,11 @@ interface UnknownValue {
   readonly json: Json;
 }
 
-/** Occurrences of the unknown fields of one message, by name, in the order of the file. */
+/** The unknown fields of one message, by name, in file order. */
 export class UnknownOccurrences {
   readonly #byName = new Map<string, { line: number; texts: string[]; values: Json[]; list: boolean }>();
 
-  /** Reads what follows the name. */
+  /** Reads the part after the name. */
   read(lexer: ConfigLexer, name: string, line: number, depth: number): void {
     const colon = lexer.accept(':');
     if (!colon && !lexer.at('{', '<', '[')) lexer.failExpecting(`':' or '{' after '${name}'`);
@@ -34,7 +34,7 @@ export class UnknownOccurrences {
     const { text, json } = readValue(lexer, depth);
     const entry = this.#byName.get(name) ?? { line, texts: [], values: [], list: false };
     entry.texts.push(text.startsWith('{') ? `${name} ${text}` : `${name}: ${text}`);
-    // One by one: a call takes only this many arguments.
+    // One by one, because the number of arguments of a call is limited.
     for (const value of list ? (json as readonly Json[]) : [json]) entry.values.push(value);
     entry.list ||= list;
     this.#byName.set(name, entry);
@@ -50,7 +50,7 @@ export class UnknownOccurrences {
   }
 }
 
-/** Returns a field name: an identifier, or an extension in brackets. */
+/** Reads a field name: an identifier, or an extension in brackets. */
 export function readFieldName(lexer: ConfigLexer): string {
   if (lexer.next.kind === 'name') return lexer.take().text;
   if (!lexer.accept('[')) return lexer.failExpecting('a field name');

@@ -10,10 +10,9 @@ import { type FieldSchema, type MessageSchema, modelConfigSchema } from './schem
 import { batchTensorFaults, tensorFaults } from './tensor-rules.ts';
 
 /**
- * What Triton would refuse in this config, as far as the config alone tells. For most of these the server answers only
- * that the load failed. The rules are those of its config parser and validation (core 2.51 to 2.73), read in its source.
- * What depends on the machine or the model's files (GPUs that exist, an engine's own limits) is not here; nor are fields
- * that we do not know, which a newer server may have.
+ * Returns what Triton would refuse in this config, as far as the config alone can tell. For most of these the server only answers that the load
+ * failed. The rules come from the source of its config parser and validation (core 2.51 to 2.73). Excludes everything that depends on the machine
+ * or the model's files (existing GPUs, an engine's own limits), and unknown fields, which a newer server may have.
  */
 export function validateConfig(config: ModelConfig): readonly ConfigFault[] {
   let normal: ModelConfig;
@@ -40,7 +39,7 @@ export function validateConfig(config: ModelConfig): readonly ConfigFault[] {
   ];
 }
 
-/** What protobuf itself refuses: two members of a oneof, enum names that do not exist. */
+/** Checks what protobuf itself refuses: two members of a oneof, enum names that do not exist. */
 function messageFaults(schema: MessageSchema, message: JsonObject, path: string): readonly ConfigFault[] {
   const seen = new Map<string, string>();
   return schema.fields.flatMap((field) => {

@@ -26,13 +26,13 @@ import { LoadRefusedError } from './load-refused.ts';
 import { classifyRefusal, isGenericRefusal } from './refusal.ts';
 import { statisticsOf } from './statistics.ts';
 
-/** Deadlines of calls that name none, in milliseconds. Loads and unloads wait for one another inside the server. */
+/** Default deadlines of calls, in milliseconds. Loads and unloads wait for each other inside the server. */
 export interface Deadlines {
   readonly defaultTimeoutMs: number;
   readonly loadTimeoutMs: number;
 }
 
-/** What both protocols share: which call answers which question, and what a fault means. */
+/** The part that both protocols share: which call answers which question, and what a fault means. */
 export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
   const ask = async (operation: Operation, call: CallOptions = {}): Promise<JsonObject> => {
     const slow = operation.kind === 'load' || operation.kind === 'unload';
@@ -47,7 +47,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
   const index = async (call?: CallOptions): Promise<readonly ModelIndexEntry[]> =>
     indexOf(await ask({ kind: 'index' }, call));
 
-  /** A fault of a call about one model may need a look at the index before it is clear. */
+  /** A fault of a call about one model may require a look at the index. */
   const explain = async (operation: Operation, fault: WireFault, signal: AbortSignal | undefined): Promise<Error> => {
     if (!('model' in operation)) return callError(wire, operation, fault);
     if (isControlDisabled(fault)) return controlDisabled(wire, fault);
@@ -63,7 +63,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     return entry ? modelUnready(entry, fault) : modelUnknown(wire, model, names(known), fault);
   };
 
-  /** undefined when the server does not tell. */
+  /** Returns undefined if the server does not report it. */
   const knownModels = async (signal: AbortSignal | undefined): Promise<readonly ModelIndexEntry[] | undefined> => {
     try {
       return indexOf(await wire.call({ kind: 'index' }, { timeoutMs: deadlines.defaultTimeoutMs, signal }));
@@ -78,7 +78,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     operation: Extract<Operation, { readonly name: string }>,
     call: CallOptions | undefined,
   ): Promise<boolean> => {
-    // To the server no name means every region, those of others too.
+    // The server takes an empty name to mean every region, including those of other clients.
     if (operation.name === '') throw new RangeError('a region without a name');
     try {
       await ask(operation, call);

@@ -8,7 +8,7 @@ import { hostAndPort, isHostAndPort, type Wire, WireFault, type WireHeader } fro
 import { clientOver, type Deadlines } from './client.ts';
 
 export interface ConnectOptions extends Partial<Deadlines> {
-  /** Without it the connection is plaintext. */
+  /** If absent, the connection is in plaintext. */
   readonly tls?: TlsOptions | undefined;
   /** Sent with every call, as HTTP headers or gRPC metadata; no error repeats their values. */
   readonly headers?: readonly WireHeader[] | undefined;
@@ -16,12 +16,12 @@ export interface ConnectOptions extends Partial<Deadlines> {
 
 const defaultDeadlines: Deadlines = { defaultTimeoutMs: 10_000, loadTimeoutMs: 600_000 };
 
-/** Returns a client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
+/** Returns a client over gRPC to the server at HOST:PORT. Connects on the first call. Errors: USAGE for any other form of address. */
 export function connectGrpc(url: string, options: ConnectOptions = {}): TritonClient {
   return over(grpcWire(checked(url), options), options);
 }
 
-/** Returns a client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for another form of address. */
+/** Returns a client over HTTP to the server at HOST:PORT. Connects on the first call. Errors: USAGE for any other form of address. */
 export function connectHttp(url: string, options: ConnectOptions = {}): TritonClient {
   return over(httpWire(checked(url), options), options);
 }
@@ -34,7 +34,7 @@ function checked(url: string): string {
   throw new TrituneError('USAGE', `'${url}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
 }
 
-/** The wire, with a second look at a server that does not talk to us: is TLS why? */
+/** Returns the wire, which checks whether TLS is the cause if a server does not respond. */
 function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
   let open = true;
   const seenAgain = withFaults(wire, async (fault) => {
@@ -61,7 +61,7 @@ function redacting(wire: Wire, headers: readonly WireHeader[]): Wire {
   );
 }
 
-/** The wire, whose calls fail with what is made of their faults. */
+/** Returns the wire with its faults transformed by `made`. */
 function withFaults(wire: Wire, made: (fault: WireFault) => WireFault | Promise<WireFault>): Wire {
   return {
     ...wire,

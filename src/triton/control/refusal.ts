@@ -1,15 +1,15 @@
 import type { LoadRefusalKind } from './load-refused.ts';
 
 /**
- * Triton's text for every config that it cannot parse or validate, and for a model that is not in its repository.
- * The reason stands in the server's log alone.
+ * True for Triton's text for every config that it cannot parse or validate, and for a model that is not in its repository. Only the server's log
+ * has the reason.
  */
 export function isGenericRefusal(serverMessage: string): boolean {
   return /failed to poll from model repository/.test(serverMessage);
 }
 
 /**
- * Why a load was refused, by the server's words; the first class that matches. Texts verified on 2.51, but for those of
+ * Classifies why a load was refused, from the server's message; the first matching class wins. The texts were verified on 2.51, except those of
  * exhausted memory: these are the backends' own, and the common ones of CUDA, PyTorch, ONNX Runtime and C++.
  */
 export function classifyRefusal(serverMessage: string): LoadRefusalKind {

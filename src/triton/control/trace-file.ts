@@ -4,37 +4,37 @@ import { plainLine } from '../../base/format.ts';
 import { ArrayFault, JsonArrayItems } from '../wire/json-array-items.ts';
 import { momentOf } from './trace-moments.ts';
 
-/** Most unknown names that are reported. */
+/** The maximum number of unknown names to report. */
 const MAX_UNKNOWN = 10;
 
-/** One traced request, or the part of one that a model of an ensemble did. */
+/** One traced request, or a composing model's part of one. */
 export interface Trace {
   readonly id: number;
-  /** Id of the ensemble's request that this one is a part of; null for none. */
+  /** Id of the ensemble request that this one belongs to; null for none. */
   readonly parentId: number | null;
   readonly model: string;
-  /** -1 where none is written. */
+  /** -1 if the file has none. */
   readonly version: number;
-  /** Which the client gave; '' for none. */
+  /** The id given by the client; '' for none. */
   readonly requestId: string;
-  /** By name, on the server's steady clock; of a start that came more than once the first, of an end the last. */
+  /** By name, on the server's steady clock. The first of repeated start moments counts, and the last of repeated end moments. */
   readonly momentsNs: ReadonlyMap<string, number>;
 }
 
 export interface ReadTraces {
   /** In the order in which they begin in the files. */
   readonly traces: readonly Trace[];
-  /** Traces of which the files do not say which model they are of: they had begun before the file. */
+  /** Traces without a model name in the files, because they began before the file. */
   readonly nameless: number;
-  /** Traces with tensors and no moment: of level TENSORS without TIMESTAMPS. */
+  /** Traces with tensors but no moments: of level TENSORS without TIMESTAMPS. */
   readonly timeless: number;
-  /** Names of moments that are not known and not counted; the first ten. */
+  /** Names of unknown moments, which are not counted; the first ten. */
   readonly unknownMoments: readonly string[];
-  /** Files without their end: of a server that still has them open, or that was killed. */
+  /** Incomplete files: their server still has them open, or was killed. */
   readonly unfinished: readonly string[];
 }
 
-/** A file as it is read. */
+/** A trace file and its content. */
 export interface TraceSource {
   readonly name: string;
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -45,8 +45,8 @@ const MAX_TRACES = 2_000_000;
 
 const id = z.number().int().nonnegative();
 /**
- * A beginning has the model, one or more moments have `timestamps`, and tensors have an `activity`. Older servers write a trace as one
- * object, without an id where the request came no further than the protocol; and name the model with each tensor too.
+ * A first fragment has the model, moments have `timestamps`, and tensors have an `activity`. Older servers write a trace as one object, without an
+ * id if the request got no further than the protocol, and also name the model with each tensor.
  */
 const fragment = z.looseObject({
   id: id.optional(),
@@ -61,7 +61,7 @@ const fragment = z.looseObject({
 interface OpenTrace {
   readonly momentsNs: Map<string, number>;
   begun: Omit<Trace, 'momentsNs'> | null;
-  /** What is known of it was written beside a tensor: its beginning may still come. */
+  /** True if the name came with a tensor: the first fragment may still come. */
   isNamedByTensor: boolean;
   hasTensors: boolean;
 }
@@ -74,9 +74,9 @@ interface Reading {
 }
 
 /**
- * Reads files that Triton's trace mode `triton` wrote: an array of fragments in no order, joined by their id. Holds the
- * traces, never a whole file. A file may lack its end, as it does while its server runs. The files must be of one server.
- * Errors: INPUT_INVALID with the file and the fragment; UNSUPPORTED for traces in another form, such as OpenTelemetry's.
+ * Reads files that Triton's trace mode `triton` wrote: an array of fragments in no particular order, joined by their id. Holds the traces in
+ * memory, but never a whole file. A file may lack its end, as it does while its server runs. The files must come from one server. Errors:
+ * INPUT_INVALID with the file and the fragment; UNSUPPORTED for traces in another form, such as OpenTelemetry's.
  */
 export async function readTraces(sources: readonly TraceSource[]): Promise<ReadTraces> {
   const reading: Reading = { open: new Map(), unknown: new Set(), withoutId: 0 };
@@ -169,7 +169,7 @@ function addMoments(
   }
 }
 
-/** Says of a file in a form of OpenTelemetry, Jaeger or Zipkin what it is, rather than what it is not. */
+/** Refuses a file in a form of OpenTelemetry, Jaeger or Zipkin by naming that form. */
 function refuseOtherForms(chunk: Uint8Array, name: string): void {
   const start = Buffer.from(chunk.subarray(0, 4096)).toString('utf8');
   if (start.trimStart().startsWith('{') && looksLikeSpans(start)) throw otherForm(name);

@@ -1,4 +1,4 @@
-/** The moments of a request that Triton's trace mode notes, in the order in which they come. */
+/** The moments of a request that Triton's trace mode records, in chronological order. */
 const momentNames = [
   ...['HTTP_RECV_START', 'HTTP_RECV_END', 'GRPC_WAITREAD_START', 'GRPC_WAITREAD_END'],
   ...['REQUEST_START', 'QUEUE_START', 'CACHE_HIT_LOOKUP_START', 'CACHE_HIT_LOOKUP_END'],
@@ -9,8 +9,8 @@ const momentNames = [
 const knownMoments: ReadonlySet<string> = new Set(momentNames);
 
 /**
- * Returns the name of a moment; null for one that is not known. Older servers wrote them as `http recv start`, `grpc wait/read end`,
- * `request handler start`, `compute input end` (documentation and tracer of 19.10 to 20.x).
+ * Returns the name of a moment; null if unknown. Older servers wrote them as `http recv start`, `grpc wait/read end`, `request handler start`,
+ * `compute input end` (documentation and tracer of 19.10 to 20.x).
  */
 export function momentOf(written: string): string | null {
   if (knownMoments.has(written)) return written;

@@ -2,7 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import type { ModelIndexEntry } from '../types.ts';
 import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';
 
-/** Returns the error for a fault that is no verdict on a model: the connection's, or the server's own. */
+/** Returns the error for a fault that is not about a model but about the connection or the server itself. */
 export function callError(wire: Wire, operation: Operation, fault: WireFault): TrituneError {
   const server = `the server at ${wire.url} (${wire.protocol})`;
   const options = { cause: fault };
@@ -67,12 +67,12 @@ function hintFor({ kind }: Operation): string {
 
 const allowed = 'allow clients to use it (newer servers: --allow-client-shm=true)';
 
-/** True for the error of an unregistration that a request in flight forbids: Triton 2.51 says so, over both protocols. */
+/** True for the error when a request in flight prevents an unregistration: Triton 2.51's message, over both protocols. */
 export function isRegionInUse(error: Error): boolean {
   return /Cannot unregister shared memory region .* currently in use/.test(error.message);
 }
 
-/** True when the fault tells that the server does not allow loads and unloads by request. Same text for modes none and poll. */
+/** True if the fault means that the server does not allow load and unload requests. The text is the same for modes none and poll. */
 export function isControlDisabled(fault: WireFault): boolean {
   return /explicit model load ?\/ ?unload is not allowed/.test(fault.message);
 }
@@ -86,12 +86,12 @@ export function controlDisabled(wire: Wire, fault: WireFault): TrituneError {
   );
 }
 
-/** What the server says of a model that it does not have, or has not loaded: 404, or 400 from the statistics. */
+/** True for the server's answer about a model that it lacks or has not loaded: 404, or 400 from the statistics. */
 export function isModelMissing(fault: WireFault): boolean {
   return fault.kind === 'not-found' || (fault.kind === 'rejected' && /is not available$/.test(fault.message));
 }
 
-/** `known`: the names in the server's index, when it could be asked. */
+/** `known`: the names in the server's index, if it was available. */
 export function modelUnknown(wire: Wire, model: string, known: readonly string[] | undefined, fault: WireFault): Error {
   const hint = known === undefined ? 'check the name' : `its models are ${listed(known)}`;
   return new TrituneError('MODEL_UNKNOWN', `the server at ${wire.url} has no model '${model}'`, hint, { cause: fault });
@@ -110,7 +110,7 @@ export function modelUnready(entry: ModelIndexEntry, fault: WireFault): Error {
   );
 }
 
-/** Faults of a load that are the server's verdict on the model or its config, not trouble of its own. */
+/** Load faults that are the server's verdict on the model or its config, not trouble of its own. */
 const verdicts: ReadonlySet<FaultKind> = new Set<FaultKind>(['rejected', 'failed']);
 
 export function isLoadVerdict(fault: WireFault): boolean {

@@ -28,14 +28,14 @@ import {
 
 const UNLIMITED = -1;
 
-/** Returns the gRPC protocol, on a connection of its own. */
+/** Returns the gRPC protocol on its own connection. */
 export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
   const security = channelSecurity(url, tls);
   const client = new Client(url, security.credentials, {
     ...security.options,
     'grpc.max_receive_message_length': MAX_ANSWER_BYTES,
     'grpc.max_send_message_length': UNLIMITED,
-    // A server that comes back after a restart is found again within a second.
+    // Finds a restarted server again within a second.
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 1_000,
     'grpc.use_local_subchannel_pool': 1,
@@ -57,8 +57,8 @@ export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): 
 }
 
 /**
- * The library's form of the options. It sends the host as the server's name, which must not be an IP address, so for one
- * it gets another name and looks for the address in the certificate itself.
+ * Returns the library's form of the options. It sends the host as the server's name, which must not be an IP address. So for an IP address it sends
+ * another name and looks for the address in the certificate itself.
  */
 export function channelSecurity(
   url: string,
@@ -77,10 +77,10 @@ export function channelSecurity(
   };
 }
 
-/** Headers as gRPC's metadata. */
+/** Returns headers as gRPC metadata. */
 export function metadataOf(headers: readonly WireHeader[]): Metadata {
   const metadata = new Metadata();
-  // gRPC's names for binary values end so, and their values are base64 on the wire.
+  // gRPC names of binary values have this ending, and their values are base64 on the wire.
   for (const { name, value } of headers)
     metadata.add(name, name.endsWith('-bin') ? Buffer.from(value, 'base64') : value);
   return metadata;
@@ -172,10 +172,10 @@ function unary(
   });
 }
 
-/** Words that the gRPC library says by itself, under codes that servers use too. */
+/** The gRPC library's own messages, under codes that servers use too. */
 const transportWords =
   /^(No connection established|Connection dropped|Stream refused|Name resolution failed|Channel closed|Call cancelled|Received RST_STREAM)|\bE(CONN[A-Z]+|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND)\b/;
-/** An HTTP/1 server hangs up on us ("Failed to connect", without an errno); an HTTP/2 one that knows no gRPC answers with a page. */
+/** An HTTP/1 server hangs up on us ("Failed to connect", without an errno); an HTTP/2 server without gRPC answers with a page. */
 const foreignWords = /Last error: Failed to connect \(|Protocol error|Received HTTP status code|parsing error/i;
 
 function faultOf(error: ServiceError, timeoutMs: number): WireFault {
@@ -193,7 +193,7 @@ function faultOf(error: ServiceError, timeoutMs: number): WireFault {
 function faultKindOf(code: status, words: string): FaultKind {
   if (foreignWords.test(words)) return 'wrong-protocol';
   if (transportWords.test(words)) return 'unreachable';
-  // 2.51 says UNAVAILABLE for a restricted API too.
+  // 2.51 also answers UNAVAILABLE for a restricted API.
   if (/\bis restricted, expecting header\b/.test(words)) return 'restricted';
   return faultKinds[code] ?? 'other';
 }
@@ -204,10 +204,7 @@ const faultKinds: Readonly<Partial<Record<status, FaultKind>>> = {
   [status.INTERNAL]: 'failed',
 };
 
-/**
- * A load replaces the whole config, so a field that we cannot read back would be lost by it.
- * Over HTTP such fields come by name and are kept.
- */
+/** A load replaces the whole config, so it would lose a field that we cannot read back. Over HTTP such fields come by name and are kept. */
 function refuseUnknownFields(message: Message, model: string): void {
   const unknown = unknownFieldsOf(message);
   if (unknown.length === 0) return;

@@ -22,9 +22,9 @@ interface HttpCall {
   readonly body?: JsonObject;
 }
 
-/** Returns the HTTP/REST protocol, on connections of its own. */
+/** Returns the HTTP/REST protocol on its own connections. */
 export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): Wire {
-  // No idle connections: control calls are few, and a server may close an idle one just as we use it.
+  // No idle connections: control calls are rare, and a server may close an idle one just as we use it.
   const agent = new Agent({
     pipelining: 0,
     headersTimeout: 0,
@@ -69,7 +69,7 @@ function httpCallOf(operation: Operation): HttpCall {
     case 'statistics':
       return { method: 'GET', path: `${modelPath(operation.model)}/stats` };
     case 'load': {
-      // The value is a string that holds JSON; Triton refuses the config as an object.
+      // The value is a string of JSON; Triton refuses the config as an object.
       const files = fileParameters(operation.files, (bytes) => Buffer.from(bytes).toString('base64'));
       const body = operation.configJson === undefined ? {} : { parameters: { config: operation.configJson, ...files } };
       return { method: 'POST', path: `${repositoryPath(operation.model)}/load`, body };
@@ -102,7 +102,7 @@ function httpCallOf(operation: Operation): HttpCall {
 
 const TRACE_PATH = '/v2/trace/setting';
 
-/** The level is a list, every other setting a text; numbers are refused with status 500 (Triton 2.51). */
+/** The level is a list, every other setting a text; the server refuses numbers with status 500 (Triton 2.51). */
 const traceBody = (change: TraceSettings): JsonObject =>
   Object.fromEntries(
     Object.entries(change).map(([name, value]) => [name, name === 'trace_level' ? [...value] : (value[0] ?? null)]),
@@ -112,7 +112,7 @@ const modelPath = (model: string): string => `/v2/models/${segment(model)}`;
 const repositoryPath = (model: string): string => `/v2/repository/models/${segment(model)}`;
 const regionPath = (name: string): string => `/v2/systemsharedmemory/region/${segment(name)}`;
 const cudaPath = (name: string): string => `/v2/cudasharedmemory/region/${segment(name)}`;
-/** A name may come from a server's JSON, which can hold half a character. */
+/** A name may come from a server's JSON, which can hold half of a surrogate pair. */
 const segment = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 interface HttpAnswer {
@@ -150,7 +150,7 @@ function transportFault(error: unknown, deadlinePassed: boolean, timeoutMs: numb
   return new WireFault(isOther ? 'wrong-protocol' : 'unreachable', transportText(error), { cause: error });
 }
 
-/** An AggregateError (several addresses of one host) has an empty message of its own. */
+/** An AggregateError (several addresses of one host) has an empty message. */
 function transportText(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return messageOf(error);
@@ -188,7 +188,7 @@ function replyOf(operation: Operation, answer: HttpAnswer): JsonObject {
   }
 }
 
-/** Triton says 200 for yes and 400 for no; a proxy before it, 503. */
+/** Triton answers 200 for yes and 400 for no; a proxy in front of it answers 503. */
 function healthOf(answer: HttpAnswer): boolean {
   if (answer.status === 200) return true;
   if (answer.status === 400 || answer.status === 503) return false;
@@ -210,13 +210,13 @@ function parsed(text: string): Json {
   }
 }
 
-/** A 64-bit integer that a JavaScript number cannot hold stays text, as protobuf's JSON mapping allows. */
+/** A 64-bit integer that does not fit a JavaScript number stays text, as protobuf's JSON mapping allows. */
 function exactInteger(_key: string, value: Json, context: { readonly source?: string }): Json {
   const lossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
   return lossy && context.source !== undefined && /^-?\d+$/.test(context.source) ? context.source : value;
 }
 
-/** The server's own words, when they come in Triton's form. */
+/** Returns the server's own words if they are in Triton's form. */
 function answeredFault(answer: HttpAnswer): WireFault {
   const words = errorText(answer.text);
   if (words === undefined) {

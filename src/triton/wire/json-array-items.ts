@@ -1,4 +1,4 @@
-/** Why a text is no JSON array of objects. */
+/** Explains why a text is not a JSON array of objects. */
 export class ArrayFault extends Error {}
 
 const [SPACE, TAB, LF, CR] = [0x20, 0x09, 0x0a, 0x0d];
@@ -8,9 +8,8 @@ const [BRACE, END_BRACE] = [0x7b, 0x7d];
 type Place = 'before' | 'first' | 'item' | 'after-item' | 'after-comma' | 'after';
 
 /**
- * Cuts a JSON array of objects into the texts of the objects as its bytes come, so that no more than one object is held.
- * Whether the objects themselves are JSON is for their reader. All the bytes looked for are ASCII, and in UTF-8 no other
- * character contains one.
+ * Splits a JSON array of objects into the texts of the objects as its bytes arrive, so that it holds at most one object. The reader of the objects
+ * must check that they are JSON. All relevant bytes are ASCII, and no other UTF-8 character contains them.
  */
 export class JsonArrayItems {
   readonly #maxItemBytes: number;
@@ -25,17 +24,17 @@ export class JsonArrayItems {
     this.#maxItemBytes = maxItemBytes;
   }
 
-  /** False as long as the bracket that ends the array has not come. */
+  /** False until the closing bracket of the array has arrived. */
   get isWhole(): boolean {
     return this.#place === 'after';
   }
 
-  /** True until the bracket that begins the array has come. */
+  /** True until the opening bracket of the array has arrived. */
   get isUnbegun(): boolean {
     return this.#place === 'before';
   }
 
-  /** The objects that end in this chunk. Throws an ArrayFault. */
+  /** Returns the objects that end in this chunk. Throws an ArrayFault. */
   *add(chunk: Uint8Array): Generator<string> {
     let start = 0;
     for (let at = 0; at < chunk.length; at++) {
@@ -52,7 +51,7 @@ export class JsonArrayItems {
     if (this.#place === 'item') this.#hold(chunk.slice(start));
   }
 
-  /** Whether this byte is the brace that ends the object. */
+  /** True if this byte is the brace that ends the object. */
   #endsItem(byte: number): boolean {
     if (this.#inString) {
       if (this.#escaped) this.#escaped = false;
@@ -66,7 +65,7 @@ export class JsonArrayItems {
     return false;
   }
 
-  /** One byte between objects. */
+  /** Handles one byte between objects. */
   #step(byte: number): void {
     const place = this.#place;
     if (place === 'before' && byte === OPEN) this.#place = 'first';

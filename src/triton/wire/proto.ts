@@ -8,7 +8,7 @@ const serviceName = 'inference.GRPCInferenceService';
 
 let loaded: protobuf.Root | undefined;
 
-/** The types of the `.proto` files, read once, on first use. Field names stay in snake_case. */
+/** Returns the types of the `.proto` files, which are read once, on first use. Field names stay in snake_case. */
 function root(): protobuf.Root {
   if (!loaded) {
     const fresh = new protobuf.Root();
@@ -59,7 +59,7 @@ function describe(method: protobuf.Method): ServiceMethod {
   };
 }
 
-/** Decodes a message, with the fields that its type does not know kept for `unknownFieldsOf`. Throws on bytes that are no such message. */
+/** Decodes a message, and keeps unknown fields for `unknownFieldsOf`. Throws on bytes that are not such a message. */
 export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): protobuf.Message {
   const reader = protobuf.Reader.create(bytes);
   reader.discardUnknown = false;
@@ -67,8 +67,8 @@ export function decodeWithUnknown(type: protobuf.Type, bytes: Uint8Array): proto
 }
 
 /**
- * Where a message from `decodeWithUnknown` holds fields that its type does not know, at any depth: paths such as
- * `config.instance_group.12`, the last part a field number. Each path once.
+ * Returns where a message from `decodeWithUnknown` holds unknown fields, at any depth: paths such as `config.instance_group.12`, where the last
+ * part is a field number. Each path appears once.
  */
 export function unknownFieldsOf(message: object): readonly string[] {
   const found = new Set<string>();
@@ -89,7 +89,7 @@ function collectUnknown(value: unknown, path: string, found: Set<string>): void 
   for (const [name, field] of Object.entries(value)) collectUnknown(field, `${path}${name}.`, found);
 }
 
-/** protobufjs keeps the bytes of each field that it does not know beside the message, out of enumeration. */
+/** protobufjs keeps the bytes of each unknown field with the message, as a non-enumerable property. */
 function unknownBytesOf(value: object): readonly Uint8Array[] {
   return (value as { readonly $unknowns?: readonly Uint8Array[] }).$unknowns ?? [];
 }

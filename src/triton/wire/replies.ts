@@ -10,8 +10,8 @@ import type {
 } from '../types.ts';
 
 /**
- * Readers of reply fields. A field at its default may be missing (always so over gRPC), and 64-bit integers may come as
- * text. A value of another shape reads as the default: a newer server must not stop us.
+ * Readers of reply fields. A field at its default may be missing (always over gRPC), and 64-bit integers may arrive as text. A value of another
+ * shape reads as the default: a newer server must not stop us.
  */
 export function textIn(reply: JsonObject, field: string): string {
   const value = reply[field];
@@ -23,7 +23,7 @@ export function numberIn(reply: JsonObject, field: string): number {
   return Number.isFinite(value) ? value : 0;
 }
 
-/** NaN for what is no number. Objects are not asked: an answer may have given them a `valueOf` that is no function. */
+/** NaN if it is not a number. Objects are not converted: an answer may give them a `valueOf` that is not a function. */
 function numberOf(value: Json | undefined): number {
   return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
 }
@@ -80,7 +80,7 @@ function tensorMetadataOf(reply: JsonObject): TensorMetadata {
 
 const modelStates = ['', 'READY', 'LOADING', 'UNLOADING', 'UNAVAILABLE', 'UNKNOWN'] as const;
 
-/** A model that was never loaded comes without version and state. */
+/** A model that was never loaded has no version and no state. */
 export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
   return messagesIn(reply, 'models').map((entry) => ({
     name: textIn(entry, 'name'),
@@ -107,7 +107,7 @@ export function cudaRegionsOf(reply: JsonObject): readonly CudaMemoryRegion[] {
   }));
 }
 
-/** Regions: a list over HTTP, a map from names over gRPC; here in the order of their names. */
+/** Returns regions: a list over HTTP, a map by name over gRPC; here ordered by name. */
 function entriesOf(reply: JsonObject): readonly JsonObject[] {
   const entries = Array.isArray(reply.regions)
     ? messagesIn(reply, 'regions')
@@ -115,7 +115,7 @@ function entriesOf(reply: JsonObject): readonly JsonObject[] {
   return entries.map(asObject).sort((a, b) => (textIn(a, 'name') < textIn(b, 'name') ? -1 : 1));
 }
 
-/** Over gRPC each setting is a message with its values, over HTTP a text or a list of texts. */
+/** Each setting is a message with its values over gRPC, and a text or a list of texts over HTTP. */
 export function traceSettingsOf(reply: JsonObject): TraceSettings {
   return Object.fromEntries(
     Object.entries(messageIn(reply, 'settings')).map(([name, setting]) => {

@@ -1,19 +1,19 @@
 import { type ConnectionOptions, connect, createSecureContext } from 'node:tls';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
-/** How to speak TLS with a server. Certificates and keys in PEM; without `ca` the runtime's own roots are trusted. */
+/** How to speak TLS with a server. Certificates and keys are in PEM; without `ca` the runtime's own roots are trusted. */
 export interface TlsOptions {
   readonly ca?: Buffer | undefined;
-  /** Shown to a server that wants to know its clients (mTLS); always with `key`. */
+  /** The certificate for a server that authenticates its clients (mTLS); requires `key`. */
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
-  /** The name that the server's certificate must be for; the address's host if not given. */
+  /** The name that the server's certificate must be for; the address's host if absent. */
   readonly servername?: string | undefined;
-  /** False: whoever answers is believed. */
+  /** False: trusts any server. */
   readonly verify: boolean;
 }
 
-/** Returns the options of `node:tls`, and of the libraries that pass them on, for a connection that speaks one of `protocols`. */
+/** Returns the options of `node:tls`, and of libraries that pass them on, for a connection that speaks one of `protocols`. */
 export function secureOptions(tls: TlsOptions, protocols: readonly string[]): ConnectionOptions {
   return {
     rejectUnauthorized: tls.verify,
@@ -24,7 +24,7 @@ export function secureOptions(tls: TlsOptions, protocols: readonly string[]): Co
   };
 }
 
-/** Errors: USAGE when a certificate or key cannot be used. What is in them is never said. */
+/** Errors: USAGE if a certificate or key cannot be used. Never reveals their content. */
 export function checkTls(tls: TlsOptions): void {
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
     throw usage('a client certificate needs its key', 'give both --tls-cert and --tls-key, or neither');
@@ -39,11 +39,11 @@ export function checkTls(tls: TlsOptions): void {
       throw usage(`${what} cannot be used: ${messageOf(error)}`, 'give PEM files, the key without a passphrase');
     }
   }
-  // A file without any certificate in it passes, and then nobody would be trusted.
+  // Node accepts a file without any certificate, and would then trust nobody.
   if (tls.ca && !tls.ca.includes('-----BEGIN')) throw usage('the CA certificate is not a PEM file', 'give a PEM file');
 }
 
-/** What is wrong between a client and a server as far as TLS goes, in words for people. */
+/** A TLS problem between a client and a server, in words for people. */
 export interface TlsTrouble {
   readonly message: string;
   readonly hint: string;
@@ -60,11 +60,11 @@ const untrusted = [
   'INVALID_CA',
 ];
 
-/** What OpenSSL makes of an answer that is no TLS at all. */
+/** OpenSSL's errors for an answer that is not TLS. */
 const NO_TLS =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE|RECORD_OVERFLOW|HTTP_REQUEST)$/;
 
-/** Returns the trouble behind an error of a TLS socket; undefined for one that is not about TLS. */
+/** Returns the problem behind an error of a TLS socket; undefined if it is not about TLS. */
 export function tlsTroubleOf(error: unknown): TlsTrouble | undefined {
   const code = codeOf(error);
   const words = messageOf(error);
@@ -106,12 +106,12 @@ const notAccepted = (words: string): TlsTrouble => ({
   hint: 'give a certificate that it knows with --tls-cert and --tls-key',
 });
 
-/** The names in the certificate that an error came with. */
+/** Returns the names in the certificate that an error includes. */
 function namesOf(error: unknown): string | undefined {
   return (error as { readonly cert?: { readonly subjectaltname?: string } }).cert?.subjectaltname;
 }
 
-/** OpenSSL's message with its source places, cut to the words in it. */
+/** Returns OpenSSL's message without its source locations. */
 function brief(words: string): string {
   return /:(?:SSL routines|ssl3?)?:[^:]*:([^:]+):/i.exec(words)?.[1] ?? words.split('\n')[0] ?? words;
 }
@@ -125,12 +125,12 @@ const SPEAKS_TLS: TlsTrouble = {
   hint: 'add --tls, or https:// before its address',
 };
 const DIAGNOSIS_MS = 1000;
-/** A server that refuses us as its client says so only after the handshake. */
+/** A server that refuses us as a client reports it only after the handshake. */
 const AFTERMATH_MS = 300;
 
 /**
- * Connects once more, only to see what is wrong about TLS after a call failed: the libraries' own words hide it. Takes
- * a second at most; undefined when TLS is not the trouble, or nobody is there.
+ * Connects once more after a failed call, only to find a TLS problem, because the libraries' own messages hide it. Takes at most a second;
+ * undefined if TLS is not the problem, or if nothing answers.
  */
 export function diagnoseTls(
   address: { host: string; port: number },
@@ -155,7 +155,7 @@ export function diagnoseTls(
     });
     socket.on('error', (error) => {
       if (tls) return end(tlsTroubleOf(error) ?? (greeted ? notAccepted(messageOf(error)) : undefined));
-      // A server that does not like our handshake is one that speaks TLS.
+      // A server that rejects our handshake does speak TLS.
       end(codeOf(error).startsWith('ERR_SSL_') && !NO_TLS.test(codeOf(error)) ? SPEAKS_TLS : undefined);
     });
     socket.on('close', () => end(greeted ? notAccepted('it hangs up after the handshake') : undefined));

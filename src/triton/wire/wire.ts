@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { CudaMemoryRegion, ModelFiles, SharedMemoryRegion, TraceSettings } from '../types.ts';
 import type { TlsOptions } from './tls.ts';
 
-/** What a client asks of a server; each protocol has its own spelling of it. */
+/** A client's request to a server; each protocol spells it differently. */
 export type Operation =
   | { readonly kind: 'live' }
   | { readonly kind: 'ready' }
@@ -22,17 +22,17 @@ export type Operation =
   | { readonly kind: 'cuda-memory-unregister'; readonly name: string }
   | { readonly kind: 'trace-settings'; readonly change: TraceSettings };
 
-/** The load parameters that upload files: `file:VERSION/NAME`, each with its bytes as the protocol spells them. */
+/** Returns the load parameters that upload files: `file:VERSION/NAME`, with the bytes in the protocol's spelling. */
 export const fileParameters = <T>(files: ModelFiles = new Map(), spell: (bytes: Uint8Array) => T): Record<string, T> =>
   Object.fromEntries([...files].map(([name, bytes]) => [`file:${name}`, spell(bytes)]));
 
-/** A header of HTTP, or metadata of gRPC; the name in lower case, the value in ASCII. */
+/** An HTTP header or gRPC metadata; the name in lower case, the value in ASCII. */
 export interface WireHeader {
   readonly name: string;
   readonly value: string;
 }
 
-/** How a wire is made safe, and what goes with each of its calls. */
+/** TLS, and the headers of each call. */
 export interface WireOptions {
   readonly tls?: TlsOptions | undefined;
   readonly headers?: readonly WireHeader[] | undefined;
@@ -43,12 +43,12 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An answer may be as long as this: the statistics of thousands of models are a hundredth of it. */
+/** The maximum length of an answer: the statistics of thousands of models are a hundredth of it. */
 export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
 /**
- * One protocol, without policy. A reply has the fields of the gRPC response message, whichever protocol it came by,
- * so that one reader serves both. Throws a WireFault, or INTERRUPTED when the signal aborts.
+ * One protocol, without policy. A reply has the fields of the gRPC response message over either protocol, so that one reader serves both. Throws a
+ * WireFault, or INTERRUPTED if the signal aborts.
  */
 export interface Wire {
   readonly protocol: 'grpc' | 'http';
@@ -59,8 +59,8 @@ export interface Wire {
 }
 
 /**
- * How a call failed. Up to `other` the server answered with an error, in words that both protocols share.
- * `unreachable`: no answer, or the connection broke. `wrong-protocol`: something answers that does not speak this protocol.
+ * How a call failed. For the kinds up to `other` the server answered with an error, in words that both protocols share. `unreachable`: no answer,
+ * or the connection broke. `wrong-protocol`: the address answers, but does not speak this protocol.
  */
 export type FaultKind =
   | 'not-found'
@@ -76,7 +76,7 @@ export type FaultKind =
 export class WireFault extends Error {
   override readonly name = 'WireFault';
   readonly kind: FaultKind;
-  /** What to do about it, where the fault itself tells. */
+  /** A hint for the user, if the fault itself suggests one. */
   readonly hint: string | undefined;
 
   constructor(kind: FaultKind, message: string, options?: { cause?: unknown; hint?: string }) {
@@ -92,7 +92,7 @@ export function hostAndPort(url: string): { readonly host: string; readonly port
   return { host: url.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(url.slice(at + 1)) };
 }
 
-/** True for HOST:PORT, the form of every server address here; IPv6 hosts in brackets. */
+/** True for HOST:PORT, the form of all server addresses here; IPv6 hosts are in brackets. */
 export function isHostAndPort(url: string): boolean {
   const port = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/?#@[\]]+):(\d{1,5})$/.exec(url)?.[1];
   return port !== undefined && Number(port) > 0 && Number(port) < 65_536;

@@ -8,15 +8,15 @@ import { type Interaction, selectedTrial } from '../interaction.ts';
 import { block, heading, type Row, right, row, type Size, span } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 
-/** Latencies above this many times the budget are drawn at the upper edge, so that the region of interest has room. */
+/** Latencies above this multiple of the budget are drawn at the upper edge, to leave room for the region of interest. */
 const MOST_OVER_BUDGET = 2.5;
-/** Predicted points move the right edge of the chart up to this factor at most. */
+/** Predicted points extend the chart to the right up to this factor. */
 const MOST_OVER_MEASURED = 2;
 const AXIS = 8;
-/** Columns that the title needs to say what the thin line is. */
+/** From this width on, the title has room to explain the thin line. */
 const LEGEND_FROM = 37;
 
-/** Throughput to the right, the budgeted latency upwards: all measurements, the front, the budget, the best, the present. */
+/** Draws throughput to the right and the budgeted latency upwards: all measurements, the front, the budget, the best, the current one. */
 export function chartPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const percentile = study?.goal.budget?.percentile ?? 99;
@@ -45,7 +45,7 @@ const measurementsOf = ({ trials, unfinished }: StudyState): readonly Measuremen
     ({ throughput, budgetLatencyMs }) => throughput.value > 0 && Number.isFinite(budgetLatencyMs.value),
   );
 
-/** The front that the sampler predicts while there is still something to search. */
+/** Returns the front that the sampler predicts, while the search goes on. */
 const predictedFrontOf = (view: ViewState): readonly PredictedPoint[] => (isSearching(view) ? view.predictedFront : []);
 
 function scaleOf(
@@ -64,7 +64,7 @@ function scaleOf(
   return { throughput, latencyMs, budgetMs };
 }
 
-/** To the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten, so that the axes stay while points come. */
+/** Rounds up to the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten, so that the axes stay put as points arrive. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= value * (1 - 1e-9));
@@ -100,7 +100,7 @@ function draw(canvas: Canvas, view: ViewState, study: StudyState, interaction: I
   }
 }
 
-/** Only as far as the axes go: what lies beyond them would lie along the edge. */
+/** Draws only within the axes: points beyond would be drawn along the edge. */
 function drawPredictedFront(canvas: Canvas, predictedFront: readonly PredictedPoint[], scale: Scale): void {
   const points = predictedFront.map(({ throughput, latencyMs }): [number, number] => [
     throughput / scale.throughput,
@@ -112,9 +112,9 @@ function drawPredictedFront(canvas: Canvas, predictedFront: readonly PredictedPo
   }
 }
 
-/** Labels of the vertical axis: at the top, at the budget, at the bottom. */
+/** Returns labels of the vertical axis: at the top, at the budget, at the bottom. */
 function axisLabel(index: number, rows: number, { latencyMs, budgetMs }: Scale): string {
-  // As the canvas places its glyphs: in dots, four to a row.
+  // In the canvas' own units: dots, four to a row.
   const rowOf = (value: number): number => Math.round((1 - value / latencyMs) * (rows * 4 - 1)) >> 2;
   const isBudget = budgetMs !== undefined && budgetMs <= latencyMs && index === rowOf(budgetMs);
   const text = isBudget

@@ -9,7 +9,7 @@ import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark } from '../figures.ts';
 import { foreign, left, type Row, right, row, type Span, span } from '../rows.ts';
 
-/** A trial and the measurement that stands for it. */
+/** A trial and its representative measurement. */
 interface Standing {
   readonly trial: Trial;
   readonly measurement: Measurement;
@@ -39,7 +39,7 @@ export function comparisonRows(study: StudyState, marked: Trial, own: Standing, 
 const FIGURES_WIDTH = 30;
 const LEAST_NAME = 10;
 
-/** The names in one width; where the unit has no room, without it. */
+/** Returns the names in one width, without the unit if it does not fit. */
 function namesIn(lines: readonly Compared[], width: number): readonly string[] {
   const longest = Math.max(...lines.map(({ name }) => name.length));
   const most = Math.max(LEAST_NAME, Math.min(longest, width - FIGURES_WIDTH));
@@ -47,18 +47,18 @@ function namesIn(lines: readonly Compared[], width: number): readonly string[] {
 }
 
 interface Compared {
-  /** With the unit. */
+  /** The name including its unit. */
   readonly name: string;
   readonly label: string;
   readonly better: Metric['better'] | null;
-  /** undefined where it was not measured. */
+  /** Returns undefined if it was not measured. */
   readonly read: (of: Standing) => number | undefined;
   readonly cell: (value: number) => string;
 }
 
 const ALWAYS = ['throughput', 'latency', 'latency-p50', 'queue-time', 'compute-time', 'gpu-memory'];
 
-/** What is compared: the metrics of every study, those of the goal, and the level that both were measured at. */
+/** Returns the compared figures: the metrics of every study, those of the goal, and the level of both measurements. */
 function comparedIn({ goal }: StudyState, { budgetLatencyMs }: Measurement): readonly Compared[] {
   const metrics = metricsOf(goal);
   const named = (name: string): Compared => metricLine(metrics.named(name));
@@ -93,7 +93,7 @@ const metricLine = (metric: Metric): Compared => ({
   cell: (value) => foreign(metricCell(metric, value)),
 });
 
-/** At this ratio and above, a change is written as a ratio. */
+/** From this ratio on, a change is shown as a ratio. */
 const MANY_TIMES = 10;
 
 function changeSpan(after: number, before: number, better: Compared['better']): Span {

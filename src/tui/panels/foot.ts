@@ -6,7 +6,7 @@ import { hintsOf, workingKeys } from '../keys.ts';
 import { block, fitted, foreign, heading, left, type Row, row, type Size, span, widthOf } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
-/** What the person is asked or told, and the keys: two rows. */
+/** Returns the question or message for the person, and the keys: two rows. */
 export function footRows(
   view: ViewState,
   interaction: Interaction,
@@ -16,7 +16,7 @@ export function footRows(
 ): readonly Row[] {
   const hints = [...hintsOf(interaction, abilities, view)];
   const line = (): Row => hints.flatMap(({ shown, does }) => [span(` ${shown}`, 'accent'), span(` ${does} `, 'muted')]);
-  // Keys that steer and that lead on stand at the end: where room is short, ways to move and to look go first.
+  // The keys that steer or lead on come last. In a short line, the keys for moving and looking are dropped first.
   while (hints.length > 2 && widthOf(line()) > width) {
     const first = hints.findIndex(({ shown }) => shown !== 'Enter');
     hints.splice(first, 1);
@@ -34,7 +34,7 @@ function questionRow({ question }: Interaction, { study }: ViewState): Row | nul
 
 const noticeRow = (notice: string | null): Row => (notice === null ? [] : row(` ${foreign(notice)}`, 'warning'));
 
-/** Where there are too many rows, short ones share one with the next. */
+/** If there are too many rows, joins pairs of short ones. */
 function paired(rows: readonly Row[], room: number, columns: number): readonly Row[] {
   const half = Math.floor(columns / 2);
   const kept: Row[] = [...rows];
@@ -48,7 +48,7 @@ function paired(rows: readonly Row[], room: number, columns: number): readonly R
 
 const isHelp = (command: Command): boolean => command.name === 'page' && command.page === 'help';
 
-/** Every key that works now, and what the signs mean. */
+/** Returns every key that works now, and the meaning of the signs. */
 export function helpPanel(view: ViewState, interaction: Interaction, abilities: Abilities, size: Size): readonly Row[] {
   const working = workingKeys({ ...interaction, question: null }, abilities, view);
   const moves = working.filter(({ command }) => command.name === 'move').map(({ shown }) => shown);

@@ -5,7 +5,7 @@ import type { HandQuestion } from '../interaction.ts';
 import { block, fitted, foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
 import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './parameter-rows.ts';
 
-/** How many of the waiting trials are shown. */
+/** The number of waiting trials shown. */
 const MOST_WAITING = 3;
 
 /** A candidate made by hand: the value of each parameter, whether it is valid, and which trials are waiting. */

@@ -12,14 +12,14 @@ import { flowed } from './metric-rows.ts';
 
 const US_PER_MS = 1e3;
 const MOST_BATCHES = 8;
-/** Below this width, rates stand without their unit, to leave room for notes. */
+/** Below this width, rates have no unit, to leave room for notes. */
 const NARROW = 46;
 /** Below this width, titles are shorter. */
 const FULL_TITLES = 50;
 
 /**
- * Returns the prediction for the best from the other trials. It is for the machine's usual speed: `compared` is the measurement at that speed;
- * null where it was measured at it.
+ * Returns the prediction for the best from the other trials, at the machine's usual speed. `compared`: the measurement at that speed; null if it was
+ * measured at it.
  */
 export function predictionRows(
   predicted: Prediction | null,
@@ -45,7 +45,7 @@ const LEVEL_COLUMNS = 6;
 const columnsOfLevels = (measurements: readonly Measurement[]): number =>
   Math.max(LEVEL_COLUMNS, ...measurements.map(({ level }) => shortLevel(level).length));
 
-/** Returns the trial's levels, with the measurement of the final where that stands for the trial. */
+/** Returns the trial's levels, with the measurement of the final if that represents the trial. */
 export function levelRows({ measurements }: Trial, stands: Measurement | null, width: number): readonly Row[] {
   if (measurements.length === 0) return [];
   const most = Math.max(...measurements.map(({ throughput }) => throughput.value), stands?.throughput.value ?? 0);
@@ -83,7 +83,7 @@ interface Part {
   readonly ms: (of: Measurement) => number;
 }
 
-/** The parts of a request's time; each has a texture of its own, so that no colour is needed to tell them apart. */
+/** The parts of a request's time. Each has its own texture, to tell them apart without colour. */
 const serverParts: readonly Part[] = [
   { name: 'queue', tone: 'queue', texture: '░', ms: ({ server }) => (server?.queueUs ?? 0) / US_PER_MS },
   { name: 'input', tone: 'input', texture: '▒', ms: ({ server }) => (server?.computeInputUs ?? 0) / US_PER_MS },
@@ -104,7 +104,7 @@ function outsideMs({ latencyMs, server }: Measurement): number {
   return Math.max(0, latencyMs.avg - (server?.requestUs ?? 0) / US_PER_MS);
 }
 
-/** The client's own part of that, where it is known. */
+/** Returns the client's own part of that, if known. */
 function clientMs(of: Measurement): number {
   const own = clientPartsOf(of);
   return own ? Math.min(outsideMs(of), (own.sendUs + own.receiveUs) / US_PER_MS) : 0;
@@ -134,7 +134,7 @@ export function breakdownRows({ measurements }: Trial, stands: Measurement, widt
 
 const totalMs = (measurement: Measurement): number => allParts.reduce((sum, { ms }) => sum + ms(measurement), 0);
 
-/** Cells by the largest remainder, so that they add up to the width. */
+/** Assigns cells by largest remainder, so that they add up to the width. */
 function stacked(measurement: Measurement, parts: readonly Part[], width: number): readonly Span[] {
   const total = totalMs(measurement);
   let [before, drawn] = [0, 0];

@@ -19,7 +19,7 @@ const TOLD_OTHERWISE = [
 const toldOfFronts = ({ fronts = [] }: Measurement): readonly string[] =>
   fronts.flatMap(({ model }) => ['throughput', 'latency'].map((name) => nameOfModel(name, model)));
 
-/** Returns rows with the goal's metrics besides throughput and the budget, each with its limits; no rows where there are none. */
+/** Returns rows with the goal's metrics besides throughput and the budget, each with its limits; empty if there are none. */
 export function goalMetricRows(
   goal: Goal,
   candidate: Candidate,
@@ -40,7 +40,7 @@ export function goalMetricRows(
   return section('the goal', items, width);
 }
 
-/** Returns sections with every other metric that was measured: of the devices, of the requests, and what else there is. */
+/** Returns sections with all other measured metrics: of the devices, of the requests, and the rest. */
 export function otherMetricSections(
   goal: Goal,
   candidate: Candidate,
@@ -68,7 +68,7 @@ const textOf = (metric: Metric, goal: Goal, candidate: Candidate, measurement: M
 const section = (title: string, items: readonly Row[], width: number): readonly Row[] =>
   items.length === 0 ? [] : [row(`  ${title}`, 'muted'), ...flowed(items, width)];
 
-/** Returns the items one after another, on as many rows as they need. */
+/** Returns the items in sequence, on as many rows as they need. */
 export function flowed(items: readonly Row[], width: number): readonly Row[] {
   const rows: Row[] = [];
   for (const item of items) {

@@ -6,19 +6,19 @@ import { fitted, foreign, left, type Row, row, type Size, type Span, span, type 
 
 /** One value in a row of values. */
 export interface Cell {
-  /** A sign of what it is, one character. */
+  /** A one-character sign of its state. */
   readonly mark: ' ' | '=' | '×';
   readonly text: string;
   readonly tone?: Tone;
 }
 
-/** null leaves what the original config has. */
+/** null keeps the original config's value. */
 export const valueText = (value: ParameterValue): string => (value === null ? 'original' : describeValue(value));
 
 const WIDEST_NAME = 24;
 const WIDEST_VALUE = 20;
 
-/** A parameter's name and its values on one line, the one at `at` in brackets; where there are too many values, those around it. */
+/** Returns a parameter's name and its values on one line, with the one at `at` in brackets. If there are too many values, shows those around it. */
 export function valuesRow(
   name: string,
   cells: readonly Cell[],
@@ -35,7 +35,7 @@ export function valuesRow(
   return fitted([...head, ...around(texts, at ?? 0, columns - widthOf(head))], columns);
 }
 
-/** Returns as many whole pieces as fit, the one at the index among them; `…` where there are more on that side. */
+/** Returns as many whole pieces as fit around the index; `…` marks a side with more. */
 function around(pieces: readonly Span[], index: number, width: number): Row {
   let [first, end] = [0, pieces.length];
   const room = (from: number, to: number): number => width - (from > 0 ? 1 : 0) - (to < pieces.length ? 1 : 0);
@@ -51,16 +51,16 @@ const costs: Readonly<Record<ChangeCost, string>> = {
   expensive: 'a change needs a long load',
 };
 
-/** A sentence on as many rows as it needs where the panel is tall, else on one. */
+/** Returns a sentence on as many rows as it needs in a tall panel, else on one. */
 export function sentenceRows(text: string, { columns, rows }: Size, tone?: Tone): readonly Row[] {
   const lines = rows < TALL ? [text] : wrapped(text, columns - 2);
   return lines.map((line) => row(`  ${line}`, tone));
 }
 
-/** At this height and above, parameters and sentences both have room. */
+/** From this height on, parameters and sentences both fit. */
 const TALL = 14;
 
-/** What the parameter sets, and what that costs. */
+/** Returns what the parameter sets, and the cost of changing it. */
 export function parameterNote({ path, change, description }: Parameter, size: Size): readonly Row[] {
   const field = path === null ? 'several fields' : formatPath(path);
   const about = description === '' ? '' : `: ${description.trim()}`;

@@ -8,7 +8,7 @@ import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../row
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
 
-/** What is done now, and how far the study is: two rows, or three where what ended it takes two. */
+/** Returns the current activity and the study's progress: two rows, or three if the reason for the end takes two. */
 export function progressRows(view: ViewState, elapsedSeconds: number, width: number): readonly Row[] {
   const { study } = view;
   if (!study) return [row('starting: connecting to the server', 'now'), row('')];
@@ -18,7 +18,7 @@ export function progressRows(view: ViewState, elapsedSeconds: number, width: num
 
 const MOST_ENDED_ROWS = 2;
 
-/** The reason why the study ended, which may take two rows. */
+/** Returns the reason for the study's end, which may take two rows. */
 function endedRows(stopReason: string, width: number): readonly Row[] {
   const [first = '', ...rest] = wrapped(foreign(`ended: ${stopReason}`), width - 2);
   const second = rest.length > MOST_ENDED_ROWS - 1 ? [rest.join(' ')] : rest;
@@ -73,7 +73,7 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
 const under = ({ workload }: { readonly workload?: string }): string =>
   workload === undefined ? '' : ` under ${foreign(workload)}`;
 
-/** The round that the final is in: a side is measured once in each. Empty before and after it. */
+/** Returns the current round of the final, in which each side is measured once. Empty before and after the final. */
 function finalText({ activity }: ViewState, study: StudyState): string {
   if (study.finished || !isOfFinal(study, activity) || !('trial' in activity)) return '';
   const last = study.finals.at(-1)?.round ?? 1;
@@ -93,7 +93,7 @@ function configText(number: number, { unfinished, trials }: StudyState): string 
 }
 
 const LONGEST_BAR = 40;
-/** Below this width, the words next to the bar need its room. */
+/** Below this width, the bar leaves no room for the words next to it. */
 const ROOMY = 110;
 
 function progressRow(view: ViewState, study: StudyState, elapsed: number, width: number): Row {
@@ -103,7 +103,7 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   const pace = { done, elapsedSeconds: elapsed, usualTrials: usual };
   const share = study.finished ? 1 : searchShare(view.limits, pace);
   const cells = Math.min(LONGEST_BAR, Math.floor(width / (width < ROOMY ? 8 : 5)));
-  // Trials that a person asks for run beyond the limit.
+  // Trials that a person asks for go beyond the limit.
   const counted = `${done} ${done === 1 ? 'trial' : 'trials'}`;
   const isUsual = usual !== null && isSearching(view) && done < usual;
   const of = isUsual ? `~${usual}` : maxTrials === null || done > maxTrials ? null : maxTrials;
@@ -121,7 +121,7 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
 }
 
-/** What the sampler hopes for from the trial under way. */
+/** Returns the sampler's hope for the trial under way. */
 function hopeText({ expectedGain }: ViewState, { unfinished }: StudyState): string {
   if (expectedGain === null || unfinished?.role !== 'search') return '';
   return ` · expects ${expectedGain < 0.001 ? 'no gain' : `+${formatFigure(expectedGain * 100)} %`}`;

@@ -3,12 +3,12 @@ import { barScaleOf, type Reason, reasonLabels } from '../../study/analysis/expl
 import { type BarKind, describeBar, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
 import { foreign, type Row, type Span, span, type Tone } from '../rows.ts';
 
-/** The longest bar; the words after it need the rest of the row. */
+/** The maximum length of a bar; the words after it need the rest of the row. */
 const MOST_CELLS = 40;
-/** Between a bar and its words. */
+/** The gap between a bar and its words. */
 const GAP = 2;
 
-/** Each its own, so that no colour is needed to tell neighbours apart. */
+/** Each part has its own texture, to tell neighbours apart without colour. */
 const looks: Readonly<Record<Exclude<BarKind, 'stage'>, readonly [texture: string, tone: Tone]>> = {
   queue: ['░', 'queue'],
   compute: ['█', 'infer'],
@@ -27,8 +27,8 @@ const stageLooks: readonly (readonly [texture: string, tone: Tone])[] = [
 ];
 
 /**
- * Returns a row for each reason with its label in a margin, and a row with its bar below it, all bars of times in one scale. What does not fit
- * into `mostRows` goes: first the bars, then all but the limit and the next step, then that step; no rows where not even the limit fits.
+ * Returns a row for each reason with its label in a margin, and a row with its bar below it. All bars of times have one scale. If they do not fit
+ * into `mostRows`, drops the bars first, then all but the limit and the next step, then that step. Empty if not even the limit fits.
  */
 export function reasonRows(
   reasons: readonly Reason[],
@@ -60,7 +60,7 @@ function wordRows({ about, words }: Reason, margin: number, width: number): read
   ]);
 }
 
-/** `whole`: what a bar of all cells stands for. */
+/** `whole`: the value of a bar over all cells. */
 function barRow(bar: ReasonBar, whole: number, margin: number, width: number): Row {
   const words = foreign(describeBar(bar));
   const cells = Math.max(0, Math.min(MOST_CELLS, width - margin - GAP - words.length));

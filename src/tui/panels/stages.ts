@@ -10,15 +10,15 @@ import { flowed } from './metric-rows.ts';
 
 const MOST_NAME = 18;
 const WIDTHS = { total: 6, busy: 7, instances: 4, batch: 6 };
-/** Below this width the mean batch has no room, … */
+/** Below this width, there is no room for the mean batch, … */
 const WITH_BATCH = 48;
-/** … and bars have this many cells at least. */
+/** … and bars have at least this many cells. */
 const LEAST_BAR = 4;
 
 interface Part {
   readonly name: string;
   readonly tone: Tone;
-  /** Each its own, so that no colour is needed to tell parts apart. */
+  /** A texture of its own, to tell parts apart without colour. */
   readonly texture: string;
   readonly ms: (split: StageSplit) => number;
 }
@@ -31,8 +31,8 @@ const parts: readonly Part[] = [
 const BUSIEST = '◂';
 
 /**
- * Returns a lane for each stage of the measurement that stands for a trial: the mean time of a request there, waiting and in execution, how busy its
- * instances are and how many there are, and the mean batch. The busiest is marked: it is the bottleneck, unless what its instances run on is.
+ * Returns a lane for each stage of the measurement that represents a trial: the mean time of a request there, waiting and executing, how busy its
+ * instances are and how many there are, and the mean batch. Marks the busiest one: it is the bottleneck, unless the device under its instances is.
  */
 export function stageRows(
   measurement: Measurement,
@@ -68,7 +68,7 @@ export function stageRows(
   return [head, ...lanes, ...flowed(legend(splits, busiest !== null), width)];
 }
 
-/** A stage that is called more or less often than once for a request of a client says how often. */
+/** Shows the calls per client request if they differ from one. */
 function nameOf({ model, timesPerRequest }: StageSplit, isPipeline: boolean): string {
   const isOnce = !isPipeline || Math.abs(timesPerRequest - 1) < ABOUT_ONE;
   return `${foreign(model)}${isOnce ? '' : ` ×${formatFigure(timesPerRequest)}`}`;
@@ -99,10 +99,10 @@ function legend(splits: readonly StageSplit[], hasBusiest: boolean): readonly Ro
 
 const totalMs = ({ queueMs, computeMs, callsMs }: StageSplit): number => queueMs + computeMs + callsMs;
 
-/** No more than hundredths: what takes less has no part in it. */
+/** Rounds to hundredths: smaller parts do not matter. */
 const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100);
 
-/** Returns a row for each of several fronts: its part of the level, and what its clients see against its own budget. */
+/** Returns a row for each of several fronts: its part of the level, and what its clients see, compared with its own budget. */
 export function frontRows({ fronts = [], budgetLatencyMs }: Measurement, goal: Goal, width: number): readonly Row[] {
   if (fronts.length === 0) return [];
   const budgets = budgetsOfModels(goal);

@@ -14,7 +14,7 @@ import { describeTrial } from './trials.ts';
 
 const MARGIN = 10;
 
-/** The best against the original: three rows. */
+/** Compares the best with the original in three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
   if (!study?.best) {
     const isMeasured = study?.unfinished?.role === 'baseline';
@@ -38,14 +38,14 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
   ];
 }
 
-/** What the best costs; no row without prices. */
+/** Returns the cost of the best; no row without prices. */
 export function costRows({ study }: ViewState, width: number): readonly Row[] {
   const measurement = study?.best ? figuresOf(study, study.best) : null;
   const cost = study?.best && measurement && costPointOf(study.goal, measurement, study.best.candidate);
   return cost ? [fitted([span('cost      ', 'muted'), span(foreign(describeCost(cost)))], width)] : [];
 }
 
-/** What machine and server were like at rest, where the budget feels it; no row elsewhere, as there is little room. */
+/** Returns the state of machine and server at rest, if it affects the budget; else no row, because room is scarce. */
 export function noiseRows({ study }: ViewState, width: number): readonly Row[] {
   const noise = study?.best ? noiseRow(study, width, true) : null;
   return noise ? [noise] : [];
@@ -60,7 +60,7 @@ function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | nul
   return fitted([span('at rest   ', 'muted'), span(figures), ...said], width);
 }
 
-/** What the person has ruled out and asked for; no row where that is nothing. */
+/** Returns what the person has ruled out and asked for; no row if there is nothing. */
 export function steeredRows(view: ViewState, width: number): readonly Row[] {
   const { study } = view;
   if (!study) return [];
@@ -72,7 +72,7 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
 }
 
-/** The latest change of the machine's speed, or the range over a finished study; no row where it did not change. */
+/** Returns the latest change of the machine's speed, or the range over a finished study; no row if it did not change. */
 export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   const change = study && changesOf(study.speeds).at(-1);
   const range = study && rangeOf(study.speeds);
@@ -88,7 +88,7 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   ]);
 }
 
-/** Tells also why a trial that seemed better in the search is not the best. */
+/** Also explains why a trial that seemed better in the search is not the best. */
 function nothingBetter({ gain, finished }: StudyState): Row {
   if (!gain?.rejected) return row(`          nothing better found${finished ? '' : ' yet'}`, 'muted');
   const { trial, reason } = gain.rejected;

@@ -31,10 +31,10 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
   ];
 }
 
-/** Metrics that their units tell apart, so that one word stands before all of them. */
+/** Metrics that their units tell apart, so that one word can introduce all of them. */
 const GAUGES = ['gpu-utilization', 'gpu-memory', 'gpu-power'];
 
-/** Returns the GPU metrics of the latest measurement; null where the server reports none. */
+/** Returns the GPU metrics of the latest measurement; null if the server reports none. */
 function deviceText(study: StudyState): string | null {
   const trial = study.unfinished?.measurements.length ? study.unfinished : study.trials.at(-1);
   const measurement = trial?.measurements.at(-1);

@@ -21,11 +21,11 @@ import { workloadSection } from './workloads.ts';
 
 const MOST_DIFFERENCES = 8;
 
-/** From this width on, a trial that is longer than the panel continues in a second column. */
+/** From this width on, a trial longer than the panel continues in a second column. */
 const TWO_COLUMNS = 76;
 const GAP = 2;
 
-/** One trial: its config against the original or a marked one, its levels, where the latency goes, its batches, the device. */
+/** Returns one trial: its config compared with the original or a marked one, its levels, the split of its latency, its batches, the device. */
 export function trialPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const trial = selectedTrial(interaction, view);
   if (!trial) return block([heading('Trial', size.columns), row('  none yet', 'muted')], size);
@@ -73,7 +73,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
   ];
 }
 
-/** Where the time of a request goes: of several models a lane for each stage. */
+/** Returns where the time of a request goes; for several models, a lane for each stage. */
 function timeSections(study: StudyState, trial: Trial, measurement: Measurement, width: number): readonly Section[] {
   const { topology } = study.started;
   return topology
@@ -81,7 +81,7 @@ function timeSections(study: StudyState, trial: Trial, measurement: Measurement,
     : [breakdownRows(trial, measurement, width), batchRows(measurement, width)];
 }
 
-/** The latency of the original with one request in flight. */
+/** Returns the latency of the original with one request in flight. */
 function restRows(study: StudyState, width: number): readonly Row[] {
   const floor = noiseFloorOf(study);
   if (!floor) return [];
@@ -89,7 +89,7 @@ function restRows(study: StudyState, width: number): readonly Row[] {
   return wrapped(`at rest ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
 }
 
-/** The agents that sent the load of the trial; no row where this machine did. */
+/** Returns the agents that sent the trial's load; no row if this machine sent it. */
 function agentRows({ measurements }: Trial, stands: Measurement, width: number): readonly Row[] {
   const agents = agentsOver(measurements.includes(stands) ? measurements : [...measurements, stands]);
   const tone = agents.some(({ bound }) => bound > 0) ? 'warning' : 'muted';
@@ -98,7 +98,7 @@ function agentRows({ measurements }: Trial, stands: Measurement, width: number):
   );
 }
 
-/** Returns the rows of the sections that have room for their head and one more row. */
+/** Returns the rows of the sections that have room for their head and at least one more row. */
 function fitting(sections: readonly Section[], room: number): readonly Row[] {
   const rows: Row[] = [];
   for (const section of sections) if (rows.length + Math.min(2, section.length) <= room) rows.push(...section);
@@ -138,7 +138,7 @@ function differenceRows(study: StudyState, trial: Trial, other: Trial | null, wi
   ];
 }
 
-/** The end of a path says more than its beginning; but for the model's name, where there is one. */
+/** Returns the end of a path, which says more than its beginning, but keeps the model's name, if any. */
 function tailOf(path: string, width: number): string {
   if (path.length <= width) return path.padEnd(width);
   const colon = path.indexOf(': ');

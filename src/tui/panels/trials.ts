@@ -23,21 +23,21 @@ import {
 } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 
-/** What the trial sets, on one line. */
+/** Returns the trial's settings on one line. */
 export const describeTrial = ({ assignment }: Candidate): string => foreign(describeAssignment(assignment));
 
 const WIDTHS = { throughput: 8, latency: 9 };
-/** Columns before the config, but for those of the level. */
+/** The number of columns before the config, without those of the level. */
 const FIXED_COLUMNS = 26;
 const LEVEL_COLUMNS = 5;
 
-/** Returns the columns of a level: with client batches it is longer. */
+/** Returns the width of a level, which is longer with client batches. */
 const levelColumns = ({ started: { levels } }: StudyState): number =>
   levels.batch ? 1 + shortLevel({ value: levels.high, batch: levels.batch.high }).length : LEVEL_COLUMNS;
 
 const columnsBefore = (study: StudyState): number => FIXED_COLUMNS + levelColumns(study);
 
-/** The table of trials, the one under way last; the selected one is always in sight. */
+/** Returns the table of trials, the one under way last. The selected one is always visible. */
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const trials = listed(interaction, view);
@@ -69,10 +69,10 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   return block([title, head, ...shown, ...coming], size);
 }
 
-/** How many of the trials that a person asked for are shown. */
+/** The number of requested trials shown. */
 const MOST_WAITING = 3;
 
-/** The trial under way, and those that wait. */
+/** Returns the trial under way, and the waiting ones. */
 function comingRows(study: StudyState, waiting: StudyState['requested'], columns: number): readonly Row[] {
   const before = columnsBefore(study);
   const waitingRow = (what: string, text: string): Row =>

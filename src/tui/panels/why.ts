@@ -10,22 +10,22 @@ import type { ViewState } from '../state.ts';
 import { reasonRows } from './reasons.ts';
 
 const MARGIN = 10;
-/** Rows that the limit needs beside the others. */
+/** The number of rows that the limit needs in addition to the others. */
 const LEAST_REASON = 2;
 
-/** What a finished study says of its best. */
+/** A finished study's remarks on its best. */
 interface Told {
-  /** How well it keeps the budget; null where the goal has no curve. */
+  /** How well it keeps the budget; null if the goal has no curve. */
   readonly level: readonly [long: string, short: string] | null;
   readonly explanation: Explanation | null;
 }
 
-/** Simulations are behind it: once for a study that is over, not for every frame. */
+/** Caches the results, which need simulations, so that they are computed once per finished study, not for every frame. */
 const known = new WeakMap<StudyState, Told>();
 
 /**
- * How well the best keeps the budget, and why it is the best, once the run is over. The first is shortened where there is little room, and the
- * second as `reasonRows` says.
+ * Returns how well the best keeps the budget, and why it is the best, once the run is over. Shortens the first if room is scarce, and the second as
+ * `reasonRows` says.
  */
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];

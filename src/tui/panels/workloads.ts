@@ -10,7 +10,7 @@ import type { ViewState } from '../state.ts';
 const MOST_NAME = 16;
 const MARGIN = 10;
 
-/** Returns a row for each workload of the best; none where the study has not several. */
+/** Returns a row for each workload of the best; empty if the study does not have several. */
 export function workloadRows({ study }: ViewState, width: number): readonly Row[] {
   const measurement = study?.best && figuresOf(study, study.best);
   if (!study?.best || !measurement) return [];
@@ -19,7 +19,7 @@ export function workloadRows({ study }: ViewState, width: number): readonly Row[
   );
 }
 
-/** The same for any trial, under a head. */
+/** Returns the same for any trial, under a heading. */
 export function workloadSection(
   study: StudyState,
   candidate: Candidate,

@@ -6,7 +6,7 @@ export interface PageFile {
   readonly text: string;
 }
 
-/** The page's own files by their paths. All that it shows of studies comes by the stream of events. */
+/** The page's own files by path. Everything about studies comes through the stream of events. */
 export const pageFiles = (): ReadonlyMap<string, PageFile> =>
   new Map([
     ['/', { type: 'text/html; charset=utf-8', text: asset('watch.html') }],
@@ -17,8 +17,8 @@ export const pageFiles = (): ReadonlyMap<string, PageFile> =>
 const scriptParts = ['common.js', 'watch-study.js', 'watch-chart.js', 'watch-steering.js', 'watch.js'];
 
 /**
- * Nothing but the page's own files and its stream is loaded, and no script in a text can run. Charts have style attributes, which load and run
- * nothing under this policy.
+ * Allows only the page's own files and its stream, and no script inside any text. Charts have style attributes, which load and run nothing under
+ * this policy.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':

@@ -12,34 +12,34 @@ import { type Controls, isAuthorized, orderIn } from './controls.ts';
 /** How the page is served. */
 export interface PageOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
-  /** Certificate and key in PEM; with `ca` only browsers with a certificate of that CA. Without it everything goes in plaintext. */
+  /** Certificate and key in PEM; with `ca`, only browsers with a certificate of that CA. Without this option, everything is plaintext. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;
   readonly board: Board;
-  /** null: the page is for looking alone. */
+  /** null for a page that cannot steer. */
   readonly controls: Controls | null;
-  /** Tells what is asked of studies, a line each. */
+  /** Called with a message for each order to a study. */
   readonly tell: (line: string) => void;
 }
 
 export interface RunningPage {
-  /** Where a browser finds it. */
+  /** The page's address for a browser. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 const TICK_MS = 500;
 const REQUEST_LIMIT_MS = 5_000;
-/** An order that its source does not take in this time has failed. */
+/** An order fails if its source does not take it within this time. */
 const ORDER_LIMIT_MS = 15_000;
 const MOST_BODY_BYTES = 4_096;
 const MOST_VIEWERS = 64;
 const MOST_CONNECTIONS = 256;
-/** A viewer that lets so much pile up takes no more until it has read it. */
+/** A viewer with this much unread data gets no more until it has read it. */
 const MOST_PENDING_BYTES = 2 ** 20;
 
-/** Serves the page until it is closed. Errors: USAGE for an address that it cannot have. */
+/** Serves the page until it is closed. Errors: USAGE for an address that it cannot use. */
 export async function servePage(options: PageOptions): Promise<RunningPage> {
   const { tls, host, port } = options;
   const page = new Page(options);
@@ -80,7 +80,7 @@ export async function servePage(options: PageOptions): Promise<RunningPage> {
   };
 }
 
-/** Of a chart: how many records of the study are in it, as the `chart` of its view. */
+/** The number of the study's records in a chart, as the `chart` of its view. */
 const RECORDS_HEADER = 'tritune-records';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
@@ -110,7 +110,7 @@ class Page {
     reply.writeHead(200, { 'content-type': file.type }).end(file.text);
   }
 
-  /** A page on the loopback interface answers to its names alone: another site's name that leads there must not read it. */
+  /** A page on the loopback interface only answers to its own names: no other site's name that resolves to it may read it. */
   #isMeant({ headers: { host = '' } }: IncomingMessage): boolean {
     return !LOOPBACK.test(this.#options.host) || LOOPBACK.test(host.replace(/:\d+$/, ''));
   }
@@ -133,7 +133,7 @@ class Page {
     });
     reply.on('drain', () => viewer.drained());
     reply.on('close', () => viewer.leave());
-    // Who hangs up in the middle of it is nobody's fault.
+    // A client that hangs up early is no error.
     reply.on('error', () => viewer.leave());
   }
 
@@ -143,7 +143,7 @@ class Page {
       plain(reply, 404, 'nothing was measured');
       return;
     }
-    // Whoever waits for a newer one asks again.
+    // A client that wants a newer chart asks again.
     reply.setHeader(RECORDS_HEADER, chart.records);
     reply.writeHead(200, { 'content-type': 'image/svg+xml; charset=utf-8' }).end(chart.svg);
   }

@@ -5,7 +5,7 @@ import { describeAssignment, describeLevel } from '../../study/summary/describe.
 import type { Watched } from './watched.ts';
 import { AT_WORK, type WorkMoment } from './work-moment.ts';
 
-/** What one server does. */
+/** The activity of one server. */
 export interface ServerRow {
   readonly server: string;
   readonly state: WorkMoment['state'] | 'idle' | 'away' | 'left' | 'back as it was' | 'not as it was';
@@ -13,21 +13,21 @@ export interface ServerRow {
   readonly what: string;
   readonly config: string;
   readonly level: string;
-  /** Those of the last window; '' before it. */
+  /** The figures of the last window; '' before it. */
   readonly figures: string;
-  /** infer/s of the windows of this measurement that were seen, the first first. */
+  /** infer/s of the seen windows of this measurement, in order. */
   readonly windows: readonly number[];
-  /** How fast it is beside the first, such as `0.93×`; '' for the first, and where it is not known. */
+  /** The speed relative to the first server, such as `0.93×`; '' for the first, and if unknown. */
   readonly speed: string;
-  /** Trials of the search that it has finished. */
+  /** The number of search trials that it has finished. */
   readonly done: number;
-  /** Why it left, or what is wrong with it; '' for nothing. */
+  /** Why it left, or its fault; '' for nothing. */
   readonly note: string;
 }
 
 const NOTHING = { what: '', config: '', level: '', figures: '', windows: [], note: '' } as const;
 
-/** Returns a row for each server of the study, by name; for a study of one machine one row while it is under way. */
+/** Returns a row for each server of the study, by name. A study of one machine has one row while it is under way. */
 export function serverRows(watched: Watched): readonly ServerRow[] {
   const { state, progress, head } = watched;
   const running = new Map(progress?.running.map((work) => [work.server, work] as const));
@@ -71,7 +71,7 @@ function nameOf({ kind, trial }: Work): string {
   return kind === 'final' ? `final: ${name}` : name;
 }
 
-/** A journal says which trial is under way, and nothing of the moment. */
+/** A journal says which trial is under way, but nothing about the current moment. */
 function onlyServer({ server, unfinished, trials, finals }: StudyState): readonly ServerRow[] {
   const row = { ...NOTHING, server: plainLine(server.url), speed: '', done: searched(trials).length };
   if (!unfinished)

@@ -8,46 +8,46 @@ import { type ServerRow, serverRows } from './server-rows.ts';
 import { describeStand, type FailureRow, failureRows, type TrialRow, trialRows } from './trial-rows.ts';
 import type { StudyHead, Watched } from './watched.ts';
 
-/** What the page shows of one study: texts, and the figures that it draws. */
+/** One study on the page: its texts and figures. */
 export interface StudyView {
   readonly study: string;
   readonly group: string | null;
   readonly status: StudyHead['status'];
   readonly startedAt: string | null;
-  /** What it does now, such as `tuning`, or why it ended. */
+  /** The current activity, such as `tuning`, or why it ended. */
   readonly phase: string;
   readonly model: string;
   readonly server: string;
   readonly goal: string;
-  /** The best so far, and the original: a sentence each. */
+  /** The best so far, and the original, as one sentence each. */
   readonly best: string;
   readonly original: string;
-  /** What a reader must know before any figure; '' for nothing. */
+  /** The warnings that a reader needs before any figure; '' for none. */
   readonly notice: string;
   readonly progress: ProgressView;
   readonly servers: readonly ServerRow[];
-  /** Those that ended last, the latest first. */
+  /** The trials that ended last, the latest first. */
   readonly trials: readonly TrialRow[];
   readonly failures: readonly FailureRow[];
-  /** Changes with the front; null while there is nothing to draw. */
+  /** Changes with the front; null if there is nothing to draw. */
   readonly chart: number | null;
 }
 
 export interface ProgressView {
-  /** Finished trials of the search, and those that failed. */
+  /** The finished trials of the search, and the failed ones. */
   readonly done: number;
   readonly failed: number;
   /** null for no limit. */
   readonly maxTrials: number | null;
-  /** How much of the search is done, 0 to 1; null where nothing says so. */
+  /** The finished share of the search, 0 to 1; null if unknown. */
   readonly share: number | null;
   readonly elapsedSeconds: number;
-  /** The study's time goes on by itself. */
+  /** True if the study's time is running. */
   readonly isRunning: boolean;
   readonly secondsLeft: number | null;
 }
 
-/** Returns what the page shows of a study. */
+/** Returns the page's view of a study. */
 export function studyView(watched: Watched): StudyView {
   const { head, state, records } = watched;
   const { study, group, status, startedAt } = head;
@@ -70,7 +70,7 @@ export function studyView(watched: Watched): StudyView {
 const hasFigures = ({ trials }: StudyState): boolean =>
   trials.some(({ measurements }) => measurements.some(({ throughput }) => throughput.value > 0));
 
-/** Longer texts of a server are cut. */
+/** Longer texts from a server are cut. */
 const MOST_LETTERS = 400;
 
 function phaseOf({ state, progress, head }: Watched): string {
@@ -82,7 +82,7 @@ function phaseOf({ state, progress, head }: Watched): string {
   return state.baseline ? 'searching' : 'measuring the original config';
 }
 
-/** A study over several servers names them in rows of their own. */
+/** A study over several servers lists them in separate rows. */
 const serverText = ({ server }: StudyState): string => plainLine(`${server.name} ${server.version}`.trim());
 
 function goalText({ goal }: StudyState): string {
@@ -91,7 +91,7 @@ function goalText({ goal }: StudyState): string {
   return plainLine(`best ${describeObjectives(objectives)}${within}`);
 }
 
-/** The final alone says how many times better the best is. */
+/** Only the final says how many times better the best is. */
 function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'> {
   const original = state?.baseline ? describeStand(state, state.baseline) : '';
   if (!state?.best || state.best === state.baseline) return { best: '', original };

@@ -11,19 +11,19 @@ export interface TrialRow {
   readonly trial: number;
   readonly server: string;
   readonly config: string;
-  /** At the level that it stands for; '' for one that failed. */
+  /** The figures at its representative level; '' for a failed trial. */
   readonly figures: string;
   readonly standing: 'best' | 'original' | 'met' | 'missed' | 'failed';
 }
 
-/** A trial that came to nothing, or a server that left. */
+/** A failed trial, or a server that left. */
 export interface FailureRow {
   readonly what: string;
   readonly kind: string;
   readonly reason: string;
 }
 
-/** A page that is looked at shows what happened last; the report has all. */
+/** The page shows the latest trials; the report shows all. */
 const MOST_TRIALS = 12;
 const MOST_FAILURES = 12;
 const MOST_LETTERS = 600;
@@ -74,7 +74,7 @@ export function failureRows(state: StudyState, { finished }: Watched): readonly 
   ];
 }
 
-/** `1,234 infer/s at p99 12 ms, at concurrency 16`; '' for what was not measured. */
+/** Returns `1,234 infer/s at p99 12 ms, at concurrency 16`; '' if nothing was measured. */
 export function describeStand(state: StudyState, trial: Trial): string {
   const measurement = representative(state, trial)?.measurement;
   return measurement ? describeMeasured(measurement) : '';

@@ -9,19 +9,19 @@ import { type StudyView, studyView } from './study-view.ts';
 import type { StudyHead } from './watched.ts';
 import { AT_WORK, momentAfter, type WorkMoment } from './work-moment.ts';
 
-/** One study that is watched: its records folded, and what its servers do at the moment. */
+/** One watched study: its folded records, and what its servers do at the moment. */
 export class WatchedStudy {
   head: StudyHead;
-  /** Why what is known of it may be old; null where all is well. */
+  /** Why the study may be out of date; null if all is well. */
   trouble: string | null = null;
   #fold = new StudyFold();
   #records = 0;
   #state: StudyState | null = null;
-  /** When the last record came, by the clock of whoever watches. */
+  /** When the last record came, by the viewer's clock. */
   #recordMs = 0;
-  /** Which server each trial was given to last. */
+  /** The server that each trial was last given to. */
   readonly #serverOf = new Map<number, string>();
-  /** Finished trials in the order of their ends. */
+  /** Finished trials, in the order in which they ended. */
   readonly #finished: number[] = [];
   #progress: FleetProgress | null = null;
   readonly #moments = new Map<string, WorkMoment>();
@@ -51,7 +51,7 @@ export class WatchedStudy {
     this.#finished.push(trial);
   }
 
-  /** Returns whether it says anything new. */
+  /** Returns true if it is news. */
   setProgress(progress: FleetProgress | null): boolean {
     const isNews = JSON.stringify(progress) !== JSON.stringify(this.#progress);
     this.#progress = progress;
@@ -60,7 +60,7 @@ export class WatchedStudy {
     return isNews;
   }
 
-  /** Returns whether it says anything new. */
+  /** Returns true if it is news. */
   beat({ work, event }: HeartbeatDetails): boolean {
     if (work === undefined) return false;
     const before = this.#moments.get(work) ?? AT_WORK;
@@ -69,7 +69,7 @@ export class WatchedStudy {
     return after !== before;
   }
 
-  /** The front so far; null while nothing was measured. */
+  /** The front so far; null if nothing was measured. */
   get front(): Chart | null {
     const state = this.#now;
     return state && studyFront(state);

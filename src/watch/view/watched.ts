@@ -2,17 +2,17 @@ import type { FleetProgress } from '../../fleet/workflow/seams.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { WorkMoment } from './work-moment.ts';
 
-/** A study as its source lists it, before any of its records is read. */
+/** A study in its source's list, before any of its records is read. */
 export interface StudyHead {
   readonly study: string;
-  /** The group of servers that it is over; null for a study of one machine. */
+  /** The study's group of servers; null for a study of one machine. */
   readonly group: string | null;
   readonly status: StudyStatusWord;
-  /** ISO 8601; null where it is not known. */
+  /** ISO 8601; null if unknown. */
   readonly startedAt: string | null;
 }
 
-/** How a study stands: what is under way may be steered. */
+/** The status of a study. A running one may be steered. */
 export type StudyStatusWord =
   | 'under way'
   | 'over'
@@ -22,17 +22,17 @@ export type StudyStatusWord =
   | 'terminated'
   | 'timed out';
 
-/** All that is known of a study that is watched. */
+/** Everything known about a watched study. */
 export interface Watched {
   readonly head: StudyHead;
-  /** Why what is known of it may be old; null where all is well. */
+  /** Why it may be out of date; null if all is well. */
   readonly trouble: string | null;
   /** null before its first record. */
   readonly state: StudyState | null;
-  /** How many records it has. */
+  /** The number of records. */
   readonly records: number;
   readonly progress: FleetProgress | null;
-  /** By piece of work. */
+  /** The current moments, by piece of work. */
   readonly moments: ReadonlyMap<string, WorkMoment>;
   readonly serverOf: ReadonlyMap<number, string>;
   readonly finished: readonly number[];

@@ -10,21 +10,21 @@ export interface SeenWindow {
   readonly latencyMs: number;
 }
 
-/** What a server does of a piece of work, as its worker said last. */
+/** The state of a server's piece of work, as last reported by its worker. */
 export interface WorkMoment {
   readonly state: 'at work' | 'loading' | 'warming' | 'measuring' | 'held up' | 'once more';
   readonly level: LoadLevel | null;
-  /** Those of this level that were seen: a heartbeat may pass over some. */
+  /** The seen windows of this level; heartbeats may skip some. */
   readonly windows: readonly SeenWindow[];
 }
 
-/** Work that nothing was said of yet. */
+/** Work without any report yet. */
 export const AT_WORK: WorkMoment = { state: 'at work', level: null, windows: [] };
 
-/** A page shows no more of one measurement. */
+/** The maximum number of windows that a page shows for a measurement. */
 const MOST_WINDOWS = 40;
 
-/** Returns the moment after an event of the work; the same object for one that says nothing new. */
+/** Returns the moment after an event of the work; the same object if the event is no news. */
 export function momentAfter(before: WorkMoment, event: TunerEvent): WorkMoment {
   switch (event.type) {
     case 'applying':
@@ -48,7 +48,7 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
   const { window, own } = progress;
   const last = windows.at(-1);
   if (before.state === 'measuring' && last?.window === window) return before;
-  // Counting begins anew where a level is measured under another workload.
+  // Counting restarts if a level is measured under another workload.
   const earlier = last && last.window < window ? windows : [];
   return { state: 'measuring', level, windows: [...earlier, seen(window, own)].slice(-MOST_WINDOWS) };
 }

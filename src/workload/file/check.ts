@@ -4,7 +4,7 @@ import type { ClassLimits, Mix, RateArrivals, RequestClass } from '../workload.t
 import { schemaFault, type WorkloadPlace, workloadFault } from './fault.ts';
 import { type PhaseFile, type TraceFileArrivals, type WorkloadFile, workloadFile } from './schema.ts';
 
-/** A phase whose arrivals are known, or those of a trace that is still to be read. */
+/** A phase with known arrivals, or with a trace that is still to be read. */
 export interface CheckedPhase {
   readonly name: string | null;
   readonly durationS: number | null;
@@ -12,14 +12,16 @@ export interface CheckedPhase {
   readonly mix: Mix;
 }
 
-/** A workload file whose form is right. */
+/** A workload file in valid form. */
 export interface CheckedWorkload {
   readonly file: WorkloadFile;
   readonly classes: readonly RequestClass[];
   readonly phases: readonly CheckedPhase[];
 }
 
-/** Checks the form of a workload file, and what the schema cannot say. Errors: INPUT_INVALID with the path of the fault and what to write. */
+/**
+ * Checks the form of a workload file, including what the schema cannot express. Errors: INPUT_INVALID with the path of the fault and what to write.
+ */
 export function checkWorkload(value: unknown, place: WorkloadPlace): CheckedWorkload {
   const outcome = workloadFile.safeParse(value);
   if (!outcome.success) throw schemaFault(place, outcome.error, value);

@@ -5,7 +5,7 @@ import { didYouMean } from '../../base/nearest.ts';
 import type { TextPosition } from '../../base/yaml.ts';
 import { formAt } from './form-at.ts';
 
-/** A file, and where things stand in it. */
+/** A file, and the positions of its parts. */
 export interface WorkloadPlace {
   readonly label: string;
   readonly position: (path: readonly PropertyKey[]) => TextPosition | null;
@@ -26,10 +26,10 @@ export function workloadFault(
   return new TrituneError('INPUT_INVALID', plainLine(`${label}${line}: ${where}${what}`, 500), hint);
 }
 
-/** Returns the fault that the schema found, in words that say what to write. */
+/** Returns the schema's fault, in words that say what to write. */
 export function schemaFault(place: WorkloadPlace, error: z.ZodError, value: unknown): TrituneError {
   const issues = error.issues.map((each) => deepest(each, []));
-  // A name that is not known is often why another is missing.
+  // An unknown name is often why another one is missing.
   const unknown = issues.find((each) => each.issue.code === 'unrecognized_keys');
   const { issue, path } = unknown ?? (issues[0] as PlacedIssue);
   const { what, hint } = wordsOf(issue, path, value);
@@ -41,7 +41,7 @@ interface PlacedIssue {
   readonly path: readonly PropertyKey[];
 }
 
-/** Returns the fault of the form that the value came closest to, among the forms it may have. */
+/** Returns the fault of the form that the value came closest to. */
 function deepest(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): PlacedIssue {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union') return { issue, path };

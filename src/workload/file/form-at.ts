@@ -1,14 +1,14 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { workloadJsonSchema } from './schema.ts';
 
-/** What the schema says about one place of a file. */
+/** The schema's rules for one place of a file. */
 export interface FormAt {
-  /** Names that may stand there; none where the writer chooses them, or for what is no map. */
+  /** Allowed names; empty if the writer chooses them, or if it is not a map. */
   readonly keys: readonly string[];
   readonly description: string | null;
 }
 
-/** Follows a path through the schema, and through the value where that decides which of several forms is meant. */
+/** Follows a path through the schema, and through the value where it decides between several forms. */
 export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
   let forms: readonly JsonObject[] = chosen([workloadJsonSchema()], value);
   let description: string | null = null;

@@ -9,15 +9,15 @@ export interface PrintedTrace {
   readonly arrivals: TraceArrivals;
 }
 
-/** A workload as text, and the traces that it names. */
+/** A workload as text, and its traces. */
 export interface PrintedWorkload {
   readonly yaml: string;
   readonly traces: readonly PrintedTrace[];
 }
 
 /**
- * Prints a workload as a file that reads back to it, a class and a phase a line, with the comment above it. Traces get files of their own
- * beside it, named by `traceName`; `pathTo` turns the paths of data files into those that the file is to have.
+ * Prints a workload as a file that reads back to it, one line per class and phase, under the comment. Traces get their own files next to it, named
+ * by `traceName`; `pathTo` maps the paths of data files to those in the file.
  */
 export function printWorkload(
   workload: Workload,
@@ -92,7 +92,7 @@ function rateFile(arrivals: Exclude<Phase['arrivals'], TraceArrivals>): Arrivals
 const withoutUndefined = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 
-/** A line for each class and each phase. */
+/** Writes one line for each class and each phase. */
 function yamlOf(content: WorkloadFileInput, comment: string): string {
   const document = new Document(content, { aliasDuplicateObjects: false });
   document.commentBefore = comment

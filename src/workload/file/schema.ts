@@ -4,11 +4,11 @@ import type { JsonObject } from '../../base/json.ts';
 import { promptSpec } from '../prompt-spec.ts';
 import { requestSpec } from '../request-spec.ts';
 
-/** The form of a workload file. What it cannot say about a file, `check.ts` does. */
+/** The form of a workload file. `check.ts` checks what it cannot express. */
 
 const text = z.string().min(1);
 const positive = z.number().positive();
-/** A year: no run waits longer, and it still fits into a number of nanoseconds. */
+/** A year: no run waits longer, and a number of nanoseconds can still hold it. */
 const seconds = positive.max(366 * 24 * 3600);
 const perSecond = z.number().nonnegative().max(1e7);
 /** The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes than this. */

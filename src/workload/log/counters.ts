@@ -2,9 +2,9 @@ import { TrituneError } from '../../base/errors.ts';
 import type { Phase, RequestClass } from '../workload.ts';
 import type { RecordedWorkload } from './log-tally.ts';
 
-/** A counter that was read from time to time. */
+/** A counter that was read repeatedly. */
 export interface CounterSeries {
-  /** The class that it counts requests of. */
+  /** The class of the counted requests. */
   readonly name: string;
   /** In rising order of time. */
   readonly readings: readonly { readonly second: number; readonly count: number }[];
@@ -16,7 +16,7 @@ interface Cell {
   readonly perSecond: readonly number[];
 }
 
-/** A series that goes back this often is no counter. */
+/** A series that decreases this often is not a counter. */
 const MOST_RESETS_SHARE = 0.1;
 /** Rates that differ by less are one phase, */
 const SAME_SHARE = 0.1;
@@ -24,9 +24,9 @@ const SAME_SHARE = 0.1;
 const SAME_DEVIATIONS = 3;
 
 /**
- * Makes a workload of counters of requests, a class for each name: phases of Poisson arrivals at the rates between readings, where rates that
- * are alike become one phase. How requests came between two readings is unknown. A counter that decreases has restarted. Errors:
- * INPUT_INVALID for too few readings, and for what is no counter.
+ * Makes a workload from request counters, with one class per name: phases of Poisson arrivals at the rates between readings; similar rates become
+ * one phase. The arrivals between two readings are unknown. A counter that decreases has restarted. Errors: INPUT_INVALID for too few readings, or
+ * for a series that is not a counter.
  */
 export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWorkload {
   const increases = series.map((each) => ({ name: each.name, spans: spansOf(each) }));
@@ -105,7 +105,7 @@ function cellsOf(
   }));
 }
 
-/** Puts a cell to those before it while the rate of every class is theirs, but for little or for what chance does. */
+/** Merges a cell with the previous ones while the rates of all classes differ only slightly or by chance. */
 function mergedCells(cells: readonly Cell[]): readonly Cell[] {
   const merged: Cell[] = [];
   for (const cell of cells) {

@@ -3,12 +3,12 @@ import { BadRecord } from '../../base/records.ts';
 import { logTimeNs } from '../trace/times.ts';
 import { type TraceColumns, traceReaderOf } from '../trace/trace-reader.ts';
 
-/** A request as a line of a log has it. */
+/** A request as a log line describes it. */
 export interface LoggedRequest {
   readonly timeNs: number;
-  /** The model that was asked, where the log has it in a field of its own. */
+  /** The requested model, if the log has it in its own field. */
   readonly model: string | null;
-  /** What was asked: a path with its query, or a gRPC method; null where the log does not say. */
+  /** The target: a path with its query, or a gRPC method; null if the log does not say. */
   readonly target: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface LogReader {
   readonly form: string;
   /** The first line is a request; false for a header. */
   readonly takesFirst: boolean;
-  /** Throws BadRecord for a line that is no request. */
+  /** Throws BadRecord for a line that is not a request. */
   read(line: string): LoggedRequest;
 }
 

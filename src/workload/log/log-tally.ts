@@ -10,15 +10,15 @@ import type { LoggedRequest, LogReader } from './log-line.ts';
 export interface LogRule extends TraceColumns {
   /** Only requests whose target matches. */
   readonly match?: RegExp | undefined;
-  /** Classes at most; the rarest are put together. */
+  /** The maximum number of classes; the rarest are merged. */
   readonly mostClasses: number;
 }
 
-/** What a log or another recording of requests holds, as the parts of a workload. */
+/** The content of a log or another recording of requests, as parts of a workload. */
 export interface RecordedWorkload {
   readonly classes: readonly RequestClass[];
   readonly phases: readonly Phase[];
-  /** What a person should know of it, a line each. */
+  /** Notes for the user, one line each. */
   readonly notes: readonly string[];
 }
 
@@ -28,15 +28,15 @@ const LAST_CLASS = 'other';
 /** Most names that are counted separately while a log is read; with more of them the field is not a class name. */
 const MOST_NAMES = 10_000;
 
-/** Gathers the requests of a log, or of another recording, by class. */
+/** Collects the requests of a log, or of another recording, by class. */
 export class LogTally {
   readonly #rule: LogRule;
   readonly #arrivals = new GrowingArrivals();
   readonly #classes = new Map<string, LoggedClass & { readonly index: number; requests: number }>();
-  /** By what was asked, which repeats itself. */
+  /** By target, because targets repeat. */
   readonly #known = new Map<string, LoggedClass | null>();
   #form: string;
-  /** The step of the log's clock: the longest of some that every time is a multiple of. */
+  /** The step of the log's clock: the longest candidate of which every time is a multiple. */
   #stepS = Math.max(...STEPS_S);
   #upkeep = 0;
   #unmatched = 0;
@@ -75,7 +75,7 @@ export class LogTally {
     this.#arrivals.add(timeNs, own.index);
   }
 
-  /** What was gathered; `path` is for errors. Errors: INPUT_INVALID where that is nothing. */
+  /** Returns the collected workload; `path` is for errors. Errors: INPUT_INVALID if there is nothing. */
   workload(path: string): RecordedWorkload {
     if (this.#arrivals.length === 0) {
       throw invalidAt(path, 1, 'it contains no requests', 'give a log of requests, or change --match');

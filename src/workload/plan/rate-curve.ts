@@ -30,7 +30,7 @@ export function rateCurve(arrivals: RateArrivals, durationS: number, scale = 1):
   };
 }
 
-/** Arrivals of the phase as it is written, on average. */
+/** Returns the mean number of arrivals of the phase as written. */
 export const naturalCount = ({ arrivals, durationS }: Phase): number =>
   arrivals.process === 'trace' ? arrivals.timesNs.length : rateCurve(arrivals, durationS).until(durationS);
 

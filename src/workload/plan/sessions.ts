@@ -16,7 +16,7 @@ export function meanTurns({ turns }: Sessions): number {
   return sum / DRAWS;
 }
 
-/** Draws the lengths of sessions that have this many requests together; the last is cut to fit. */
+/** Draws the lengths of sessions with this many requests in total; the last is cut to fit. */
 export function drawTurns({ turns }: Sessions, requests: number, random: Random): readonly number[] {
   const draw = wholeNumbers(turns, random, 1);
   const lengths: number[] = [];

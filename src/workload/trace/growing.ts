@@ -3,7 +3,7 @@ import { BadRecord } from '../../base/records.ts';
 /** Ten bytes each. */
 const MOST_ARRIVALS = 50_000_000;
 
-/** Arrivals that are read one after the other, in any order. */
+/** Arrivals that are read one by one, in any order. */
 export class GrowingArrivals {
   #timesNs = new Float64Array(1024);
   #classOf = new Uint16Array(1024);
@@ -13,7 +13,7 @@ export class GrowingArrivals {
     return this.#length;
   }
 
-  /** Throws BadRecord where there are too many. */
+  /** Throws BadRecord if there are too many. */
   add(timeNs: number, classIndex: number): void {
     if (this.#length === this.#timesNs.length) this.#grow();
     this.#timesNs[this.#length] = timeNs;
@@ -21,7 +21,7 @@ export class GrowingArrivals {
     this.#length++;
   }
 
-  /** Those so far. */
+  /** The arrivals so far. */
   get arrivals(): { readonly timesNs: Float64Array; readonly classOf: Uint16Array } {
     return { timesNs: this.#timesNs.slice(0, this.#length), classOf: this.#classOf.slice(0, this.#length) };
   }

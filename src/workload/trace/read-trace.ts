@@ -4,16 +4,16 @@ import { inOrder } from '../plan/events.ts';
 import { GrowingArrivals } from './growing.ts';
 import { type TraceColumns, type TraceReader, traceReaderOf } from './trace-reader.ts';
 
-/** Arrivals since the first of them, in rising order. */
+/** Arrivals since the first one, in rising order. */
 export interface ReadTrace {
   readonly timesNs: Float64Array;
-  /** By index of the classes; null where no column says it. */
+  /** By index of the classes; null if no column has it. */
   readonly classOf: Uint16Array | null;
 }
 
 /**
- * Reads the arrivals of a file of any length, in any order; ten bytes of memory each. Empty lines, and those that begin with #, are passed
- * over. Errors: INPUT_INVALID with the line.
+ * Reads the arrivals of a file of any length, in any order; takes ten bytes of memory each. Skips empty lines and those that begin with #. Errors:
+ * INPUT_INVALID with the line.
  */
 export async function readTrace(path: string, columns: TraceColumns, classes: readonly string[]): Promise<ReadTrace> {
   const indexes = new Map(classes.map((name, index) => [name, index]));

@@ -14,7 +14,7 @@ export interface TraceColumns {
 
 export interface TraceRecord {
   readonly timeNs: number;
-  /** null where no column says it. */
+  /** null if no column has it. */
   readonly className: string | null;
 }
 

@@ -10,19 +10,19 @@ import type { ControlClient, LoadOptions, OriginalState } from './control-option
 import { ModelLoads } from './model-loads.ts';
 import { changedByOthers, keptWithoutRepository, mismatch, refused, wordsOf } from './words.ts';
 
-/** How a model was brought to a config. */
+/** The change that brought a model to a config. */
 export type Change = Pick<Applied, 'change' | 'loadMs'>;
 
-/** One model of a server: what it is to be served with, and how it was. */
+/** One model of a server: its intended config and its original one. */
 export class ControlledModel {
   readonly original: OriginalState;
   readonly #options: LoadOptions;
   readonly #loads: ModelLoads;
-  /** The config sent last, and what the server then said it has: defaults and auto-completed fields make them differ. */
+  /** The last sent config, and the server's read-back of it: defaults and auto-completed fields make them differ. */
   #serving: { readonly sent: ModelConfig; readonly read: ModelConfig };
-  /** The config was loaded as it is sent here, so that one of the repository, which may differ, must not come back by a load without one. */
+  /** The config was loaded as sent, so a load without one must not bring back that of the repository, which may differ. */
   #isOverridden = false;
-  /** The served config and another one, as texts, for which there is no memory at once. */
+  /** The served config and another one, as texts, that do not fit into memory together. */
   readonly #tooMuch = new Set<string>();
 
   constructor(client: ControlClient, original: OriginalState, options: LoadOptions) {
@@ -36,14 +36,14 @@ export class ControlledModel {
     return this.original.model;
   }
 
-  /** The config sent last; the original one before the first. */
+  /** The last sent config; the original one before the first. */
   get sent(): ModelConfig {
     return this.#serving.sent;
   }
 
   /**
-   * Serves the config, from these files where there are any; they are only asked for where the model is to be loaded. Errors: a
-   * CandidateRefusedError; CONFIG_MISMATCH, MODEL_LOCKED, SERVER_*; the signal's reason.
+   * Serves the config, from these files if there are any; they are only requested if the model must be loaded. Errors: a CandidateRefusedError;
+   * CONFIG_MISMATCH, MODEL_LOCKED, SERVER_*; the signal's reason.
    */
   async apply(config: ModelConfig, files: () => Promise<ModelFiles | undefined>, signal: AbortSignal): Promise<Change> {
     const current = await this.#loads.configIfLoaded(signal);
@@ -63,7 +63,7 @@ export class ControlledModel {
   }
 
   /**
-   * Loads an ensemble after its models: until then every load of any model makes it anew (docs/served-model.md). Without a config where it keeps its
+   * Loads an ensemble after its models: until then every load of any model recreates it (docs/served-model.md). Sends no config if it keeps its
    * own. Errors: as `apply`.
    */
   async renew(config: ModelConfig, signal: AbortSignal): Promise<Change> {
@@ -73,7 +73,7 @@ export class ControlledModel {
     const loadNs = clock.nowNs();
     const isKept = !this.#isOverridden && equal(config, this.original.config);
     await this.#loads.load(isKept ? undefined : config, signal).catch(refused(undefined));
-    // The repository may have another config than the one it was served with.
+    // The repository may have a different config than the served one.
     if (isKept && !equal(await this.#loads.config(signal), config)) {
       await this.#loads.load(config, signal).catch(refused(undefined));
       this.#isOverridden = true;
@@ -84,17 +84,17 @@ export class ControlledModel {
     return { change, loadMs: nsToMs(clock.nowNs() - loadNs) };
   }
 
-  /** Errors: CONFIG_MISMATCH where the server has another config than this one, which was sent. */
+  /** Errors: CONFIG_MISMATCH if the server has a different config than this one, which was sent. */
   async #readBack(config: ModelConfig, signal: AbortSignal): Promise<void> {
     const read = await this.#loads.config(signal);
     this.#serving = { sent: config, read };
     this.#loads.isSettled = true;
-    // A field that only the config read back has is one that the server filled in.
+    // The server filled in every field that only the read-back has.
     const differences = compareConfigs(config, read).filter((difference) => difference.before !== undefined);
     if (differences.length > 0) throw mismatch(this.name, differences);
   }
 
-  /** What is not as `apply` left it, in words; null when all is. */
+  /** Returns what differs from the state after `apply`, in words; null if nothing does. */
   async changed(signal: AbortSignal): Promise<string | null> {
     const current = await this.#loads.configIfLoaded(signal);
     if (current === null) return 'it is not loaded any more';
@@ -102,14 +102,14 @@ export class ControlledModel {
     return differences.length === 0 ? null : wordsOf(differences);
   }
 
-  /** Unloads it for another model that does not fit beside it. Returns false for one that is not served, or must not go. */
+  /** Unloads it for another model that does not fit into memory besides it. Returns false if it is not served, or must stay. */
   async makeWay(signal?: AbortSignal): Promise<boolean> {
     if (!(await this.#loads.canBeAway())) return false;
     await this.#loads.unload(signal);
     return true;
   }
 
-  /** Leaves the model as it was before the study. Errors: whatever kept it from that; a further call may have more luck. */
+  /** Restores the model to its state before the study. Errors: whatever prevented that; a further call may succeed. */
   async putBack(): Promise<Restored> {
     const restored = await this.#putBack();
     this.#loads.isTouched = false;
@@ -121,7 +121,7 @@ export class ControlledModel {
     const { config: original, wasLoaded } = this.original;
     if (!wasLoaded) return this.#unloadAgain();
     const current = await this.#loads.configIfLoaded();
-    // After a change the original is sent even if it seems to be there: a load that timed out may still be under way.
+    // After a change the original is sent even if it seems to be served: a load that timed out may still be in progress.
     if (!this.#loads.isTouched && current && equal(current, original)) {
       return { how: 'nothing-changed', verified: true, detail: `'${this.name}' has its original config` };
     }
@@ -129,7 +129,7 @@ export class ControlledModel {
       const detail = `somebody else has changed '${this.name}' meanwhile; this run has not, and leaves it so`;
       return { how: 'nothing-changed', verified: false, detail };
     }
-    // What is not in the repository any more would be unloaded for good.
+    // A model that is no longer in the repository would be unloaded for good.
     const isReload = this.#options.restore === 'reload' && (await this.#loads.isInRepository());
     if (isReload && (await this.#reload())) {
       return { how: 'reload', verified: true, detail: `'${this.name}' was loaded again from its repository` };
@@ -147,7 +147,7 @@ export class ControlledModel {
     return { how: 'config', verified: true, detail: `'${this.name}' has its original config again` };
   }
 
-  /** To put the original back over it would undo what another tuner does, or keep what another one has tried. */
+  /** Restoring the original over it would undo another tuner's work, or keep a config that it tried. */
   #isOthers(current: ModelConfig | null): boolean {
     const { isNewStudy = false } = this.#options;
     return isNewStudy && !this.#loads.isTouched && current !== null && !equal(current, this.original.config);
@@ -158,7 +158,7 @@ export class ControlledModel {
     return { how: 'unload', verified: true, detail: `'${this.name}' is unloaded again, as it was before` };
   }
 
-  /** False when the repository's config is not the original one, which then was an override itself. */
+  /** False if the repository's config is not the original one, which then was an override itself. */
   async #reload(): Promise<boolean> {
     await this.#loads.unload();
     await this.#loads.load();
@@ -168,8 +168,8 @@ export class ControlledModel {
   }
 
   /**
-   * Triton loads another config beside the one that is served and swaps them at the end, which takes the memory of both. Where there
-   * is not so much, what is served goes first; the model is away while the other one loads. Which two do not go together is found out once.
+   * Triton loads another config next to the served one and swaps them at the end, which takes the memory of both. If that does not fit, the served
+   * one is unloaded first, and the model is away while the other loads. Each pair that does not fit is discovered only once.
    */
   async #loadWithRoom(config: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
     const both = canonicalJson([this.#serving.sent, config]);

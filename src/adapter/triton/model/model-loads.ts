@@ -7,14 +7,14 @@ import type { ControlClient, LoadOptions } from './control-options.ts';
 
 const POLL_MS = 50;
 
-/** The calls that load, unload and read one model, each of which ends when the server is done with it. */
+/** The calls that load, unload and read one model; each ends when the server is done with it. */
 export class ModelLoads {
   readonly model: string;
   readonly #client: ControlClient;
   readonly #options: LoadOptions;
-  /** Whether anything may have been changed, by this run or by one that was killed. */
+  /** True if anything may have been changed, by this run or by one that was killed. */
   isTouched: boolean;
-  /** False while a load's end was not seen: it may still be under way on the server, and swap the model at any time. */
+  /** False if a load's end was not seen: it may still be in progress on the server, and swap the model at any time. */
   isSettled: boolean;
 
   constructor(client: ControlClient, model: string, options: LoadOptions) {
@@ -25,7 +25,7 @@ export class ModelLoads {
     this.isSettled = !this.isTouched;
   }
 
-  /** Without a config the one of the repository. Errors: LOAD_REFUSED, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*; the signal's reason. */
+  /** Without a config, loads that of the repository. Errors: LOAD_REFUSED, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*; the signal's reason. */
   async load(config?: ModelConfig, signal?: AbortSignal, files?: ModelFiles): Promise<void> {
     this.isTouched = true;
     const wasSettled = this.isSettled;
@@ -34,14 +34,14 @@ export class ModelLoads {
     try {
       await this.#client.load(this.model, config, call);
     } catch (error) {
-      // A refusal is an end: what was served before still is, also when the model is not in the repository any more.
+      // A refusal ends the load: the previous version is still served, even if the model is no longer in the repository.
       if (isTrituneError(error, 'LOAD_REFUSED', 'MODEL_UNKNOWN')) this.isSettled = wasSettled;
       throw error;
     }
     await this.#until(() => this.#client.modelReady(this.model, signal ? { signal } : {}), 'become ready', signal);
   }
 
-  /** The unload goes on after the server's reply; the index tells when it is done. Errors: MODEL_UNREADY, SERVER_*. */
+  /** The unload continues after the server's reply; the index shows when it is done. Errors: MODEL_UNREADY, SERVER_*. */
   async unload(signal?: AbortSignal): Promise<void> {
     this.isTouched = true;
     await this.#client.unload(this.model);
@@ -57,7 +57,7 @@ export class ModelLoads {
     return this.#client.modelConfig(this.model, signal ? { signal } : {});
   }
 
-  /** null when the model is not loaded. */
+  /** Returns null if the model is not loaded. */
   async configIfLoaded(signal?: AbortSignal): Promise<ModelConfig | null> {
     try {
       return await this.config(signal);
@@ -67,12 +67,12 @@ export class ModelLoads {
     }
   }
 
-  /** The index lists what a load can find: a model that is served without a directory is not in it. */
+  /** The index lists the models that a load can find: it omits a served model without a directory. */
   async isInRepository(): Promise<boolean> {
     return (await this.#client.index()).some((entry) => entry.name === this.model);
   }
 
-  /** It is served, a load would find it again, and no ensemble that is served would lose it. */
+  /** True if it is served, a load would find it again, and no served ensemble would lose it. */
   async canBeAway(): Promise<boolean> {
     const served = (await this.#client.index()).filter(({ state }) => state === 'READY').map(({ name }) => name);
     if (!served.includes(this.model)) return false;

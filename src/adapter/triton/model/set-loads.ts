@@ -5,7 +5,7 @@ import { inChangeOrder, lowered, type Target } from './change-order.ts';
 import type { LoadOptions } from './control-options.ts';
 import type { Change, ControlledModel } from './controlled-model.ts';
 
-/** What a candidate sets: models, and the ensembles over them, inner ones first. */
+/** The models that a candidate sets, and the ensembles that use them, inner ones first. */
 export interface SetTargets {
   readonly members: readonly Target[];
   readonly ensembles: readonly Target[];
@@ -18,9 +18,9 @@ export class SetLoads {
   readonly #models: readonly ControlledModel[];
   readonly #ensembles: readonly ControlledModel[];
   readonly #mayUnload: boolean;
-  /** Those that the candidate leaves alone. */
+  /** The models that the candidate leaves alone. */
   #idle: readonly ControlledModel[] = [];
-  /** A model was loaded and the ensembles were not, yet. */
+  /** True if a model was loaded but the ensembles have not been yet. */
   #isStale = false;
 
   constructor(
@@ -34,7 +34,7 @@ export class SetLoads {
   }
 
   /**
-   * Brings the models to these configs; where one is refused and there are ensembles, all back to those from before. Errors: as
+   * Brings the models to these configs. If one is refused and there are ensembles, brings all back to their previous configs. Errors: as
    * `ControlledModel.apply`.
    */
   async bring(targets: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly Change[]> {
@@ -44,14 +44,16 @@ export class SetLoads {
     try {
       return await this.#bringAll(targets, files, signal);
     } catch (error) {
-      // What is left of a refused candidate must not leave an ensemble broken.
+      // The remains of a refused candidate must not break an ensemble.
       if (error instanceof CandidateRefusedError && ensembles.length > 0)
         await this.#bringAll({ members, ensembles }, noFiles, signal).catch(ignoreRefusal);
       throw error;
     }
   }
 
-  /** An ensemble has its models' largest batch before they do where it is smaller, and after them where it is larger: it is served all the time. */
+  /**
+   * An ensemble gets its models' largest batch before they do if it is smaller, and after them if it is larger, so that it is served all the time.
+   */
   async #bringAll({ members, ensembles }: SetTargets, files: FilesOf, signal: AbortSignal): Promise<readonly Change[]> {
     const wasStale = this.#isStale;
     this.#isStale = true;
@@ -65,7 +67,7 @@ export class SetLoads {
     return changes;
   }
 
-  /** One that there is no memory for is tried once more when the others have their configs. */
+  /** A model that does not fit into memory is tried again once the others have their configs. */
   async #bringMembers([first, ...others]: readonly Target[], files: FilesOf, signal: AbortSignal): Promise<Change[]> {
     if (!first) return [];
     if (others.length === 0) return [await this.#applyOne(first, files, signal)];
@@ -79,8 +81,8 @@ export class SetLoads {
   }
 
   /**
-   * What does not fit beside the models that the candidate leaves alone, or beside what it takes the place of, has them unloaded first, where that
-   * is allowed. A model that is reloaded cannot be away while an ensemble over it is served.
+   * If a model does not fit into memory besides the models that the candidate leaves alone, or besides its own previous version, unloads those
+   * first if allowed. A reloaded model cannot be away while an ensemble that uses it is served.
    */
   async #applyOne([model, config]: Target, files: FilesOf, signal: AbortSignal): Promise<Change> {
     try {
@@ -96,10 +98,10 @@ export class SetLoads {
   }
 }
 
-/** The same model with what it was sent last. */
+/** Returns the same model with its last sent config. */
 const asSent = ([model]: Target): Target => [model, model.sent];
 
-/** Tells whether a model was sent another config last. */
+/** True if the model's last sent config is a different one. */
 const isOther = ([{ sent }, config]: Target): boolean => compareConfigs(sent, config).length > 0;
 
 const noFiles: FilesOf = async () => undefined;
@@ -107,7 +109,7 @@ const noFiles: FilesOf = async () => undefined;
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof CandidateRefusedError && error.kind === 'out-of-memory';
 
-/** Errors: all but a refusal, after which the next candidate, or the end, brings the models back. */
+/** Errors: all except a refusal, after which the next candidate, or the end, restores the models. */
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof CandidateRefusedError)) throw error;
 }

@@ -6,7 +6,7 @@ import type { Restored } from '../../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 import { isUploadRefusal, uploadRefused } from '../variants/upload.ts';
 
-/** A refused load as the tuner knows it; a refused upload too. */
+/** Returns a refused load as an error of the tuner; also for a refused upload. */
 export const refused =
   (files: ModelFiles | undefined) =>
   (error: unknown): never => {
@@ -36,7 +36,7 @@ export function mismatch(model: string, differences: readonly ConfigDifference[]
   );
 }
 
-/** Returns the first of the differences, as what is there and what was sent. */
+/** Describes the first of the differences: the value on the server and the sent one. */
 export function wordsOf(differences: readonly ConfigDifference[]): string {
   const shown = differences
     .slice(0, 3)
@@ -47,7 +47,7 @@ export function wordsOf(differences: readonly ConfigDifference[]): string {
 
 const valueText = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value));
 
-/** `failures`: why, by model. `restored`: of those that are back. */
+/** `failures`: the reason for each model. `restored`: the models that are back. */
 export function restoreFailed(failures: ReadonlyMap<string, unknown>, restored: readonly Restored[]): TrituneError {
   const reasons = [...failures].map(
     ([model, error]) => `'${model}' could not be put back as it was: ${messageOf(error)}`,

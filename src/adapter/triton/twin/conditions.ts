@@ -7,8 +7,8 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 const COMMON = /^(max_batch_size|dynamic_batching\b.*|instance_group(\[\d+\](\.(count|name))?)?)$/;
 
 /**
- * Returns the differences between a config and the original, beside instances and batching, as an arm's conditions. null without any, and
- * when an arm cannot express one: for a key with other than word characters, and for a list of several values.
+ * Returns the differences between a config and the original, except in instances and batching, as an arm's conditions. null without any, and if an
+ * arm cannot express one: a key with other than word characters, or a list of several values.
  */
 export function conditionsOf(original: ModelConfig, config: ModelConfig): Arm['when'] | null {
   const differences = compareConfigs(original, config).filter(({ path }) => !COMMON.test(path));

@@ -4,18 +4,18 @@ import { executionNs, type LawPoint, type ServiceLaw } from '../../../queueing/s
 
 type Interference = ServiceLaw['interference'];
 
-/** The weight of the fitted law beside the observations of a batch size. */
+/** The weight of the fitted law relative to the observations of a batch size. */
 const SHRINKAGE = 0.3;
-/** The weight of the fitted interference beside the observations; weak. */
+/** The weight of the fitted interference relative to the observations; weak. */
 const PRIOR_WEIGHT = 1e-3;
 const STEPS = 60;
 const LARGEST = 2.5;
 const EXPONENTS = [0, 0.1, 0.2, 0.3, 0.4];
 
 /**
- * Returns a service law that reproduces the observations. A fit for prediction is smooth in the batch size; a server need not be, and a
- * twin reproduces what was seen. So every observed batch size has its own time, and the interference is the one for which times of one size
- * agree best, whatever instances were busy.
+ * Returns a service law that reproduces the observations. A fit for prediction is smooth in the batch size, but a server may not be, and a twin
+ * reproduces what was seen. So every observed batch size has its own time, and the interference is the one for which the times of each size agree
+ * best, whatever instances were busy.
  */
 export function measuredLaw(law: ServiceLaw, observations: readonly Observation[]): ServiceLaw {
   const bySize = Map.groupBy(observations.flatMap(servicePoints), ({ batchSize }) => batchSize);

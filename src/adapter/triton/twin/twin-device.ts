@@ -3,7 +3,7 @@ import type { Profile } from '../../../emulator/profile/schema.ts';
 import type { Attempt } from '../../../study/analysis/memory/attempts.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 
-/** The memory where nothing is known of it: more than any config needs. */
+/** The memory if nothing is known about it: more than any config needs. */
 const PLENTY_MIB = 2 ** 24;
 
 /** Returns the device of the model; its memory is `limitMib` from refused loads, else the GPU's own report. */

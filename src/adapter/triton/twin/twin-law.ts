@@ -51,7 +51,7 @@ export function turnaroundMs(observations: readonly Observation[]): number {
   return gaps.length === 0 ? 0 : microseconds(Math.max(0, median(gaps)));
 }
 
-/** Tells whether twice as many requests as all instances can execute were in flight, so that none waited for work. */
+/** True if twice as many requests as all instances can execute were in flight, so that none waited for work. */
 function isFull({ policy, concurrency, samplesPerRequest, batches }: Observation): boolean {
   const atOnce = policy.dynamicBatching ? Math.max(1, policy.maxBatchSize) : samplesPerRequest;
   return batches.length > 0 && concurrency * samplesPerRequest >= 2 * policy.instances * atOnce;
@@ -69,8 +69,8 @@ export function answerTimes(roundTripMs: number): { readonly network_ms: number;
 }
 
 /**
- * Returns the arm for one combination of settings: its config's differences from the original, and the fields that differ from the model's
- * own. null when none does, and when the difference cannot be expressed.
+ * Returns the arm for one combination of settings: its config's differences from the original, and the fields that differ from the model's own.
+ * null if no field differs, or if the difference cannot be expressed.
  */
 export function armOf(
   attempts: readonly [Attempt, ...Attempt[]],

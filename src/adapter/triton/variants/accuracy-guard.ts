@@ -5,27 +5,27 @@ import { describeAccuracy, percent } from '../../../study/summary/accuracy-words
 import type { Applied } from '../../../tuner/adapter.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 
-/** How far outputs may be from the expected ones. */
+/** The allowed distance of outputs from the expected ones. */
 export interface AccuracyRule {
   readonly absolute: number;
   readonly relative: number;
-  /** The share of elements, 0 to 1, that may be further off than that. */
+  /** The share of elements, 0 to 1, that may exceed that distance. */
   readonly outsideShare: number;
 }
 
 interface GuardOptions {
   readonly rule: AccuracyRule;
   readonly original: Candidate;
-  /** Sends what has expected outputs to what is served now, and compares the replies. */
+  /** Sends the requests with expected outputs to the served model, and compares the replies. */
   readonly compare: (candidate: Candidate, signal: AbortSignal) => Promise<Accuracy>;
 }
 
-/** Looks at an applied candidate's outputs before it is measured. */
+/** Checks an applied candidate's outputs before it is measured. */
 export type AccuracyGuard = (applied: Applied, signal: AbortSignal) => Promise<Applied>;
 
 /**
- * Compares the outputs of candidates with the expected ones, once for each combination of settings: instances and batching do not change what
- * a model answers. The original is compared too, and never refused. Errors: a CandidateRefusedError of the kind `inaccurate`.
+ * Compares the outputs of candidates with the expected ones, once per combination of settings: instances and batching do not change a model's
+ * answers. The original is also compared, but never refused. Errors: a CandidateRefusedError of the kind `inaccurate`.
  */
 export function createAccuracyGuard({ rule, original, compare }: GuardOptions): AccuracyGuard {
   const passed = new Set<string>();

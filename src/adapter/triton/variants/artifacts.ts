@@ -9,11 +9,11 @@ import { CandidateRefusedError } from '../../../tuner/refused.ts';
 import { BuildFault, runBuild } from './build.ts';
 import { beginDraft, builtFiles, logOf, outputOf, sha256Of } from './cache.ts';
 
-/** The files of variants, made where they are not there yet. */
+/** The files of variants, built if they do not exist yet. */
 export interface Artifacts {
   /**
-   * Returns the files of a variant, and how long they took to build; 0 for what was there. Errors: a CandidateRefusedError of the kind
-   * `build-failed`; INTERRUPTED, or the signal's reason.
+   * Returns the files of a variant and their build time; 0 if they existed. Errors: a CandidateRefusedError of the kind `build-failed`;
+   * INTERRUPTED, or the signal's reason.
    */
   filesOf(artifact: Artifact, signal: AbortSignal): Promise<PreparedFiles>;
 }
@@ -25,13 +25,13 @@ export interface PreparedFiles {
 
 interface ArtifactsOptions {
   readonly clock: Clock;
-  /** Where built files are kept (`cacheDirectory`). */
+  /** The directory of built files (`cacheDirectory`). */
   readonly cache: string;
   /** Called when a build begins, with its log. */
   readonly onBuild?: (variant: string, log: string) => void;
 }
 
-/** Variants' files with what was built in a cache. A build that failed is not run again by the same study. */
+/** Returns variants' files, with built ones from a cache. A study does not repeat a failed build. */
 export function createArtifacts({ clock, cache, onBuild = () => undefined }: ArtifactsOptions): Artifacts {
   const failed = new Map<string, string>();
 
@@ -88,7 +88,7 @@ async function localFiles({ variant, files }: Artifact): Promise<Map<string, Uin
   return read;
 }
 
-/** Errors: a BuildFault for a file that is not what it was when the study began. */
+/** Errors: a BuildFault for a file that has changed since the study began. */
 async function contentOf(variant: string, { path, sha256, text }: LocalFile): Promise<Uint8Array> {
   if (text !== undefined) return Buffer.from(text);
   const content = await readFile(path).catch((error: unknown) => {
@@ -98,7 +98,7 @@ async function contentOf(variant: string, { path, sha256, text }: LocalFile): Pr
   throw new BuildFault(`variant '${variant}': ${path} has changed since the study began`);
 }
 
-/** Returns what the cache has, if all of it is as it was written; else null. */
+/** Returns the cached files if all are unchanged; otherwise null. */
 async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<string, Uint8Array> | null> {
   if (files === null) return null;
   const read = new Map<string, Uint8Array>();
@@ -110,7 +110,7 @@ async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<s
   return read;
 }
 
-/** Returns the built files by their places in the model. Errors: a BuildFault where the command has not written them. */
+/** Returns the built files by their places in the model. Errors: a BuildFault if the command has not written them. */
 function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap<string, Uint8Array>): ModelFiles {
   const names = [...built.keys()].join(', ') || 'nothing';
   if (outputs === null) {
@@ -129,11 +129,11 @@ function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap
   );
 }
 
-/** Returns the files of a variant that lie nowhere but in the journal, by their places in the model. */
+/** Returns the files of a variant that exist only in the journal, by their places in the model. */
 export const writtenPlaces = ({ files }: Artifact): ReadonlyMap<string, string> =>
   new Map(Object.entries(files).flatMap(([place, { text }]) => (text === undefined ? [] : [[place, text] as const])));
 
-/** Returns where the other files of a variant lie on this machine, by their places in the model: those of a build as a folder where it has no outputs. */
+/** Returns the locations of a variant's other files on this machine, by their places in the model; a build without outputs is one folder. */
 export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, string> {
   const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
   const own = lying.map(([place, { path }]) => [place, path] as const);

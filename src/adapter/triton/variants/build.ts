@@ -4,21 +4,21 @@ import { MS_PER_S } from '../../../base/units.ts';
 import { runCommand } from '../../../launch/command.ts';
 import type { BuildRecipe } from '../../../space/artifact.ts';
 
-/** Lines of the log that an error repeats. */
+/** The number of log lines to repeat in an error. */
 const LAST_LINES = 5;
 const LONGEST_LINE = 200;
 
-/** A build that did not end well, in words that name its log and repeat the end of it. */
+/** A failed build; the message names its log and repeats the end of it. */
 export class BuildFault extends Error {}
 
 /**
- * Runs the command with TRITUNE_OUTPUT as its output directory; all that it prints goes to the log. A command that is too slow, or whose
- * study is interrupted, is ended with all that it started. Errors: a BuildFault; INTERRUPTED, or the signal's reason.
+ * Runs the command with TRITUNE_OUTPUT as its output directory; all output goes to the log. If the command is too slow or its study is interrupted,
+ * it is ended with everything that it started. Errors: a BuildFault; INTERRUPTED, or the signal's reason.
  */
 export async function runBuild(recipe: BuildRecipe, output: string, log: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { command, directory, env, timeoutSeconds } = recipe;
-  // In a list the variable stands for the directory as in a line for the shell.
+  // In a list the variable stands for the directory, as in a line for the shell.
   const words =
     typeof command === 'string' ? command : command.map((word) => word.replaceAll('$TRITUNE_OUTPUT', output));
   const deadline = AbortSignal.timeout(timeoutSeconds * MS_PER_S);

@@ -6,10 +6,10 @@ import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import type { Artifact, LocalFile } from '../../../space/artifact.ts';
 
-/** What was built, by the digest of what it was built from. */
+/** The result of a build, keyed by the digest of its sources. */
 const outcome = z.object({
   seconds: z.number(),
-  /** Files of the output by their path in it. */
+  /** Output files by path. */
   files: z.record(z.string(), z.object({ sha256: z.string(), bytes: z.number() })),
 });
 
@@ -19,26 +19,26 @@ type Keyed = Pick<Artifact, 'digest'>;
 const OUTCOME_FILE = 'built.json';
 
 /**
- * The user's cache directory, by the XDG Base Directory Specification: what was built belongs to no single study, may be made again, and
- * is worth keeping for the next one.
+ * Returns the user's cache directory, by the XDG Base Directory Specification: builds belong to no single study, can be repeated, and are worth
+ * keeping for the next one.
  */
 export const cacheDirectory = (env: Readonly<Record<string, string | undefined>> = process.env): string =>
   join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tritune', 'variants');
 
 const folderOf = (directory: string, { digest }: Keyed): string => join(directory, digest.slice(0, 32));
 
-/** Returns where the command's output lies once it was built. */
+/** Returns the location of the command's output after the build. */
 export const outputOf = (directory: string, artifact: Keyed): string => join(folderOf(directory, artifact), 'output');
 
-/** Returns where the build's log lies, whether or not it succeeded. */
+/** Returns the location of the build's log, whether or not it succeeded. */
 export const logOf = (directory: string, { digest, variant }: Pick<Artifact, 'digest' | 'variant'>): string =>
   join(directory, `${variant}-${digest.slice(0, 12)}.log`);
 
-/** Tells whether the build's outcome is there. */
+/** True if the build's outcome exists. */
 export const isBuilt = (directory: string, artifact: Keyed): boolean =>
   existsSync(join(folderOf(directory, artifact), OUTCOME_FILE));
 
-/** Returns what was built and is there unchanged; null for nothing. */
+/** Returns the built files if they are unchanged; null without any. */
 export async function builtFiles(directory: string, artifact: Keyed): Promise<Record<string, LocalFile> | null> {
   const known = outcomeIn(folderOf(directory, artifact));
   if (known === null) return null;
@@ -55,15 +55,15 @@ function outcomeIn(folder: string): Outcome | null {
   }
 }
 
-/** A fresh empty output directory beside the cache's, and what makes it the cache's. */
+/** A new empty output directory next to the cache's, and the function that adds it to the cache. */
 export interface Draft {
   readonly output: string;
-  /** Keeps what is in the output, whole or not at all; where another run was faster, its outcome stands. */
+  /** Keeps the output, whole or not at all; if another run was faster, its outcome stays. */
   keep(seconds: number): Promise<void>;
   discard(): Promise<void>;
 }
 
-/** Begins an entry of the cache. */
+/** Starts an entry of the cache. */
 export async function beginDraft(directory: string, artifact: Keyed): Promise<Draft> {
   const folder = folderOf(directory, artifact);
   const draft = `${folder}.${process.pid}.part`;
@@ -80,7 +80,7 @@ export async function beginDraft(directory: string, artifact: Keyed): Promise<Dr
       const files: Outcome['files'] = {};
       for (const path of paths.sort()) files[relative(output, path).split(sep).join('/')] = await contentOf(path);
       await writeFile(join(draft, OUTCOME_FILE), JSON.stringify({ seconds, files } satisfies Outcome));
-      // What a changed or damaged entry holds was not taken for the outcome above.
+      // The content of a changed or damaged entry was not accepted as the outcome above.
       await rm(folder, { recursive: true, force: true });
       await rename(draft, folder).catch(async (error: unknown) => {
         await discard();

@@ -3,14 +3,14 @@ import { spaceFromJson } from '../../../space/source/load.ts';
 import type { SearchSpace } from '../../../space/types.ts';
 import { isBuilt } from './cache.ts';
 
-/** The variants of a space that come with files. */
+/** The variants of a space that have files. */
 const artifactsIn = ({ parameters }: SearchSpace) =>
   parameters.flatMap(({ cases }) => cases.flatMap(({ options }) => options.flatMap(({ artifact }) => artifact ?? [])));
 
-/** Tells whether the space has variants of the model. */
+/** True if the space has variants of the model. */
 export const hasVariants = ({ definition }: SearchSpace): boolean => definition.variants !== undefined;
 
-/** Returns the space, in which builds whose outcome is in the cache cost nothing. */
+/** Returns the space with cached builds at no cost. */
 export function withKnownBuilds(space: SearchSpace, cache: string): SearchSpace {
   const built = artifactsIn(space).filter((artifact) => artifact.build && isBuilt(cache, artifact));
   if (built.length === 0) return space;

@@ -8,32 +8,35 @@ import { sendOne } from '../../traffic/first-requests.ts';
 import { openLocalTraffic, type TrafficAsked } from '../../traffic/open-traffic.ts';
 import type { Rates } from './direct-calls.ts';
 
-/** Requests of the two rounds. What comes from elsewhere at a steady pace is not in this proportion, as nothing is sent between them. */
+/** Requests in the two rounds. Steady traffic from elsewhere does not follow this proportion, because nothing is sent between the rounds. */
 const ROUNDS = [2, 3] as const;
-/** Sent for an answer. */
+/** The number of requests sent for an answer. */
 export const REQUESTS_SENT = ROUNDS[0] + ROUNDS[1];
-/** A first request may bring about what later ones do not. */
+/** A first request may have effects that later ones do not. */
 const ATTEMPTS = 2;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** One request in flight, so that each request is one execution. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 const LEAST_QUIET_MS = 100;
 const MOST_QUIET_MS = 1_000;
-/** Counts follow an answer within moments; they are taken as they are where another client keeps them from standing still. */
+/** Counts follow an answer almost at once. If another client keeps them changing, they are used as they are. */
 const POLL_MS = 20;
 const MOST_POLLS = 25;
 
-/** What a few requests of a model bring about at others. */
+/** The effects of a few requests to a model on other models. */
 export interface Answer {
-  /** Requests that each other model got for each of its requests, from it or from those that it calls. */
+  /** Requests that each other model got per request, directly or through models in between. */
   readonly rates: Rates;
-  /** Models that got requests in another proportion, as with requests of another client among them. */
+  /** Models that got requests in another proportion, for example because another client sent some too. */
   readonly unclear: readonly string[];
 }
 
 type Counts = ReadonlyMap<string, number>;
 
-/** Sends a model a few requests and reads from the statistics of `others` which of them got some for it; or why it did not answer. Errors: as `openLocalTraffic`. */
+/**
+ * Sends a model a few requests, and reads from the statistics of `others` which of them got requests as a result. Returns that, or why the model did
+ * not answer. Errors: as `openLocalTraffic`.
+ */
 export async function askModel(
   opened: OpenServer,
   asked: Pick<TrafficAsked, 'spec' | 'config' | 'inputs'>,
@@ -75,7 +78,7 @@ async function countsOfRounds(
     const [own = ''] = names;
     counts.push(await settledCounts(client, names, (counts.at(-1)?.get(own) ?? 0) + requests));
     if (round > 0) continue;
-    // As long as the longer round takes.
+    // The pause is as long as the second, longer round.
     const quietMs = (nsToMs(realClock.nowNs() - startNs) * ROUNDS[1]) / ROUNDS[0];
     await realClock.sleep(Math.min(MOST_QUIET_MS, Math.max(LEAST_QUIET_MS, quietMs)));
     counts.push(await countsOf(client, names));
@@ -83,7 +86,7 @@ async function countsOfRounds(
   return counts;
 }
 
-/** The first of `names` was asked; `counts` as `countsOfRounds` gives them. */
+/** The first of `names` is the model that was asked. `counts`: as returned by `countsOfRounds`. */
 function judge([own = '', ...others]: readonly string[], counts: readonly Counts[]): Answer {
   const risesOf = (name: string): readonly [number, number, number] => {
     const [before = 0, first = 0, pause = 0, second = 0] = counts.map((each) => each.get(name) ?? 0);
@@ -103,7 +106,7 @@ function judge([own = '', ...others]: readonly string[], counts: readonly Counts
   return { rates, unclear };
 }
 
-/** Reads the requests that each model has answered; none of a model that is gone, and if the server reports nothing. */
+/** Returns the number of requests that each model has answered; 0 for a model that is gone, or if the server reports nothing. */
 async function countsOf(client: TritonClient, names: readonly string[]): Promise<Counts> {
   const counts = names.map(async (name) => {
     const versions = await client.statistics(name).catch((error: unknown) => {
@@ -115,7 +118,7 @@ async function countsOf(client: TritonClient, names: readonly string[]): Promise
   return new Map(await Promise.all(counts));
 }
 
-/** Reads the counts when that of the first model is at least `wanted`, and nothing has changed since the last look. */
+/** Returns the counts once the first model's is at least `wanted` and nothing has changed since the last look. */
 async function settledCounts(client: TritonClient, names: readonly string[], wanted: number): Promise<Counts> {
   const [own = ''] = names;
   let last = await countsOf(client, names);

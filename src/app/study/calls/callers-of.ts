@@ -5,17 +5,17 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { directCalls, type Rates, withBehind } from './direct-calls.ts';
 import type { TracedCalls } from './traced-calls.ts';
 
-/** What a few requests of a front brought about. */
+/** The effects of a few requests to a front. */
 export interface FoundAtFront {
   readonly front: string;
-  /** Requests that each other model got for each of the front's. */
+  /** Requests that each other model got per request to the front. */
   readonly rates: Rates;
   readonly traced: TracedCalls;
   /** The configs of all loaded models. */
   readonly configs: ModelConfigs;
 }
 
-/** Calls by caller; and models that are called by somebody of whom nothing shows who it is. */
+/** Calls by caller, and the called models whose caller is unknown. */
 export interface FoundCalls {
   readonly calls: ReadonlyMap<string, readonly string[]>;
   readonly uncalled: readonly string[];
@@ -24,8 +24,8 @@ export interface FoundCalls {
 const SURE = 0.5;
 
 /**
- * Returns who calls whom behind a front. Traces say it; what they do not show is told apart by asking those models that may call others (`ask`, which
- * gives null for one that does not answer), and taking from each one's requests what those bring about that it calls.
+ * Returns which model calls which behind a front. Traces show it. For calls without traces, asks each model that may call others (`ask`, which
+ * returns null for one that does not answer), and subtracts from its requests the effects of the models that it calls.
  */
 export async function callersOf(
   { front, rates, traced, configs }: FoundAtFront,
@@ -46,7 +46,7 @@ export async function callersOf(
     const explained = isOne(front) ? behind(front) : new Map<string, number>();
     return [...rates].flatMap(([model, rate]) => (rate - (explained.get(model) ?? 0) > SURE ? [model] : []));
   };
-  // What traces have shown brings its own steps with it.
+  // A traced call includes the steps of the called model.
   const open = unexplained().filter(
     (model) => !shown.has(model) && ![...shown].some((name) => behind(name).has(model)),
   );
@@ -68,7 +68,7 @@ export async function callersOf(
   }
 }
 
-/** Returns the requests that each step's model gets for one of the ensemble. */
+/** Returns the number of requests that each step's model gets per request to the ensemble. */
 function stepsOf(config: ModelConfig = {}): Rates {
   const steps = new Map<string, number>();
   for (const { model_name = '' } of ensembleSteps(config)) steps.set(model_name, (steps.get(model_name) ?? 0) + 1);

@@ -1,19 +1,19 @@
-/** Requests that other models get for each request of one. */
+/** The number of requests that other models get per request to one model. */
 export type Rates = ReadonlyMap<string, number>;
 
-/** Less than this is no request. */
+/** A lower rate does not count as a request. */
 const NOTHING = 0.01;
 
 /**
- * Returns the requests that a model sends itself: of all that its request brings about (`through`) those that are not explained by the models
- * among them. `behind` gives what a request of such a model brings about in turn.
+ * Returns the requests that a model sends itself: all effects of its request (`through`) except those caused by other models among them. `behind`
+ * returns the effects of a request to such a model.
  */
 export function directCalls(through: Rates, behind: (model: string) => Rates): Rates {
   const left = new Map(through);
   const direct = new Map<string, number>();
   while (left.size > 0) {
     const names = [...left.keys()];
-    // Nobody else among those that are left calls it. Where they call each other in a circle any is as good.
+    // None of the remaining models calls it. In a circle of calls, any model will do.
     const next = names.find((name) => names.every((other) => !behind(other).has(name))) ?? (names[0] as string);
     const rate = left.get(next) as number;
     left.delete(next);
@@ -25,7 +25,7 @@ export function directCalls(through: Rates, behind: (model: string) => Rates): R
   return direct;
 }
 
-/** Returns `rates` and what each request among them brings about. */
+/** Returns `rates` plus the effects of each request in it. */
 export function withBehind(rates: Rates, behind: (model: string) => Rates): Rates {
   const all = new Map(rates);
   for (const [model, rate] of rates)

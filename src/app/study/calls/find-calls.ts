@@ -21,13 +21,13 @@ import { callersOf, type FoundAtFront } from './callers-of.ts';
 import type { Rates } from './direct-calls.ts';
 import { whileTraced } from './traced-calls.ts';
 
-/** Backends that execute a model's own files. Any other one may call models: Python's, and those that nobody here knows. */
+/** Backends that execute a model's own files. Any other backend may call models: Python's, and unknown ones. */
 const EXECUTES_ALONE = /^(onnxruntime|tensorrt|tensorflow|pytorch|openvino|dali|fil|tensorrtllm|vllm|identity)(_|$)/;
-/** How a request is refused where a model that is called is not loaded (seen on Triton 2.51). */
+/** The server's refusal if a called model is not loaded (seen on Triton 2.51). */
 const NOT_LOADED = /Model '([^']+)' is not ready/;
 const OR = '--bls-composing names those that it calls, or none';
 
-/** Whether a model may call others from its code. Sequences are left alone: what began would have to end. */
+/** True if a model may call others from its code. Skips sequences, because each one begun would have to end. */
 const mayCall = (config: ModelConfig): boolean =>
   !isEnsemble(config) && !config.sequence_batching && !EXECUTES_ALONE.test(config.backend || config.platform || '');
 
@@ -38,10 +38,10 @@ interface Search {
 }
 
 /**
- * Returns what finds the models that BLS models call, for a new study whose spec says nothing of it. A few requests are sent to each front: the
- * statistics of all models tell which of them got some for it, and traces tell it where the server writes them to this machine. `tell` gets a line of
- * what is found, and of what cannot be known. Errors: as `readParts`, `requestsOf` and `whileTraced`; USAGE for a protected model that is called and
- * not loaded.
+ * Returns a function that finds the models called by BLS models, for a new study whose spec does not name them. It sends a few requests to each
+ * front. The statistics of all models show which of them got requests, and so do traces if the server writes them to this machine. `tell` gets a
+ * line for each finding, and for what cannot be known. Errors: as `readParts`, `requestsOf` and `whileTraced`; USAGE for a protected model that is
+ * called but not loaded.
  */
 export function callsFinder(
   { spec, started }: Pick<OpenStudy, 'spec' | 'started'>,
@@ -50,7 +50,7 @@ export function callsFinder(
   tell: (line: string) => void,
 ): FindCalls | undefined {
   const spaces = [whole, ...Object.values(members)];
-  // Somebody has said it; or what is asked for is of one model alone.
+  // The user has named them, or the study is about one model alone.
   const isSettled = started !== null || spec.together?.blsComposing !== undefined || spec.levels.batch !== undefined;
   if (isSettled || spaces.some((space) => space && hasVariants(space))) return undefined;
   return async (fronts, read) => {
@@ -77,7 +77,7 @@ export function callsFinder(
 
 const BY_HAND = '--bls-composing names them by hand';
 
-/** Returns which models a few requests to a front call; null if it cannot call others, or gives no reply. */
+/** Returns the models called by a few requests to a front; null if it cannot call others or does not reply. */
 async function askFront(
   { spec, opened, read }: Search,
   front: string,
@@ -110,7 +110,7 @@ async function askFront(
   }
 }
 
-/** What made-up requests of another model bring about; null where they cannot be made, or are refused. */
+/** Returns the effects of made-up requests to another model; null if they cannot be made or are refused. */
 async function askOther({ spec, opened }: Search, model: string, configs: ModelConfigs): Promise<Rates | null> {
   const { inputData: _, shape: __, requestParameter: ___, ...rest } = trafficTo(spec, model);
   const traffic: SeededTraffic = { ...rest, batch: 1 };
@@ -125,13 +125,13 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
   }
 }
 
-/** What a model gets whose study another run has begun may be that run's: it asks in the same proportion. */
+/** Leaves out models that another run is studying: that run may have sent their requests, in the same proportion. */
 async function withoutHeld({ server }: OpenServer, { rates, unclear }: Answer): Promise<Answer> {
   const held = await heldByOthers([...rates.keys()], server);
   return { rates: new Map([...rates].filter(([name]) => !held.has(name))), unclear: [...unclear, ...held] };
 }
 
-/** Reads the configs of all models; one that cannot be read is empty. */
+/** Reads the configs of all models. A config that cannot be read is empty. */
 async function configsOf(client: TritonClient, models: readonly string[]): Promise<ModelConfigs> {
   const read = async (name: string): Promise<ModelConfig> =>
     client.modelConfig(name).catch((error: unknown) => {
@@ -142,7 +142,7 @@ async function configsOf(client: TritonClient, models: readonly string[]): Promi
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 }
 
-/** Leaves out what the user has protected: it stays as it is. */
+/** Leaves out models that the user has protected. */
 async function unprotected({ spec, opened }: Search, models: readonly string[]): Promise<readonly string[]> {
   const free: string[] = [];
   for (const model of models) {

@@ -9,18 +9,18 @@ import type { Tracing } from '../../../tuner/seams.ts';
 import type { OpenServer } from '../../server/open-server.ts';
 import { isLoopback } from '../../server/tls.ts';
 
-/** Models by name, with those that traced requests of theirs had requests of as parts. */
+/** Models by name. The value is the set of models that their traced requests called. */
 export type TracedCalls = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What a server that somebody traces all day has written is not read. */
+/** Larger files are not read: someone traces the server all the time. */
 const MOST_BYTES = 64 * 2 ** 20;
 const PUT_BACK_ATTEMPTS = 3;
 const PUT_BACK_WAIT_MS = 500;
 
 /**
- * Does the work while the server traces `count` requests, and reads from its file which models called which. Nothing is changed, and nothing found,
- * where the server traces already, or where its file is not on this machine. The settings are as before afterwards, however the work ends.
- * Errors: the work's own; RESTORE_FAILED.
+ * Does the work while the server traces `count` requests, then reads from the trace file which models called which. Changes nothing and finds
+ * nothing if the server is tracing already, or if its file is not on this machine. Always restores the settings. Errors: the work's own;
+ * RESTORE_FAILED.
  */
 export async function whileTraced<T>(
   { client, server }: Pick<OpenServer, 'client' | 'server'>,
@@ -45,7 +45,7 @@ export async function whileTraced<T>(
   return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
 }
 
-/** The settings and the file of a server that could trace and does not; null for any other. */
+/** Returns the settings and the file of a server that could trace but does not; null for any other. */
 async function traceable(tracing: Tracing) {
   try {
     const found = await tracing.look();
@@ -63,7 +63,7 @@ const isDirectory = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Returns the sizes of the trace file, and of those that end with a number beside it, which have what a limited number of requests left. */
+/** Returns the sizes of the trace file and of the numbered files next to it, which Triton writes for a limited number of requests. */
 async function filesOf(file: string): Promise<ReadonlyMap<string, number>> {
   const directory = dirname(file);
   const rest = (name: string): string => name.slice(basename(file).length);
@@ -82,7 +82,7 @@ async function putBack(tracing: Tracing, earlier: Parameters<Tracing['putBack']>
   throw new TrituneError('RESTORE_FAILED', "the server's trace settings could not be restored", hint);
 }
 
-/** A file that is not as Triton writes it tells nothing. */
+/** Returns nothing for a file that is not in Triton's format. */
 const tracesIn = (files: readonly string[]): Promise<readonly Trace[]> =>
   readTraces(files.map((name) => ({ name, chunks: createReadStream(name) }))).then(
     ({ traces }) => traces,

@@ -28,13 +28,13 @@ function contentOf(file: string): unknown {
 const invalid = (what: string): TrituneError =>
   new TrituneError('INPUT_INVALID', what, 'see docs/prices.schema.json, and examples/prices.yaml for an example');
 
-/** Returns the spec with what stands in its file of prices instead of the file's name. Errors: INPUT_INVALID. */
+/** Returns the spec with the contents of its price file instead of the file's name. Errors: INPUT_INVALID. */
 export const withPrices = (spec: StudySpec): StudySpec =>
   typeof spec.prices === 'string' ? { ...spec, prices: readPrices(spec.prices) } : spec;
 
 /**
- * Returns what a study counts costs by; undefined without prices. Errors: INPUT_INVALID for a wrong file, USAGE where it is not said which of
- * its prices count, for a name that they lack, and for a rate without prices.
+ * Returns the terms by which a study counts costs; undefined without prices. Errors: INPUT_INVALID for a wrong file; USAGE if the spec does not say
+ * which of the prices count, names one that does not exist, or has a rate without prices.
  */
 export function costTermsOf(spec: Pick<StudySpec, 'prices' | 'cost'>): CostTerms | undefined {
   const { cost = { headroomPercent: 10, holdPercent: 95 } } = spec;
@@ -79,7 +79,7 @@ function onlyGpu({ gpus, instanceTypes }: PriceList): string {
   throw usage('the file has several prices', `choose one: ${all.join(', ')}`);
 }
 
-/** The name of a GPU may hold a slash; what follows the last one is its slice where there is no such GPU. */
+/** A GPU's name may contain a slash. If there is no such GPU, the text after the last slash is its slice. */
 function gpuPrice({ gpus }: PriceList, name: string): number {
   const at = name.lastIndexOf('/');
   const isSlice = !Object.hasOwn(gpus, name) && at > 0;

@@ -11,8 +11,8 @@ import type { StudiedWorkloads } from '../workloads/read-workloads.ts';
 import { type LanguageServer, languageProfile } from './language-profile.ts';
 
 /**
- * The adapter of a study whose server is started by a command, once for each candidate; null for a study of another kind. Errors: USAGE for an
- * endpoint without a way to change settings, SPACE_INVALID.
+ * Returns the adapter of a study whose server is started by a command for each candidate; null for any other study. Errors: USAGE for an endpoint
+ * without a way to change settings, SPACE_INVALID.
  */
 export function engineOfStudy(
   spec: StudySpec,

@@ -8,7 +8,7 @@ import type { OpenStudy } from '../open-study.ts';
 import type { PlannedStudy } from '../plan-study.ts';
 import { languageProfile } from './language-profile.ts';
 
-/** The parts of a study of a language model that a Triton serves: it is measured by the tokens of its streamed replies. Errors: USAGE, INPUT_INVALID. */
+/** Returns the parts of a study of a language model on a Triton, measured by the tokens of its streamed replies. Errors: USAGE, INPUT_INVALID. */
 export async function assembleLanguageParts(
   { spec, journal, workloads }: OpenStudy,
   { plan, space, sampler, samplerFor }: PlannedStudy,

@@ -21,41 +21,41 @@ import { type AskedWorkload, askedWorkloads } from '../workloads/language-worklo
 import type { StudiedWorkloads } from '../workloads/read-workloads.ts';
 import { requestLimitMs } from './request-limit.ts';
 
-/** Where a language model is asked at the moment. */
+/** The current server of a language model. */
 export interface LanguageServer {
   /** HOST:PORT */
   readonly address: string;
   readonly headers: readonly RequestHeader[];
   readonly tls?: TlsOptions | undefined;
-  /** The Prometheus page of its engine; undefined where there is none. */
+  /** The Prometheus page of its engine; undefined if it has none. */
   readonly metricsUrl?: string | undefined;
 }
 
 const MOST_IN_FLIGHT = 4096;
 
-/** A trial is measured at several levels, and the final measures the best again. */
+/** Returns shorter windows for a trial, which has several levels and whose best result the final measures again. */
 const windowsOf = (purpose: MeasurePurpose | undefined): Partial<WindowRule> => ({
   ...languageWindows,
   maxVoidWindows: 1,
   maxWindows: purpose === undefined ? 6 : (shorterWindows[purpose].maxWindows ?? 3),
 });
 
-/** Connections are not reopened for less. */
+/** A smaller change does not justify reopening connections. */
 const isNear = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
 
-/** What requests are like, and when they come. */
+/** The requests, and when they come. */
 type Asked = Pick<LevelOptions, 'requests' | 'limits'> & Required<Pick<LevelOptions, 'scheduleAt'>>;
 
 interface Asking {
   readonly address: string;
-  /** How long a request may take. */
+  /** Milliseconds that a request may take. */
   readonly timeoutMs: number;
   readonly traffic: LanguageTraffic;
 }
 
 /**
- * Measures a language model with prompts, at the server that `serving` names at that moment; under each workload in turn where there are workloads. Errors: USAGE, INPUT_INVALID for prompts that cannot be
- * had; of its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
+ * Returns a profile that measures a language model with prompts on the current server from `serving`, under each workload in turn if there are any.
+ * Errors: USAGE, INPUT_INVALID for prompts that cannot be made or read; of its `measure`: SERVER_*, MODEL_UNKNOWN, INTERRUPTED.
  */
 export async function languageProfile(
   spec: StudySpec,
@@ -79,7 +79,7 @@ export async function languageProfile(
     asking = null;
   }
 
-  /** What sends to the server that serves now: each start of one has another address. */
+  /** Returns the traffic to the current server. Each start of a server has another address. */
   async function trafficTo({ address, headers, tls }: LanguageServer): Promise<Asking> {
     const timeoutMs = requestLimitMs(slowestMs);
     if (asking?.address === address && isNear(asking.timeoutMs, timeoutMs)) return asking;
@@ -119,7 +119,7 @@ export async function languageProfile(
         ...{ limits, scheduleAt, isFresh },
         windows: windowsOf(purpose),
         maxInFlight: MOST_IN_FLIGHT,
-        // Nothing of one level is left in the server when the next begins.
+        // Requests left over from one level must not affect the next.
         drainMs: timeoutMs,
         deviceProbe: devices.probe,
         ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),

@@ -7,7 +7,7 @@ import { withEngineSettings } from '../../../space/engine/candidate.ts';
 import type { Candidate, SearchSpace } from '../../../space/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 
-/** Returns the original with what is known about its engine. Errors: USAGE if its settings are to be changed but are unknown; INPUT_INVALID. */
+/** Returns the original with the known settings of its engine. Errors: USAGE if they are unknown but must be changed; INPUT_INVALID. */
 export function withEngine(original: Candidate, space: SearchSpace, spec: StudySpec): Candidate {
   if (!space.engine && !space.law) return original;
   const settled = space.engine ? withEngineSettings(original, { engine: servedSettings(spec, space) }) : original;
@@ -15,7 +15,7 @@ export function withEngine(original: Candidate, space: SearchSpace, spec: StudyS
   return built.legal ? { ...settled, shape: built.candidate.shape } : settled;
 }
 
-/** An upload replaces the whole file of settings, so that it must be known. */
+/** An upload replaces the whole settings file, so its contents must be known. */
 function servedSettings({ server, model }: StudySpec, { name }: SearchSpace): JsonObject {
   const { engineSettings, modelRepository } = server;
   const file = engineSettings ?? (modelRepository && join(modelRepository, model, '1', 'model.json'));

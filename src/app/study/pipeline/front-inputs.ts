@@ -6,22 +6,22 @@ import { type SeededTraffic, trafficOf } from '../../traffic/open-traffic.ts';
 import { requestsOf } from '../../traffic/requests.ts';
 import type { StudyModels } from '../study-models.ts';
 
-/** What is sent to a model that clients send to. */
+/** The requests to a model that clients call directly. */
 export interface FrontInputs {
   /** The model's config when the requests are made. */
   readonly config: ModelConfig;
   readonly inputs: PreparedInputs;
 }
 
-/** Returns the traffic of a study as one of its fronts gets it. */
+/** Returns the traffic of a study for one of its fronts. */
 export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
   ...trafficOf(spec),
   ...spec.together?.requests?.[model],
 });
 
 /**
- * Returns what is sent to the study's own model, and to each further front in their order; `prepared`: where something says already what that is. Errors:
- * those of `requestsOf`.
+ * Returns the inputs for the study's own model and for each further front, in order. `prepared`: inputs that exist already, if any. Errors: those of
+ * `requestsOf`.
  */
 export async function inputsOfFronts(
   spec: StudySpec,

@@ -13,8 +13,8 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { splitConfigs, type Together } from './read-together.ts';
 
 /**
- * Returns the joint space of a new study: for each model with instances the space given for it, that given for all, or the preset of its backend.
- * Errors: SPACE_INVALID for a space of a model that is not tuned, or with variants, and for a rule that cannot be read.
+ * Returns the joint space of a new study. Each model with instances gets the space given for it, or the one given for all, or the preset of its
+ * backend. Errors: SPACE_INVALID for a space with variants or of a model that is not tuned, and for an unreadable rule.
  */
 export function jointTarget(
   { topology, bystanders }: Together,
@@ -35,7 +35,7 @@ export function jointTarget(
   return joinSpaces(Object.fromEntries(spaces), original, front, across);
 }
 
-/** Returns the joint space of a study that is resumed. Errors: SPACE_INVALID. */
+/** Returns the joint space of a resumed study. Errors: SPACE_INVALID. */
 export const jointTargetOf = ({ space, original, topology, model }: StudyStarted): JointSpace =>
   jointFromJson(space, original, topology?.fronts[0]?.model ?? model);
 

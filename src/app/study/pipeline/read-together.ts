@@ -5,16 +5,16 @@ import { composingModels } from '../../../triton/config/ensemble-rules.ts';
 import type { TritonClient } from '../../../triton/types.ts';
 import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 
-/** The models that are tuned together, as they are before the study. */
+/** The models that are tuned together, in their state before the study. */
 export interface Together {
   readonly topology: Topology;
-  /** Ensembles of another client over the same models: they must be served all the time. */
+  /** Another client's ensembles over the same models, which must always stay served. */
   readonly bystanders: ModelConfigs;
 }
 
 /**
- * Reads models that are asked for and all that they are made of, at any depth, into `read`, and loads those that are not loaded. Models are told as they
- * were before the first load: an ensemble brings its models. Errors: those of `readOriginal`.
+ * Reads the given models and all of their parts, at any depth, into `read`, and loads those that are not loaded. The recorded state is the one
+ * before the first load, because loading an ensemble loads its models. Errors: those of `readOriginal`.
  */
 export async function readParts(
   client: TritonClient,
@@ -31,7 +31,7 @@ export async function readParts(
   }
 }
 
-/** Returns how these models go together; null for one model that stands alone. Errors: those of `topologyOf`. */
+/** Returns how these models depend on each other; null for a single model. Errors: those of `topologyOf`. */
 export async function togetherOf(
   client: TritonClient,
   asked: AskedTopology,

@@ -15,18 +15,18 @@ import { type SpaceView, viewSpace } from '../../../study/search/samplers/space-
 /** The space of a study on a Triton: of one model, or of several together. */
 export interface TunedSpace {
   readonly original: Candidate;
-  /** For the journal. */
+  /** The definition for the journal. */
   readonly definition: JsonObject;
-  /** Legal assignments; Infinity where there are more than are counted. */
+  /** The number of legal assignments; Infinity if there are too many to count. */
   readonly size: number;
   /** The most samples that a candidate executes at once. */
   readonly places: number;
-  /** Whether candidates may be served from other files. */
+  /** True if candidates may be served from other files. */
   readonly hasVariants: boolean;
-  /** Parameters of which a change takes a long load. */
+  /** Parameters that take a long load to change. */
   readonly slowParameters: readonly string[];
   view(narrowing?: Narrowing): SpaceView;
-  /** In lines for a terminal. */
+  /** Returns a description in lines for a terminal. */
   describe(): string;
 }
 

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 
-/** Errors: USAGE for what does not go with workloads. */
+/** Errors: USAGE for options that do not work with workloads. */
 export function checkWorkloads(spec: StudySpec): void {
   if (!spec.workloads) return;
   const { levels, traffic, measurement, together, adapter } = spec;

@@ -6,19 +6,19 @@ import { classPromptsOf } from '../../traffic/class-prompts.ts';
 import { frontsOf, hasClasses, limitsOf, type WorkloadFront } from '../../traffic/workload.ts';
 import type { StudiedWorkload, StudiedWorkloads } from './read-workloads.ts';
 
-/** A workload as a language model is asked by it. */
+/** A workload for a language model. */
 export interface AskedWorkload
   extends Pick<StudiedWorkload, 'name' | 'weight' | 'perLevel'>,
     Pick<WorkloadFront, 'partAt'> {
   readonly requests: RequestSet;
-  /** What replies keep to be good ones where their class says nothing. */
+  /** The limits that a good reply keeps if its class has none. */
   readonly limits: RequestLimits | undefined;
 }
 
-/** What a level of a study of a language model is measured under, in turn. */
+/** The workloads under which each level of a language model is measured, in turn. */
 export interface AskedWorkloads extends Pick<StudiedWorkloads, 'rule'> {
   readonly search: readonly AskedWorkload[];
-  /** For measurements whose figures are reported. */
+  /** The workloads for measurements whose figures are reported. */
   readonly final: readonly AskedWorkload[];
 }
 
@@ -38,7 +38,7 @@ export async function askedWorkloads(
   return { rule, search: ofSearch, final: final === search ? ofSearch : await Promise.all(final.map(asked)) };
 }
 
-/** Errors: USAGE where classes ask another model: a study starts and asks one language model. */
+/** Errors: USAGE if classes ask another model, because a study starts and asks only one language model. */
 function onlyFront(name: string, fronts: readonly WorkloadFront[], model: string): WorkloadFront {
   const stray = fronts.find((front) => front.model !== model);
   const [only] = fronts;

@@ -11,10 +11,13 @@ import { trafficTo } from '../pipeline/front-inputs.ts';
 import type { StudyModels } from '../study-models.ts';
 import type { StudiedWorkload, StudiedWorkloads } from './read-workloads.ts';
 
-/** What each front of a study is sent under each workload: by workload, then by front. */
+/** The inputs of a study's fronts under each workload: by workload, then by front. */
 export type WorkloadInputs = readonly (readonly PreparedInputs[])[];
 
-/** Prepares the requests of a study's workloads for its models. Errors: USAGE for classes of other models than the study sends to, and as `requestsOf`. */
+/**
+ * Prepares the requests of a study's workloads for its models. Errors: USAGE for classes of models that the study does not send to, and as
+ * `requestsOf`.
+ */
 export function inputsOfWorkloads(
   spec: StudySpec,
   { own, others, asked }: Pick<StudyModels, 'own' | 'others' | 'asked'>,
@@ -58,7 +61,7 @@ export function profiledWorkloads(
   return { rule, search: search.map(profiled), final: final.map(profiled) };
 }
 
-/** The parts of a workload in the order of the study's fronts. Errors: USAGE where its classes are for other models, or for too few. */
+/** Returns the parts of a workload in the order of the study's fronts. Errors: USAGE if its classes are for other models, or for too few. */
 function frontsIn(
   { name, played }: StudiedWorkload,
   model: string,

@@ -12,21 +12,21 @@ import type { Workload } from '../../../workload/workload.ts';
 import { durationOf } from '../../../workload/workload.ts';
 import { limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
 
-/** A pass that is longer is shortened to this by the time scale, where the spec gives none: trials have a pass for each level and workload. */
+/** A longer pass is scaled down to this many seconds, unless the spec gives a time scale: trials play a pass for each level and workload. */
 const MOST_SECONDS = 30;
-/** Levels from the mean rate of the first workload divided by this to as many times that. */
+/** Levels range from the mean rate of the first workload divided by this factor to that rate times the factor. */
 const LEVELS_AROUND = 4;
 
-/** A measurement plays passes for at least this long, … */
+/** A measurement plays passes for at least this many seconds, … */
 const LEAST_SECONDS = 5;
-/** … and this share of one before, which is not counted. */
+/** … after this share of a pass, which does not count. */
 const LEAD_IN = 0.05;
 
 /** A workload of a study as it is played. */
 export interface StudiedWorkload {
   readonly name: string;
   readonly weight: number;
-  /** Its mean requests per second over the level of the study. */
+  /** Its mean requests per second, divided by the level of the study. */
   readonly perLevel: number;
   readonly played: PlayedWorkload;
 }
@@ -34,14 +34,14 @@ export interface StudiedWorkload {
 /** The workloads of a study. */
 export interface StudiedWorkloads {
   readonly rule: StudyWorkloads['rule'];
-  /** What candidates are searched under, and what the final plays: the same, unless something is held out. */
+  /** The workloads for the search and for the final: the same, unless part of them is held out. */
   readonly search: readonly [StudiedWorkload, ...StudiedWorkload[]];
   readonly final: readonly [StudiedWorkload, ...StudiedWorkload[]];
-  /** What the journal keeps of them. */
+  /** The journal's record of them. */
   readonly record: StartedWorkloads;
 }
 
-/** Reads the workloads of a study; null for a study without. Errors: INPUT_INVALID, USAGE for two of one name. */
+/** Reads the workloads of a study; null for a study without. Errors: INPUT_INVALID, USAGE for two with the same name. */
 export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads | null> {
   const asked = spec.workloads;
   if (!asked) return null;
@@ -59,7 +59,7 @@ export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads |
     const search = (part: Workload): StudiedWorkload => as(part, place, seedOf(spec, place));
     if (holdout === undefined) return { search: search(workload), final: search(workload) };
     const { train, holdout: rest } = splitOf(workload, holdout, spec.seed);
-    // Other draws of what is made up.
+    // Generated parts are drawn anew.
     return { search: search(train), final: as(rest, place, seedOf(spec, place + whole.length)) };
   });
   const all = parts.map(({ search }) => search) as [StudiedWorkload, ...StudiedWorkload[]];
@@ -82,7 +82,7 @@ export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads |
   };
 }
 
-/** Parts of one name. What has no trace is whole in both: the final draws it anew. */
+/** Splits the parts with the same name. A workload without a trace stays whole on both sides, because the final draws it anew. */
 function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitWorkload {
   const hasTrace = workload.phases.some(({ arrivals }) => arrivals.process === 'trace');
   if (!hasTrace) return { train: workload, holdout: workload };
@@ -91,7 +91,7 @@ function splitOf(workload: Workload, holdoutShare: number, seed: number): SplitW
   return { train: { ...train, name }, holdout: { ...holdout, name } };
 }
 
-/** Workloads of one seed would have their bursts at the same moments. */
+/** Workloads with the same seed would have their bursts at the same moments. */
 const seedOf = ({ seed }: StudySpec, place: number): number => seed + place;
 
 function checkNames(workloads: readonly Workload[], files: readonly string[]): void {
@@ -106,7 +106,7 @@ function checkNames(workloads: readonly Workload[], files: readonly string[]): v
   );
 }
 
-/** What tells whether a file, or a trace that it names, still holds the same arrivals. */
+/** Returns a digest that shows whether a file, or a trace that it names, still holds the same arrivals. */
 function digestOf({ planAt, perSecond }: PlayedWorkload): string {
   const { arrivalsNs, classOf, classes, durationNs } = planAt(perSecond);
   const bytes = ({ buffer, byteOffset, byteLength }: Float64Array | Uint16Array): Uint8Array =>
@@ -119,7 +119,7 @@ function digestOf({ planAt, perSecond }: PlayedWorkload): string {
     .slice(0, 16);
 }
 
-/** Errors: INPUT_INVALID if a resumed study would have other arrivals than before. */
+/** Errors: INPUT_INVALID if a resumed study would have different arrivals than before. */
 export function checkSameWorkloads(kept: StartedWorkloads | undefined, read: StudiedWorkloads | null): void {
   const changed = read?.record.of.find(({ digest }, place) => kept?.of[place]?.digest !== digest);
   if (!changed) return;
@@ -130,7 +130,7 @@ export function checkSameWorkloads(kept: StartedWorkloads | undefined, read: Stu
   );
 }
 
-/** Reads the workloads of a new study. The spec then has the range of levels that they suggest, where it says none. Errors: as `readWorkloads`. */
+/** Reads the workloads of a new study. If the spec has no range of levels, the workloads set it. Errors: as `readWorkloads`. */
 export async function withWorkloads(
   spec: StudySpec,
 ): Promise<{ readonly spec: StudySpec; readonly workloads: StudiedWorkloads | null }> {
@@ -146,11 +146,11 @@ function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: 
   return { ...spec, levels: { ...spec.levels, requestRate } };
 }
 
-/** Returns the seconds of what a level plays: of each workload as many whole passes as last five seconds, and a part of one that is not counted. */
+/** Returns the seconds of a level: for each workload, the whole passes that fill five seconds, and the part of a pass that does not count. */
 export const passesSeconds = ({ search }: StudiedWorkloads): number =>
   search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(LEAST_SECONDS / passS) * (1 + LEAD_IN), 0);
 
-/** The workloads as the performance model simulates them. `goodput`: limits of requests whose class has none. */
+/** Returns the workloads for the performance model's simulation. `goodput`: limits for requests whose class has none. */
 export function simulatedWorkloads(
   { rule, search }: StudiedWorkloads,
   { goal: { goodput } }: Pick<StudySpec, 'goal'>,

@@ -5,12 +5,12 @@ import { type FrontInputs, inputsOfFronts } from '../pipeline/front-inputs.ts';
 import type { StudyModels } from '../study-models.ts';
 import { inputsOfWorkloads, type WorkloadInputs } from './profiled-workloads.ts';
 
-/** The requests of a study of tensors: to each front, and under each workload. */
+/** The requests of a study of tensors, for each front and under each workload. */
 export interface StudyInputs {
   readonly inputs: PreparedInputs;
   readonly otherFronts: readonly FrontInputs[];
   readonly underWorkloads: WorkloadInputs;
-  /** All of them, each once. */
+  /** All inputs, each once. */
   readonly all: readonly PreparedInputs[];
 }
 

@@ -3,7 +3,7 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type BenchSearchOptions, benchSearchOptionTable } from './options.ts';
 
-/** `tritune bench-search`: how good the samplers are, on made-up models and on grids recorded on real servers; no server is needed. */
+/** `tritune bench-search`: measures the quality of the samplers on made-up models and on grids recorded on real servers. Needs no server. */
 export function benchSearchCommand(terminal: Terminal): Command {
   const command = new Command('bench-search')
     .summary('Compare the samplers offline')

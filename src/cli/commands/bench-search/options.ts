@@ -11,40 +11,40 @@ export interface BenchSearchOptions {
   readonly quick: boolean;
   readonly scenarios?: number;
   readonly otherServers?: number;
-  /** Made-up pipelines in place of all else. */
+  /** Made-up pipelines instead of everything else. */
   readonly pipelines?: number;
-  /** Made-up engines of language models in place of all else. */
+  /** Made-up engines of language models instead of everything else. */
   readonly engines?: number;
   readonly measurements?: number;
   readonly samplers: string;
   readonly statistics: boolean;
   readonly gpuMemory: boolean;
   readonly seed: number;
-  /** Files of recorded grids, in place of those that come with tritune. */
+  /** Files of recorded grids, instead of those included in tritune. */
   readonly grid?: readonly string[];
-  /** Mechanisms of the default sampler that are left out. */
+  /** Mechanisms of the default sampler to leave out. */
   readonly without?: readonly string[];
   readonly studies: boolean;
   readonly seeds?: number;
   readonly speed?: SpeedKind;
   readonly stalls?: number;
-  /** The server is on the host of the load generator. */
+  /** True if the server is on the load generator's host. */
   readonly local: boolean;
-  /** False: studies take the machine for steady. */
+  /** False if studies assume a machine of constant speed. */
   readonly correction: boolean;
 }
 
-/** How many made-up models the whole benchmark has, and a quick one. */
+/** The number of made-up models in the whole benchmark, and in a quick one. */
 export const ALL_SCENARIOS = 40;
 export const QUICK_SCENARIOS = 4;
 export const ALL_OTHER_SERVERS = 8;
 export const QUICK_OTHER_SERVERS = 1;
-/** A list of one's own is no search. */
+/** Leaves out `manual`, because a list of candidates is no search. */
 export const contestants: readonly SamplerName[] = samplerNames.filter((name) => name !== 'manual');
 
-/** Searches of pipelines are longer than those of one model; what counts for engines are starts, with several measurements each. */
+/** Searches of pipelines are longer than those of one model. For engines, starts matter, with several measurements each. */
 export const USUAL_MEASUREMENTS = { one: 16, pipeline: 20, engine: 60 };
-/** What a pipeline can be searched by for comparison. */
+/** The method that pipelines are also searched by, for comparison. */
 export const ONE_BY_ONE = 'one-by-one';
 
 export const benchSearchOptionTable: OptionTable<BenchSearchOptions> = {

@@ -5,27 +5,27 @@ import { type Result, runSuite, type SuitePlan } from '../../../benchmark/suite.
 import type { Terminal } from '../../terminal.ts';
 import type { BenchSearchOptions } from './options.ts';
 
-/** Who searches, and for how many measurements. */
+/** The samplers, and the number of measurements. */
 export interface MadeUpContest {
   readonly samplers: Readonly<Record<string, MakeSampler>>;
   readonly measurements: number;
 }
 
-/** Made-up problems of one kind, in their order. */
+/** Made-up problems of one kind, in order. */
 export interface MadeUp {
   /** `pipelines` */
   readonly kind: string;
   readonly asked: number;
-  /** How many there are. */
+  /** The number of problems. */
   readonly most: number;
-  /** The number of problems, from the first, that constants were chosen by. */
+  /** The number of problems, from the first on, that were used to choose constants. */
   readonly chosenBy: number;
   readonly problemAt: (index: number) => SuitePlan['testProblems'][number];
-  /** Names a problem while it is searched. */
+  /** Names a problem during its search. */
   readonly nameOf: (problem: BudgetedProblem) => string;
 }
 
-/** What came of the searches: of all problems, of those by which constants were chosen, and of the others, with a title each. */
+/** The results for all problems, for those used to choose constants, and for the others, with a title each. */
 export type MadeUpResults = readonly (readonly [title: string, results: readonly Result[]])[];
 
 /** Lets the samplers search made-up problems, with `--seeds` seeds from `--seed` on. Errors: USAGE. */

@@ -6,14 +6,14 @@ import { steadySpeeds } from '../../../study/speed/speeds.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { BenchSearchOptions } from './options.ts';
 
-/** What meets in whole studies: models that are made up, and recorded ones. */
+/** The problems of whole studies: made-up models and recorded ones. */
 export interface Contestants {
   readonly samplers: Readonly<Record<string, MakeSampler>>;
   readonly made: readonly TestProblem[];
   readonly recorded: readonly TestProblem[];
 }
 
-/** Options that mean nothing without whole studies. Errors: USAGE when one of them is given. */
+/** Refuses options that only apply to whole studies. Errors: USAGE if one is given. */
 export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: BenchSearchOptions): void {
   const given = {
     ...{ '--speed': speed !== undefined, '--stalls': stalls !== undefined, '--seeds': seeds !== undefined },
@@ -23,7 +23,7 @@ export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: 
   if (option !== undefined) throw new TrituneError('USAGE', `${option} needs --studies`, 'add --studies');
 }
 
-/** Lets the samplers tune everything in whole studies, the final included, and prints what came of it. */
+/** Lets the samplers tune everything in whole studies, including the final, and prints the results. */
 export async function runBenchStudies(
   { samplers, made, recorded }: Contestants,
   options: BenchSearchOptions,
@@ -51,7 +51,7 @@ export async function runBenchStudies(
 const COLUMNS = ['mean', 'median', 'worst tenth', 'worst', 'configs', 'measurements', 'seconds'] as const;
 const NAME_WIDTH = 12;
 
-/** Shares of the optimum in per cent; those of the configs as if each were at its best level. */
+/** Prints shares of the optimum in per cent. For configs, assumes that each is at its best level. */
 function table(title: string, results: readonly StudyResult[], terminal: Terminal): void {
   if (results.length === 0) return;
   terminal.print('');

@@ -23,7 +23,7 @@ import { runBenchPipelines } from './run-pipelines.ts';
 import { refuseStudyOptions, runBenchStudies } from './run-studies.ts';
 import { printShares, tellChances } from './tables.ts';
 
-/** Lets the samplers meet on all problems, and prints how they did. Errors: USAGE, INPUT_INVALID for a file that is no recorded grid. */
+/** Runs the samplers on all problems, and prints the results. Errors: USAGE, INPUT_INVALID for a file that is no recorded grid. */
 export async function runBenchSearch(options: BenchSearchOptions, terminal: Terminal): Promise<void> {
   const isOfPipelines = options.pipelines !== undefined;
   const known: readonly string[] = isOfPipelines ? [...contestants, ONE_BY_ONE] : contestants;
@@ -76,7 +76,7 @@ export async function runBenchSearch(options: BenchSearchOptions, terminal: Term
   tellChances(results, names, terminal);
 }
 
-/** Errors: USAGE for a name that no mechanism has. */
+/** Errors: USAGE for an unknown mechanism. */
 function leftOut({ without = [] }: BenchSearchOptions): Without {
   const isKnown = (name: string): name is Mechanism => Object.hasOwn(mechanisms, name);
   const unknown = without.find((name) => !isKnown(name));
@@ -88,7 +88,7 @@ function leftOut({ without = [] }: BenchSearchOptions): Without {
   );
 }
 
-/** Returns what makes a sampler of that name. */
+/** Returns the factory of the sampler with that name. */
 const makeOf =
   (name: string, measurements: number, without: Without): MakeSampler =>
   (space, { testProblem, ...of }) => {

@@ -3,7 +3,7 @@ import type { Terminal } from '../../terminal.ts';
 
 const WIDEST_CELL = '  100 / 100 / 100'.length;
 
-/** Shares of the optimum after some measurements, in per cent: median, worst tenth and worst. */
+/** Prints shares of the optimum after some measurements, in per cent: median, worst tenth and worst. */
 export function printShares(
   title: string,
   results: readonly Result[],
@@ -38,7 +38,7 @@ export function printShares(
 
 const STARTS = [2, 4, 6, 8, 10];
 
-/** Shares of the optimum after some starts of a server, the original's among them, in per cent: median, worst tenth and worst. */
+/** Prints shares of the optimum after some starts of a server, including the original's, in per cent: median, worst tenth and worst. */
 export function printStarts(
   title: string,
   results: readonly Result[],
@@ -62,7 +62,7 @@ export function printStarts(
   }
 }
 
-/** What became of proposals, by the chance that the sampler gave them to meet the goal. */
+/** Prints the outcomes of proposals, by the sampler's predicted chance to meet the goal. */
 export function tellChances(results: readonly Result[], names: readonly string[], terminal: Terminal): void {
   for (const name of names) {
     const bands = chancesOf(results.filter(({ sampler }) => sampler === name));

@@ -11,7 +11,7 @@ import type { CalibrateOptions } from './options.ts';
 import { configOf, selected } from './set-ups.ts';
 import { describeSetUp, sourceOf, tableOf } from './tables.ts';
 
-/** Calibrates every set-up of the table, prints what came of it, and writes the profile. Errors: INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE. */
+/** Calibrates every set-up of the table, prints the results, and writes the profile. Errors: INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE. */
 export async function runCalibrate(file: string, options: CalibrateOptions, terminal: Terminal): Promise<void> {
   const base = parseConfigText(await read(options.config), options.config).config;
   const setUps = selected(readResultTable(await read(file), file, options.clientBatch), options.select ?? []);

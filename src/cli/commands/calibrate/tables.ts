@@ -9,7 +9,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 /** `a30, tensorrt, electricity`. */
 export const describeSetUp = ({ labels }: SetUp): string => Object.values(labels).join(', ') || 'the table';
 
-/** The fitted figures, then measured and predicted row by row, then the errors. */
+/** Returns the fitted figures, then measured and predicted ones row by row, then the errors. */
 export function tableOf(setUp: SetUp, { calibration, rows, medianMiss }: HeldOut): string[] {
   const { estimates, quality, sizesAlone, rowsOfTraffic } = calibration;
   const cells = rows.map(({ row, told, isUsed }) => [
@@ -66,7 +66,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Where a model's figures come from, for its profile. */
+/** Returns the origin of a model's figures, for its profile. */
 export function sourceOf({ setUp, heldOut }: { readonly setUp: SetUp; readonly heldOut: HeldOut }): string {
   const { calibration, medianMiss, rows } = heldOut;
   const levels = rows.flatMap(({ row, isUsed }) => (isUsed ? [row.concurrency] : []));

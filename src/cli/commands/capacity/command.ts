@@ -5,7 +5,7 @@ import type { Terminal } from '../../terminal.ts';
 import { refuseOthers, serviceKindOf } from '../profile/service-kind.ts';
 import { type CapacityOptions, capacityOptionTable } from './options.ts';
 
-/** Options of ours that `profile` has for other purposes, or not at all, and that suit every kind of service. */
+/** Our options that suit every kind of service, and that `profile` lacks or uses for other purposes. */
 const ofAll: ReadonlySet<string> = new Set(['output', 'json', 'requestDistribution', 'burst']);
 
 const mostUsed = [
@@ -24,7 +24,7 @@ const examples: readonly Example[] = [
   ],
 ];
 
-/** `tritune capacity`: the highest request rate within a budget, and what lies beyond it. */
+/** `tritune capacity`: finds the highest request rate within a budget, and what happens beyond it. */
 export function capacityCommand(terminal: Terminal): Command {
   const command = new Command('capacity')
     .summary('Find the highest request rate within a latency budget')
@@ -44,7 +44,7 @@ export function capacityCommand(terminal: Terminal): Command {
   });
 }
 
-/** Options that `profile` does not know. */
+/** Options that `profile` does not have. */
 const ownNames: Readonly<Record<string, true>> = Object.fromEntries(
   ['latencyBudget', 'maxDuration', 'recoverWithin', 'forRate', 'chance', 'headroom', 'replicaSpread'].map((name) => [
     name,

@@ -17,7 +17,7 @@ export async function openHttp(given: CapacityOptions, signal: AbortSignal): Pro
     plan,
     head: { model: to.url, server: { name: 'http', version: '', url: to.url, emulated: null }, protocol: 'http' },
     windows: defaultWindowRule,
-    // What computes behind it, and where, nobody knows.
+    // The machine that computes behind the URL is unknown.
     followsHost: isOfThisMachine(to.address),
     requestTimeoutSeconds: options.requestTimeout,
     close: () => target.close(),

@@ -11,7 +11,7 @@ import { type PlainHttpFlags, plainHttpOptionTable } from '../profile/http-optio
 import { type ProfileOptions, profileOptionTable } from '../profile/options.ts';
 import { promptOptionTable } from '../profile/prompt-options.ts';
 
-/** Options of `profile` that mean the same here. */
+/** Options with the same meaning in `profile`. */
 const shared = [
   ...(['model', 'modelVersion', 'serviceKind', 'url', 'protocol'] as const),
   ...(['batch', 'inputData', 'shape', 'integers', 'stringData', 'stringLength', 'requestParameter'] as const),
@@ -26,7 +26,7 @@ const shared = [
 type Shared = Pick<ProfileOptions, (typeof shared)[number]>;
 type PlainHttp = Omit<PlainHttpFlags, 'outputFormat'>;
 
-/** What only `tritune capacity` has. */
+/** The options that only `tritune capacity` has. */
 export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
 
 /** The options of `tritune capacity`, parsed. */
@@ -109,7 +109,7 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
   },
 });
 
-/** The rows of another table whose keys are named. */
+/** Returns the rows of another table with these keys. */
 const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
   Object.fromEntries(keys.map((key) => [key, table[key]])) as unknown as OptionTable<Pick<O, K>>;
 
@@ -141,7 +141,7 @@ function burst(text: string): BurstShape {
   return { factor: Number(factor), seconds: durationSeconds(duration) };
 }
 
-/** A share between bounds: '0.2' or '20%' or '20'. */
+/** Parses a share between bounds: '0.2' or '20%' or '20'. */
 function shareBelow(text: string, least: number, most: number): number {
   const number = Number(text.replace(/ ?%$/, ''));
   const share = text.trim().endsWith('%') || number > 1 ? number / 100 : number;

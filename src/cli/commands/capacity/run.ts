@@ -14,7 +14,10 @@ import { openHttp } from './http.ts';
 import type { CapacityOptions } from './options.ts';
 import { capacityScreen } from './screen.ts';
 
-/** Finds the capacity, shows it as it narrows, and writes the documents, of a run that ends early too. Gives the exit code. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*. */
+/**
+ * Finds the capacity, shows its progress, and writes the documents, also after an early end. Returns the exit code. Errors: USAGE, INPUT_INVALID,
+ * MODEL_*, SERVER_*, OUTPUT_*.
+ */
 export async function runCapacityCommand(
   kind: ServiceKind,
   options: CapacityOptions,

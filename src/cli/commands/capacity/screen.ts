@@ -5,13 +5,13 @@ import { eventLine } from '../../../headless/capacity-lines.ts';
 import type { ProfileProgress } from '../../../profiler/measurement.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** What is shown while a capacity is looked for. */
+/** The output during the search for a capacity. */
 export interface CapacityScreen {
   readonly onEvent: (event: CapacityEvent) => void;
   readonly onProgress: (progress: ProfileProgress) => void;
 }
 
-/** A line for everything that was tried, and a line of progress where somebody watches. */
+/** Prints a line for every attempt, and a progress line if a person watches. */
 export function capacityScreen(limit: CapacityLimit, terminal: Terminal): CapacityScreen {
   let doing = '';
   return {

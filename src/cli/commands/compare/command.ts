@@ -4,7 +4,7 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type CompareOptions, compareOptionTable } from './options.ts';
 
-/** `tritune compare BASELINE RUN`: the gate. Exits with 5 when the run is surely worse than the baseline. */
+/** `tritune compare BASELINE RUN`: the gate. Exits with 5 if the run is surely worse than the baseline. */
 export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
     .summary('Fail when a run is worse than a baseline')

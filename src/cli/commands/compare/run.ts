@@ -9,7 +9,7 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { CompareOptions } from './options.ts';
 
-/** Compares, writes and prints; gives the exit code. Errors: INPUT_INVALID, OUTPUT_UNWRITABLE. */
+/** Compares, writes and prints. Returns the exit code. Errors: INPUT_INVALID, OUTPUT_UNWRITABLE. */
 export async function runCompare(
   baselines: readonly string[],
   runs: readonly string[],
@@ -33,7 +33,7 @@ export async function runCompare(
   return decision.isRegression ? exitCodes.regression : exitCodes.done;
 }
 
-/** Errors: INPUT_INVALID, also when some are of another command than others: they have no figure in common. */
+/** Errors: INPUT_INVALID, also for documents of different commands, which have no figure in common. */
 async function readAll(
   baselines: readonly string[],
   runs: readonly string[],
@@ -64,7 +64,7 @@ async function read(path: string): Promise<GateDocument> {
   }
 }
 
-/** What a run's directory is compared by. */
+/** Returns the document of a run's directory that is compared. */
 async function documentIn(directory: string): Promise<string> {
   const capacity = join(directory, 'capacity.json');
   const isCapacity = await access(capacity).then(
@@ -74,7 +74,7 @@ async function documentIn(directory: string): Promise<string> {
   return isCapacity ? capacity : join(directory, 'summary.json');
 }
 
-/** The summary page of a job may have other parts, so its table is added at the end. */
+/** Appends the table, because the summary page of a job may have other parts. */
 async function write(decision: GateDecision, { junit, json, markdown }: CompareOptions): Promise<void> {
   try {
     if (junit !== undefined) await writeFile(junit, gateJUnit(decision));

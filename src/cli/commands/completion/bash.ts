@@ -1,6 +1,6 @@
 import { type Outline, type Value, walk } from './outline.ts';
 
-/** A completion script for bash 3.2 and newer. */
+/** Returns a completion script for bash 3.2 and newer. */
 export function bashCompletion(root: Outline): string {
   const commands = walk(root);
   const name = root.name;
@@ -32,7 +32,7 @@ complete -F _${name} ${name}
 
 const stepTo = (path: readonly string[]): string => `${path.slice(0, -1).join(' ')} ${path.at(-1)}`;
 
-/** What follows each option that takes a value. */
+/** Returns the completions after each option that takes a value. */
 function optionCases(path: readonly string[], { options }: Outline): string[] {
   return options.flatMap(({ short, long, value }) => {
     if (!value) return [];
@@ -58,7 +58,7 @@ function reply({ words, paths }: Value): string {
   return `compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen ${named}${paths === 'files' ? '-f' : '-d'} -- "$cur")); `;
 }
 
-/** As a shell reads it; a line break between words as an escape, so that each case is one line. */
+/** Quotes text for a shell. Escapes line breaks between words, so that each case is one line. */
 const quoted = (text: string): string =>
   text.includes('\n')
     ? `$'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`

@@ -1,6 +1,6 @@
 import { type Outline, type Value, walk } from './outline.ts';
 
-/** A completion script for fish 3 and newer. */
+/** Returns a completion script for fish 3 and newer. */
 export function fishCompletion(root: Outline): string {
   const { name } = root;
   return `# fish completion of ${name}; source it, or put it into ~/.config/fish/completions/${name}.fish
@@ -25,7 +25,7 @@ ${walk(root)
 function linesOf(name: string, path: readonly string[], { options, arguments: taken, commands }: Outline): string[] {
   const at = (condition: string): string =>
     `complete -c ${name} -n ${quoted([`__${name}_${condition}`, ...path].join(' '))}`;
-  // What stands before the first command is the root's own.
+  // Text before the first command belongs to the root.
   const here = path.length === 0 ? at('chooses') : at('at');
   return [
     ...commands.map((each) => `${at('chooses')} -a ${each.name} -d ${quoted(each.help)}`),
@@ -37,7 +37,7 @@ function linesOf(name: string, path: readonly string[], { options, arguments: ta
   ];
 }
 
-/** Whatever is known of a value; `-r` asks for one. */
+/** Returns all that is known about a value; `-r` requires one. */
 function expected({ words, paths }: Value): string {
   if (words.length > 0) return `-r ${paths === 'files' ? '-F' : '-f'} -a ${quoted(words.join(' '))}`;
   if (paths === 'directories') return "-r -f -a '(__fish_complete_directories)'";

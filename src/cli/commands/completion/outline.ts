@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { OfferingOption } from '../../options/option-table.ts';
 
-/** What may follow an option, or stand as an argument: some of these words, files, directories, words or files, or a text of the user's own. */
+/** The possible values of an option or argument: some words, files, directories, words or files, or free text. */
 export interface Value {
   readonly words: readonly string[];
   readonly paths: 'files' | 'directories' | null;
@@ -15,7 +15,7 @@ interface OutlinedOption {
   readonly value: Value | null;
 }
 
-/** A command as a completion needs it. */
+/** A command's outline for completion. */
 export interface Outline {
   readonly name: string;
   readonly help: string;
@@ -24,7 +24,7 @@ export interface Outline {
   readonly commands: readonly Outline[];
 }
 
-/** A command's options, arguments and inner commands, those that commander adds among them. */
+/** Returns a command's options, arguments and inner commands, including those that commander adds. */
 export function outlineOf(command: Command): Outline {
   const help = command.createHelp();
   return {
@@ -39,7 +39,7 @@ export function outlineOf(command: Command): Outline {
   };
 }
 
-/** A command and all within it, each with the names that lead to it. */
+/** Returns a command and all commands within it, each with its path of names. */
 export function walk(outline: Outline, path: readonly string[] = []): { path: readonly string[]; outline: Outline }[] {
   const inner = outline.commands.flatMap((each) => walk(each, [...path, each.name]));
   return [{ path, outline }, ...inner];
@@ -51,7 +51,7 @@ function outlinedOption(option: Option): OutlinedOption {
   return { short, long: long as string, help: description, value: takesValue ? expectedOf(option) : null };
 }
 
-/** By the choices, else by how the help calls the value: `<file>`, `<directory>`, `<path>`. */
+/** Uses the choices, else the help's name of the value: `<file>`, `<directory>`, `<path>`. */
 function expectedOf(of: Option | Argument): Value {
   const placeholder = 'flags' in of ? (/[<[](.*)[>\]]/.exec(of.flags)?.[1] ?? '') : `${of.name()} ${of.description}`;
   if (of.argChoices) return { words: of.argChoices, paths: null };

@@ -1,9 +1,9 @@
 import { type Outline, type Value, walk } from './outline.ts';
 
-/** Offers its arguments, and files. */
+/** Offers an option's arguments, and files. */
 const OR_FILES = '_tritune_or_files';
 
-/** A completion script for zsh: for a folder in `fpath`, or to be sourced after `compinit`. */
+/** Returns a completion script for zsh, for a folder in `fpath` or for sourcing after `compinit`. */
 export function zshCompletion(root: Outline): string {
   const functions = walk(root).map(({ path, outline }) => functionOf([root.name, ...path], outline));
   return `#compdef ${root.name}
@@ -46,9 +46,9 @@ ${commands.map((each) => `        ${each.name}) ${functionName([...path, each.na
 
 const functionName = (path: readonly string[]): string => `_${path.join('_').replaceAll(/[^\w]/g, '_')}`;
 
-/** A lone space: something is expected there, and nothing is known of it. */
+/** A lone space means a value about which nothing is known. */
 function actionOf({ words, paths }: Value): string {
-  // After a space an action is run as it stands.
+  // zsh runs an action after a space unchanged.
   if (words.length > 0 && paths !== null) return ` ${OR_FILES} ${words.join(' ')}`;
   if (words.length > 0) return `(${words.join(' ')})`;
   return paths === null ? ' ' : paths === 'files' ? '_files' : '_files -/';

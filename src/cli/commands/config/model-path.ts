@@ -2,20 +2,20 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 
-/** What a path in a model repository says: which file is served, and of which version. */
+/** The served file and its version, from a path in a model repository. */
 export interface ModelPath {
   readonly file: string;
-  /** null for a file that is in no version's folder. */
+  /** null for a file outside of any version's folder. */
   readonly version: number | null;
 }
 
 const VERSION = /^[1-9]\d*$/;
-/** A model that is a folder in its version's folder. */
+/** The names of models that are a folder inside their version's folder. */
 const FOLDER_MODEL = /\.(savedmodel|openvino)$/;
 
 /**
- * Reads where a model is: its file (`REPO/MODEL/3/model.onnx`), the folder of one version (`REPO/MODEL/3`), or the model's own folder, whose
- * latest version is taken unless `version` is given. Errors: INPUT_INVALID where nothing is there, or several files may be meant.
+ * Reads the path of a model: its file (`REPO/MODEL/3/model.onnx`), the folder of one version (`REPO/MODEL/3`), or the model's own folder, which
+ * means the latest version unless `version` is given. Errors: INPUT_INVALID if nothing is there, or if several files match.
  */
 export async function readModelPath(path: string, version?: number): Promise<ModelPath> {
   const at = resolve(path);

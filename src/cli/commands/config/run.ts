@@ -20,8 +20,8 @@ import type { ConfigOptions } from './options.ts';
 import { type Start, startOf, withServer } from './start.ts';
 
 /**
- * Makes the config, checks it, reports which fields changed, and prints, writes or loads it. Errors: USAGE,
- * CONFIG_INVALID for what Triton would refuse (nothing is written or loaded then), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
+ * Makes the config, checks it, reports which fields changed, and prints, writes or loads it. Errors: USAGE, CONFIG_INVALID for a config that Triton
+ * would refuse (which is neither written nor loaded), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
   const start = await startOf(options);
@@ -53,7 +53,7 @@ const editsOf = (options: ConfigOptions): ConfigEdits => ({
   ...pick('instances', options.instances),
 });
 
-/** The file and the version that `--model-path` leads to. Errors: INPUT_INVALID. */
+/** Returns the file and the version of `--model-path`. Errors: INPUT_INVALID. */
 async function pathEdits({ modelPath, modelVersion: versions }: ConfigOptions): Promise<ConfigEdits> {
   if (modelPath === undefined) return {};
   const stated = Array.isArray(versions) && versions.length === 1 ? (versions[0] as number) : undefined;
@@ -61,7 +61,7 @@ async function pathEdits({ modelPath, modelVersion: versions }: ConfigOptions): 
   return { modelFile: file, ...(version !== null && { versions: [version] }) };
 }
 
-/** The field, or nothing where there is no value. */
+/** Returns the field, or nothing without a value. */
 const pick = <K extends keyof ConfigEdits>(key: K, value: ConfigEdits[K] | undefined): Pick<ConfigEdits, K> | object =>
   value === undefined ? {} : { [key]: value };
 
@@ -91,10 +91,13 @@ async function writeNew(file: string, text: string, force: boolean): Promise<voi
   }
 }
 
-/** How long a loaded model may take to become ready. */
+/** The longest time for a loaded model to become ready. */
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH when the server then has something else, SERVER_TIMEOUT, CONTROL_DISABLED. */
+/**
+ * Errors: MODEL_LOCKED, USAGE for a protected model, LOAD_REFUSED, CONFIG_MISMATCH if the server then has another config, SERVER_TIMEOUT,
+ * CONTROL_DISABLED.
+ */
 async function load(config: ModelConfig, options: ConfigOptions, terminal: Terminal): Promise<void> {
   const model = options.model ?? config.name;
   if (model === undefined) throw wrong('--load needs a model', 'add -m MODEL');
@@ -125,7 +128,7 @@ async function loadHeld(
   );
   const how = { none: 'the server had it already', 'in-place': 'in place', full: 'anew' }[change];
   terminal.tell(`loaded '${plainLine(model)}' on ${client.url}: ${how}, ${(loadMs / MS_PER_S).toFixed(2)} s`);
-  // Some backends do when there is a batch dimension and no scheduler.
+  // Some backends add it if there is a batch dimension and no scheduler.
   if (!config.dynamic_batching && (await client.modelConfig(model)).dynamic_batching) {
     terminal.tell('the server added a dynamic batcher on its own');
   }

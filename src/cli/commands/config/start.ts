@@ -13,15 +13,15 @@ import type { ConfigOptions } from './options.ts';
 /** A config to start from. */
 export interface Start {
   readonly config: ModelConfig;
-  /** What the differences are told against: nothing for a new config. */
+  /** The base of the differences: empty for a new config. */
   readonly before: ModelConfig;
-  /** What of it stays as it stood in its file although we do not know the fields. */
+  /** Unknown fields, which stay as in the file. */
   readonly unknownFields: readonly UnknownField[];
-  /** The server serves it as it is, so what our rules hold against it is no fault of the edits. */
+  /** True if the server serves it unchanged, so that violations of our rules are no fault of the edits. */
   readonly isServed: boolean;
 }
 
-/** The config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*. */
+/** Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*. */
 export async function startOf(options: ConfigOptions): Promise<Start> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
@@ -42,7 +42,7 @@ export async function startOf(options: ConfigOptions): Promise<Start> {
   if (from !== undefined) return fromFile(from, model);
   if (model === undefined)
     throw wrong('there is no config to start from', 'add --from FILE, -m MODEL, or --backend NAME for a new one');
-  // The server makes up names of instances and a preferred size: written down, they would outlive what they follow from.
+  // The server generates instance names and a preferred size. If written down, they would outlast the fields they derive from.
   const config = await withServer(options, (client) => client.modelConfig(model));
   const plain = withoutServerDefaults(config);
   return { config: plain, before: plain, unknownFields: [], isServed: true };
@@ -62,7 +62,7 @@ async function fromFile(file: string, model: string | undefined): Promise<Start>
   return { config, before: config, unknownFields, isServed: false };
 }
 
-/** The work over a control connection to the server that the options name. Errors: SERVER_*, USAGE. */
+/** Does the work over a control connection to the server in the options. Errors: SERVER_*, USAGE. */
 export async function withServer<T>(
   options: ConfigOptions,
   work: (client: TritonClient, server: ServerIdentity) => Promise<T>,

@@ -3,7 +3,7 @@ import type { DeviceInstances, ServedVersions } from '../../../space/edits/edit-
 import type { TensorConfig } from '../../../triton/config/model-config.ts';
 import { durationSeconds, positiveWhole, wholeNumber } from '../../options/option-values.ts';
 
-/** Parsers of the texts that describe a config. Errors: USAGE, with what was expected. */
+/** Parsers of config option texts. Errors: USAGE, with the expected form. */
 
 /** '500us', '2ms', '1s', or a plain number of microseconds → microseconds. */
 export function microseconds(text: string): number {
@@ -49,7 +49,7 @@ export function deviceInstances(
 
 const kindOf = (name: string) => kinds[name as keyof typeof kinds];
 
-/** 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', the batch dimension left out; repeated options add up. */
+/** 'NAME:TYPE:DIMS' such as 'image:FP32:3,224,224', without the batch dimension; repeated options add up. */
 export function tensor(text: string, previous: readonly TensorConfig[] | undefined): readonly TensorConfig[] {
   const match = /^(.+):(?:TYPE_)?([A-Z]+\d*):(-?\d+(?:,-?\d+)*)$/.exec(text.trim());
   if (!match) throw wrong(`'${text}' is not a tensor`, 'write NAME:TYPE:DIMS, for example image:FP32:3,224,224');

@@ -22,7 +22,10 @@ const table: OptionTable<ExamineOptions> = {
   ...agentsOptionTable,
 };
 
-/** `tritune doctor`: what is reachable, which features are there, what would go wrong. Its exit code is that of a run that meets the same fault. */
+/**
+ * `tritune doctor`: reports what is reachable, which features there are, and what would go wrong. Its exit code is that of a run with the same
+ * fault.
+ */
 export function doctorCommand(terminal: Terminal): Command {
   const command = new Command('doctor')
     .summary('Check server, model and connection before a run')

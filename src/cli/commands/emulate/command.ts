@@ -86,7 +86,7 @@ export function emulateCommand(terminal: Terminal): Command {
     const interrupted = new Promise<void>((resolve) => {
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
     });
-    // A crash that the profile asks for is one: no last words, as of a process that is killed.
+    // A crash in the profile acts like a killed process: no last words.
     await Promise.race([interrupted, emulator.crashed.then(() => process.kill(process.pid, 'SIGKILL'))]);
     await emulator.close();
   });

@@ -3,7 +3,7 @@ import type { EngineSettings } from '../../../emulator/language/engine-settings.
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole, share } from '../../options/option-values.ts';
 
-/** How an emulated engine of a language model is started, in vLLM's spelling. */
+/** The options of an emulated language model engine, in vLLM's spelling. */
 export interface EngineOptions {
   readonly maxNumSeqs?: number;
   readonly maxNumBatchedTokens?: number;
@@ -44,14 +44,14 @@ export const engineOptionTable: OptionTable<EngineOptions> = under<EngineOptions
   maxModelLen: whole('--max-model-len', 'Tokens of a prompt and its reply together'),
 });
 
-/** Adds the other side of the switches, hidden from the help. */
+/** Adds the opposite of the switches, hidden from the help. */
 export function addEngineSwitches(command: Command): void {
   for (const name of ['chunked-prefill', 'prefix-caching']) {
     command.addOption(new Option(`--no-enable-${name}`).hideHelp());
   }
 }
 
-/** Returns the settings that were given, under the names of a profile. */
+/** Returns the given settings, under the names of a profile. */
 export function engineSettingsOf(options: EngineOptions): Partial<EngineSettings> {
   const settings: { readonly [name in keyof EngineSettings]: EngineSettings[name] | undefined } = {
     max_num_seqs: options.maxNumSeqs,

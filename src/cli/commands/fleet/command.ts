@@ -14,7 +14,7 @@ import {
 } from './options.ts';
 import { fleetWatchCommand } from './watch/command.ts';
 
-/** `tritune fleet`: workers over many servers, the studies that they do, and agents that send load. */
+/** `tritune fleet`: workers over many servers, their studies, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
   const fleet = new Command('fleet')
     .summary('Tune many servers at once, or send load from many machines')

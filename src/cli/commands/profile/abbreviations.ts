@@ -1,8 +1,8 @@
 import { Command, type Option, type ParseOptionsResult } from 'commander';
 
 /**
- * The long options of perf_analyzer (2.59 and its newest source), which take precedence: an abbreviation of one of
- * them means the same here, even if an option of tritune begins in the same way.
+ * The long options of perf_analyzer (2.59 and its newest source). They take precedence: an abbreviation of one of them means the same here, even if
+ * a tritune option has the same beginning.
  */
 const perfAnalyzerNames: ReadonlySet<string> = new Set(
   `async binary-search bls-composing-models collect-metrics concurrency-range data-directory enable-mpi endpoint
@@ -20,14 +20,14 @@ const perfAnalyzerNames: ReadonlySet<string> = new Set(
     .map((name) => `--${name}`),
 );
 
-/** A command that takes any unambiguous beginning of a long option for it, as getopt_long and so perf_analyzer does. */
+/** A command that accepts any unambiguous beginning of a long option, like getopt_long and so perf_analyzer. */
 export class AbbreviatingCommand extends Command {
-  /** Errors: a usage error with the candidates for a beginning that several options share. */
+  /** Errors: a usage error with the candidates if several options share a beginning. */
   override parseOptions(args: string[]): ParseOptionsResult {
     return super.parseOptions(this.#spelledOut(args));
   }
 
-  /** Leaves values of options alone, and everything after `--`. */
+  /** Leaves values of options unchanged, and everything after `--`. */
   #spelledOut(args: readonly string[]): string[] {
     const end = args.indexOf('--');
     let isValue = false;
@@ -48,7 +48,7 @@ export class AbbreviatingCommand extends Command {
     });
   }
 
-  /** The name itself where no option begins so: the parser knows what to say of it. */
+  /** Returns the given name if no option begins with it: the parser reports that. */
   #nameOf(given: string): string {
     if (this.#optionNamed(given) || given === '--help') return given;
     const candidates = this.options.flatMap(({ long }) => (long?.startsWith(given) ? [long] : []));

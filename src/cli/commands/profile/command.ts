@@ -23,7 +23,7 @@ const table: OptionTable<AllOptions> = {
   ...plainHttpOptionTable,
 };
 
-/** Replies of a language model take their time, and differ in length: fewer of them can be waited for. */
+/** Replies of a language model take long and differ in length, so fewer of them must do. */
 const languageDefaults = { requestTimeout: 600, precision: 5 } as const;
 
 const mostUsed = [
@@ -46,7 +46,7 @@ const examples: readonly Example[] = [
   ],
 ];
 
-/** `tritune profile`: the load generator by itself. */
+/** `tritune profile`: the load generator alone. */
 export function profileCommand(terminal: Terminal): Command {
   const command = new AbbreviatingCommand('profile')
     .summary('Measure a model, a language model or any URL as it is')

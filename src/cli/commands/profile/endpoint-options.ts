@@ -2,7 +2,7 @@ import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 
-/** The options about how a language model is asked. */
+/** The options for asking a language model. */
 export const endpointOptionTable: OptionTable<EndpointSpec> = under<EndpointSpec>('Language models', {
   endpoint: {
     flags: '--endpoint <kind>',

@@ -21,8 +21,8 @@ import { interruptible } from './run.ts';
 export type EndpointOptions = ProfileOptions & EndpointSpec & PromptSpec;
 
 /**
- * Measures a language model level after level, with the times of its tokens. Gives the exit code. Errors: USAGE, INPUT_INVALID, OUTPUT_*,
- * MODEL_UNKNOWN, UNSUPPORTED; SERVER_* when no whole reply ever came, or when the server went away.
+ * Measures a language model level after level, with the times of its tokens. Returns the exit code. Errors: USAGE, INPUT_INVALID, OUTPUT_*,
+ * MODEL_UNKNOWN, UNSUPPORTED; SERVER_* if no complete reply ever came, or if the server went away.
  */
 export async function runEndpoint(given: EndpointOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });

@@ -18,7 +18,7 @@ export interface PlainHttpFlags {
   readonly method?: string;
   readonly body?: string;
   readonly bodyFile?: string;
-  /** USER:PASSWORD; neither printed nor kept. */
+  /** USER:PASSWORD; neither printed nor stored. */
   readonly basicAuth?: string;
   readonly disableKeepalive?: boolean;
   readonly outputFormat?: 'text' | 'json';
@@ -46,7 +46,7 @@ export const plainHttpOptionTable: OptionTable<PlainHttpFlags> = under<PlainHttp
 const { fixedSchedule, scenario, batchSizes, concurrencies, ...levels } = levelOptionTable;
 const { profileExportFile, output, ...outputs } = outputOptionTable;
 
-/** The options of `profile` that plain HTTP honours. */
+/** The options of `profile` that apply to plain HTTP. */
 export const honouredByHttp: ReadonlySet<string> = new Set([
   ...[
     plainHttpOptionTable,
@@ -59,31 +59,31 @@ export const honouredByHttp: ReadonlySet<string> = new Set([
   ].flatMap((table) => Object.keys(table)),
   ...['serviceKind', 'url', 'protocol', 'startConcurrency', 'endConcurrency', 'dynamicConcurrency'],
   ...Object.keys(perfAnalyzerOptionTable).filter((name) => name.startsWith('sslHttps')),
-  // perf_analyzer's, about threads and waiting, which are ignored for a model too.
+  // perf_analyzer's options about threads and waiting, which are ignored for a model too.
   ...['async', 'sync', 'maxThreads', 'metricsInterval'],
 ]);
 
-/** What is sent, but for where. */
+/** The request, without its destination. */
 export interface PlainContent {
   readonly method: string;
   readonly headers: readonly RequestHeader[];
-  /** The Host header, where another than the address is asked for. */
+  /** The Host header, if it differs from the address. */
   readonly host: string | undefined;
   readonly body: Uint8Array | null;
-  /** Headers whose values are never repeated. */
+  /** Headers with secret values, which are never shown. */
   readonly secrets: readonly RequestHeader[];
 }
 
-/** Headers about the length of the message and its connection, which tritune sets itself. */
+/** Headers about the message length and the connection, which tritune sets itself. */
 const reserved = /^(content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect)$/;
-/** These have a body by their nature, be it an empty one (RFC 9110, section 8.6). */
+/** Methods that always have a body, even if it is empty (RFC 9110, section 8.6). */
 const bodied = ['POST', 'PUT', 'PATCH'];
 
 type ContentOptions = PlainHttpFlags & HeaderSpec;
 
 /**
- * What the options ask to be sent; `credentials` are those of the address. Errors: USAGE, which never says a header's value
- * or a password; INPUT_INVALID for a body that cannot be read.
+ * Returns the request in the options; `credentials` are those of the address. Errors: USAGE, which never shows a header's value or a password;
+ * INPUT_INVALID for a body that cannot be read.
  */
 export async function plainContent(options: ContentOptions, credentials: string | undefined): Promise<PlainContent> {
   const body = await bodyOf(options);

@@ -23,9 +23,9 @@ import { interruptible } from './run.ts';
 export type PlainHttpOptions = ProfileOptions & PlainHttpFlags;
 
 /**
- * Sends one request over and over to any URL, level after level as for a model, and prints what came back, as `hey` does too. Gives the
- * exit code. Errors: USAGE, INPUT_INVALID, OUTPUT_*; SERVER_UNREACHABLE, SERVER_TIMEOUT or SERVER_FAILED when no reply ever came, or when
- * the server went away.
+ * Sends one request repeatedly to any URL, level after level as for a model, and prints the results, also in the form of `hey`. Returns the exit
+ * code. Errors: USAGE, INPUT_INVALID, OUTPUT_*; SERVER_UNREACHABLE, SERVER_TIMEOUT or SERVER_FAILED if no reply ever came, or if the server went
+ * away.
  */
 export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
@@ -79,7 +79,7 @@ export async function requestTo(options: PlainHttpOptions, maxInFlight: number |
 
 const withoutLogin = (url: string): string => url.replace(/^([^/]*:\/\/)?[^/]*@/, '$1');
 
-/** The command line as it may be written down: `profileHead` takes out the values of headers, this a name and a password. */
+/** Returns the command line in a form safe to store: `profileHead` removes the values of headers, and this function a name and a password. */
 export function shownCommandLine({
   url = '',
   basicAuth,

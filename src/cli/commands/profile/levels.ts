@@ -12,18 +12,18 @@ import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
 import { createProfileScreen } from './screen.ts';
 
-/** What every kind of profile of a Triton works with. */
+/** The context of every profile of a Triton. */
 export interface ProfileRun extends LevelRun {
   readonly opened: OpenServer;
   readonly model: string;
   readonly signal: AbortSignal;
 }
 
-/** What measuring levels needs, whatever they are measured on. */
+/** The context of measuring levels on any target. */
 export interface LevelRun {
   readonly options: ProfileOptions;
   readonly plan: ProfilePlan;
-  /** As perf_analyzer prints and decides, without what we add. */
+  /** True to print and decide as perf_analyzer does, without our additions. */
   readonly alike: boolean;
   readonly documents: ProfileDocuments;
   readonly terminal: Terminal;
@@ -32,15 +32,15 @@ export interface LevelRun {
 }
 
 /**
- * Measures the levels that `walk` asks for with the requests of these options, shows them, and writes them down one by one.
- * Errors: as of `openProfileTarget` and `measureLevels`.
+ * Measures the levels that `walk` requests with the requests in these options, shows them, and writes them one by one. Errors: as of
+ * `openProfileTarget` and `measureLevels`.
  */
 export async function profileLevels(run: ProfileRun, walk: (measure: MeasureLevel) => Promise<void>): Promise<void> {
   const target = await openProfileTarget(run.opened, run.model, run.options, run.plan, run.signal);
   await measureLevels(run, target, walk);
 }
 
-/** The same on a target that is open, and is closed. Errors: as of its `measure`; OUTPUT_UNWRITABLE. */
+/** Does the same on an open target, and closes it. Errors: as of its `measure`; OUTPUT_UNWRITABLE. */
 export async function measureLevels(
   { options, plan, alike, documents, terminal, reports }: LevelRun,
   target: LevelTarget,

@@ -1,13 +1,13 @@
 import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 
-/** The options, and what may be in flight at most; undefined for no limit of the user's. */
+/** The options, and the user's maximum of requests in flight; undefined for no limit. */
 export interface Load<O> {
   readonly options: O;
   readonly maxInFlight: number | undefined;
 }
 
-/** Beside a rate a concurrency is the most that may be in flight, and no level. Errors: USAGE. */
+/** With a rate, a concurrency is the maximum number of requests in flight, and not a level. Errors: USAGE. */
 export function loadOf<O extends LevelSpec>(options: O): Load<O> {
   const { concurrencyRange, ...others } = options;
   if (!concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };

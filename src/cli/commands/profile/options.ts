@@ -12,7 +12,7 @@ import { measuringOptionTable } from './measuring-options.ts';
 import { outputOptionTable } from './output-options.ts';
 import { type PerfAnalyzerFlags, perfAnalyzerOptionTable } from './perf-analyzer-options.ts';
 
-/** The options of `tritune profile`, parsed: a profile, and what only a command line has. */
+/** The options of `tritune profile`, parsed: a profile, and options that only a command line has. */
 export interface ProfileOptions extends ProfileSpec, PerfAnalyzerFlags {
   readonly serviceKind: string;
   readonly dockerImage: string;
@@ -54,7 +54,7 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   ...perfAnalyzerOptionTable,
 };
 
-/** In any case of letters, as perf_analyzer takes it. */
+/** Ignores case, like perf_analyzer. */
 function protocol(text: string): Protocol {
   const name = text.toLowerCase();
   if (name === 'grpc' || name === 'http') return name;

@@ -3,7 +3,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { ProfileOptions } from './options.ts';
 import { refusedFlags } from './perf-analyzer-options.ts';
 
-/** The options with perf_analyzer's other spellings turned into ours. Errors: USAGE for what contradicts itself. */
+/** Returns the options with perf_analyzer's other spellings replaced by ours. Errors: USAGE for contradictions. */
 export function withoutAliases(options: ProfileOptions): ProfileOptions {
   return { ...options, ...levelsOf(options), ...inputOf(options), ...wireOf(options), ...tlsOf(options) };
 }
@@ -62,8 +62,8 @@ function tlsOf(options: ProfileOptions): Partial<ProfileOptions> {
 }
 
 /**
- * Adds the options of perf_analyzer that are not supported, hidden from the help. `refuse`, to be
- * called after parsing, throws with the reason if one was given. `own`: flags that the command has itself. Errors of `refuse`: UNSUPPORTED.
+ * Adds the unsupported options of perf_analyzer, hidden from the help. Call `refuse` after parsing: it throws with the reason if one was given.
+ * `own`: the command's own flags. Errors of `refuse`: UNSUPPORTED.
  */
 export function addRefusedOptions(command: Command, own: readonly string[] = []): { readonly refuse: () => void } {
   const others = refusedFlags.filter(({ flags }) => !own.some((each) => flags.startsWith(`${each} `)));

@@ -35,7 +35,7 @@ export interface PerfAnalyzerFlags extends TraceSpec {
   readonly dataDirectory?: string;
 }
 
-/** Another spelling of `option`, which works and which the help leaves out. */
+/** Another spelling of `option`, which works but is hidden from the help. */
 const same = (flags: string, option: string) => ({ flags, help: `Same as ${option}`, isHidden: true });
 /** An option that is accepted and does nothing. */
 const ignored = (flags: string) => ({ flags, help: 'Accepted and ignored', isHidden: true });
@@ -102,7 +102,7 @@ export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
   dataDirectory: same('--data-directory <directory>', '--input-data DIRECTORY'),
 };
 
-/** A server of today passes the older levels over, and takes them for TIMESTAMPS on its command line. */
+/** Current servers ignore the older levels, and treat them as TIMESTAMPS on their command line. */
 function traceLevel(text: string): NonNullable<TraceSpec['traceLevel']> {
   if (text === 'MIN' || text === 'MAX') return 'TIMESTAMPS';
   if (text === 'OFF' || text === 'TIMESTAMPS' || text === 'TENSORS') return text;
@@ -113,7 +113,7 @@ function countOrNone(text: string): number {
   return text === '-1' ? -1 : wholeNumber(text);
 }
 
-/** What perf_analyzer offers and this does not, each with the reason. */
+/** The options of perf_analyzer that are not supported, each with the reason. */
 export const refusedFlags: readonly { readonly flags: string; readonly reason: string }[] = [
   { flags: '--enable-mpi', reason: 'MPI is not used; start one profile for each model' },
   { flags: '--endpoint <path>', reason: 'it is for language models; use tritune profile --endpoint' },

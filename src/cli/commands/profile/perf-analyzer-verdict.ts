@@ -1,10 +1,10 @@
 import { plainLine } from '../../../base/format.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 
-/** perf_analyzer's own, for whatever runs it. */
+/** perf_analyzer's own exit codes, for programs that run it. */
 export const perfAnalyzerExitCodes = { done: 0, unstable: 2, noRequests: 3, failed: 99 } as const;
 
-/** The exit code for what was measured; `tell` gets the words that go with it, as others look for them. */
+/** Returns the exit code for the results. `tell` gets the matching messages, which other programs look for. */
 export function perfAnalyzerVerdict(reports: readonly LevelReport[], tell: (line: string) => void): number {
   const [first] = reports;
   if (first === undefined) return perfAnalyzerExitCodes.done;

@@ -13,7 +13,7 @@ type Figure =
   | 'slice.fromMs'
   | 'slice.toMs';
 
-/** Flags of AIPerf (0.13), of vLLM's `bench serve` (0.12 and later) and of GenAI-Perf, and the figure that each gives. */
+/** Flags of AIPerf (0.13), of vLLM's `bench serve` (0.12 and later) and of GenAI-Perf, and the figure that each sets. */
 const figures: Readonly<Record<string, Figure>> = {
   ...named('inputTokens.mean', 'synthetic-input-tokens-mean prompt-input-tokens-mean isl isl-mean'),
   ...named('inputTokens.mean', 'random-input-len prefix-repetition-suffix-len'),
@@ -33,13 +33,13 @@ const figures: Readonly<Record<string, Figure>> = {
   ...named('slice.toMs', 'fixed-schedule-end-offset'),
 };
 
-/** Flags whose value is that of one of ours. */
+/** Flags with the same value as one of ours. */
 const files = ['input-file', 'dataset-path'];
 
-/** Flags that name the form of a file, which is found by its content. */
+/** Flags that name the format of a file, which tritune recognizes by content. */
 const forms = ['dataset-name', 'custom-dataset-type'];
 
-/** Flags that are not offered, with the reason. */
+/** Unsupported flags, with the reason. */
 const refused: Readonly<Record<string, string>> = {
   'public-dataset': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
   'hf-name': 'nothing is fetched while measuring; download the file and give it with --prompt-file',
@@ -59,8 +59,8 @@ const options = (): readonly Option[] => names.map((name) => new Option(`--${nam
 export const promptAliasNames: readonly string[] = options().map((option) => option.attributeName());
 
 /**
- * Adds other load generators' names of the prompt options, hidden from the help. `resolve`, to be called after parsing, returns them
- * as tritune's options. Errors of `resolve`: USAGE, UNSUPPORTED.
+ * Adds other load generators' names of the prompt options, hidden from the help. Call `resolve` after parsing: it returns them as tritune's options.
+ * Errors of `resolve`: USAGE, UNSUPPORTED.
  */
 export function addPromptAliases(command: Command): { readonly resolve: () => PromptSpec } {
   const added = options();
@@ -73,7 +73,7 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
   };
 }
 
-/** The prompts that flags of other tools ask for, each with its value. Errors: USAGE, UNSUPPORTED. */
+/** Returns the prompts in the flags of other tools, each with its value. Errors: USAGE, UNSUPPORTED. */
 export function specOf(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
   const given: Given = {};
   for (const [name, text] of flags) {
@@ -101,7 +101,7 @@ export function specOf(flags: readonly (readonly [name: string, text: string])[]
   };
 }
 
-/** As AIPerf has it: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution from mean·(1 − r) to mean·(1 + r). */
+/** Follows AIPerf: normal with a deviation, else constant. vLLM's ratio r is a uniform distribution from mean·(1 − r) to mean·(1 + r). */
 function distributionOf(given: Given, name: Counted): NonNullable<PromptSpec[Counted]> | null {
   const [mean, std = 0] = [given[`${name}.mean`], given[`${name}.std`]];
   const ratio = name.endsWith('Tokens') ? (given.rangeRatio ?? 0) : 0;

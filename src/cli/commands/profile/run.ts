@@ -18,16 +18,15 @@ import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { runScenario } from './scenario.ts';
 
-/** How a profile went. */
+/** The outcome of a profile. */
 export interface ProfileOutcome {
   readonly reports: readonly LevelReport[];
   readonly wasInterrupted: boolean;
 }
 
 /**
- * One run of `tritune profile` against a Triton: plans, opens the server, measures level after level, and writes what was
- * asked for, of a run that ends early too. `alike`: as perf_analyzer prints and decides, without what we add. Errors: USAGE,
- * INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
+ * Runs `tritune profile` once against a Triton: plans, opens the server, measures level after level, and writes the requested documents, also after
+ * an early end. `alike`: print and decide as perf_analyzer does, without our additions. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
  */
 export async function runProfile(given: ProfileOptions, terminal: Terminal, alike: boolean): Promise<ProfileOutcome> {
   const options = withoutAliases(given);
@@ -57,7 +56,7 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
   });
 }
 
-/** Does the work until it is done or the user wants no more; `reports` are the levels so far. Errors: those of the work. */
+/** Does the work until it is done or the user stops it. `reports`: the levels so far. Errors: those of the work. */
 export async function interruptible(
   terminal: Terminal,
   work: (signal: AbortSignal, reports: LevelReport[]) => Promise<void>,

@@ -13,14 +13,13 @@ import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { type ProfileRun, profileLevels } from './levels.ts';
 import type { ProfileOptions } from './options.ts';
 
-/** Those of published tables. */
+/** The concurrencies of published tables. */
 const DEFAULT_CONCURRENCIES = { low: 8, high: 256, step: 8 };
 const ONE_CLIENT = 1;
 
 /**
- * Offline: one client with one batch size after the other, as for jobs that nobody waits for. Online: one batch size with
- * ever more clients. Prints the tables and writes them with their plots to the output directory. Errors: USAGE for a label without a
- * value; as `profileLevels`.
+ * Offline: one client with one batch size after another, as for jobs without waiting users. Online: one batch size with more and more clients.
+ * Prints the tables, and writes them with their plots to the output directory. Errors: USAGE for a label without a value; as `profileLevels`.
  */
 export async function runScenario(run: ProfileRun, scenario: Scenario): Promise<void> {
   const labels = labelsOf(run.options);
@@ -37,7 +36,7 @@ export async function runScenario(run: ProfileRun, scenario: Scenario): Promise<
   }
 }
 
-/** Memory that is shared has room for the most that is ever in flight. */
+/** Shared memory must have room for the maximum ever in flight. */
 async function measureInto(
   rows: ScenarioRow[],
   run: ProfileRun,
@@ -62,7 +61,7 @@ function concurrenciesOf({ concurrencies = DEFAULT_CONCURRENCIES }: ProfileOptio
   return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
 }
 
-/** LOW, and its doubles up to HIGH, which is always among them. */
+/** Returns LOW and its doubles up to HIGH, which is always included. */
 function doubling({ low, high }: { readonly low: number; readonly high: number }): readonly number[] {
   const values: number[] = [];
   for (let value = low; value < high; value *= 2) values.push(value);

@@ -18,7 +18,7 @@ import type { Terminal } from '../../terminal.ts';
 
 const MS_TO_US = 1e3;
 
-/** What a profile shows while it runs. */
+/** The output of a running profile. */
 export interface ProfileScreen {
   onLevel(level: LoadLevel): void;
   onProgress(progress: ProfileProgress): void;
@@ -26,7 +26,7 @@ export interface ProfileScreen {
   onEnd(reports: readonly LevelReport[]): void;
 }
 
-/** perf_analyzer's lines, with a progress line on a terminal; unless `alike`, also how far to trust the figures. */
+/** Prints perf_analyzer's lines, with a progress line on a terminal; unless `alike`, also how reliable the figures are. */
 export function createProfileScreen(
   settings: ProfileSettings,
   { verbose, alike }: { readonly verbose: boolean; readonly alike: boolean },

@@ -5,10 +5,10 @@ import { honouredByHttp, plainHttpOptionTable } from './http-options.ts';
 import { promptAliasNames } from './prompt-aliases.ts';
 import { promptOptionTable } from './prompt-options.ts';
 
-/** What is profiled: a model of tensors on a Triton, any URL, or a language model. */
+/** The kind of profiled service: a tensor model on a Triton, any URL, or a language model. */
 export type ServiceKind = 'triton' | 'http' | 'language';
 
-/** Returns the kind of service that the options ask for; an endpoint means a language model. Errors: UNSUPPORTED for another kind. */
+/** Returns the kind of service in the options; an endpoint means a language model. Errors: UNSUPPORTED for another kind. */
 export function serviceKindOf({
   serviceKind,
   endpoint,
@@ -25,7 +25,7 @@ export function serviceKindOf({
   );
 }
 
-/** Options of a model of tensors, or of plain HTTP, that have no meaning for a language model. */
+/** Options of a tensor model, or of plain HTTP, that do not apply to a language model. */
 const notOfLanguage: ReadonlySet<string> = new Set([
   ...Object.keys(plainHttpOptionTable),
   ...['batch', 'inputData', 'shape', 'integers', 'stringData', 'stringLength', 'outputTolerance', 'requestParameter'],
@@ -49,7 +49,7 @@ const honours: Readonly<Record<ServiceKind, (name: string) => boolean>> = {
   language: (name) => !notOfLanguage.has(name),
 };
 
-/** Refuses what the kind of service would silently ignore; `given` are the options on the command line. Errors: USAGE. */
+/** Refuses options that this kind of service would silently ignore. `given`: the options on the command line. Errors: USAGE. */
 export function refuseOthers(kind: ServiceKind, given: readonly Option[]): void {
   const other = given.find((option) => !honours[kind](option.attributeName()));
   if (!other) return;

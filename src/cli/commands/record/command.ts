@@ -3,7 +3,7 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type RecordFlags, recordOptionTable } from './options.ts';
 
-/** `tritune record`: measures a whole search space on a server and writes down what `bench-search` replays. */
+/** `tritune record`: measures a whole search space on a server and writes a recording for `bench-search`. */
 export function recordCommand(terminal: Terminal): Command {
   const command = new Command('record')
     .summary('Measure a whole search space, for bench-search')

@@ -11,10 +11,13 @@ import type { RecordingSpec, StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** What small Python models took on a real Triton beside the windows: warm-up of a point, a full load and a change of instances, each with the calm after it. */
+/**
+ * Typical times of small Python models on a real Triton, apart from windows: warm-up of a point, a full load, and a change of instances, each
+ * including the wait until the server is calm.
+ */
 const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
 
-/** `--dry-run`: says how many points there are and about how long they would take. Nothing is changed on a server that was there. */
+/** `--dry-run`: prints the number of points and their approximate duration. Changes nothing on a running server. */
 export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise<number> {
   const named = modelsNamedBy({ spec, started: null });
   const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));

@@ -24,7 +24,7 @@ import type { Terminal } from '../../terminal.ts';
 import { dryRecording } from './dry-run.ts';
 import { type RecordFlags, studyOptionsOf } from './options.ts';
 
-/** `tritune record`, from its options to its exit code. `named`: the options that the user named. */
+/** Runs `tritune record`, from its options to its exit code. `named`: the options that the user gave. */
 export async function runRecord(flags: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
   if (flags.resume !== undefined) return record(() => resumedRecording(flags.resume ?? '', flags, named), terminal);
   if (flags.model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
@@ -38,7 +38,7 @@ export async function runRecord(flags: RecordFlags, named: ReadonlySet<string>, 
   return record(() => openStudy(spec, { commandLine }, realClock.wallMs()), terminal);
 }
 
-/** Errors: those of `resumeStudy`; USAGE for the directory of a study that is no recording. */
+/** Errors: those of `resumeStudy`; USAGE for the directory of a study that is not a recording. */
 async function resumedRecording(directory: string, flags: RecordFlags, named: ReadonlySet<string>): Promise<OpenStudy> {
   const { concurrency: _, ...options } = flags;
   const study = await resumeStudy(directory, (kept) => resumedSpec(kept, options, named));
@@ -78,7 +78,7 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   }
 }
 
-/** Measures everything, puts the model back, and writes the grid, of a recording that ends early too. */
+/** Measures everything, restores the model, and writes the grid, also after an early end. */
 async function recordOn(
   study: OpenStudy,
   named: NamedModels,
@@ -104,7 +104,7 @@ async function recordOn(
   }
 }
 
-/** Writes the grid, and says so. Returns whether it has all of its points. */
+/** Writes and announces the grid. Returns true if it has all of its points. */
 async function written(study: OpenStudy, planned: PlannedRecording, terminal: Terminal): Promise<boolean> {
   const { isComplete, written: grid } = await writeRecording(study, planned);
   if (grid)
@@ -121,7 +121,7 @@ async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels
   return { planned, parts, close };
 }
 
-/** Prints what happens, and how much is left by the sampler's own count. */
+/** Prints events, and how much is left by the sampler's own count. */
 function watch(
   { earlier }: OpenStudy,
   { sampler }: PlannedRecording,

@@ -3,7 +3,7 @@ import { foldStudy } from '../../../study/records/fold.ts';
 import { exitCodeOf } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** `tritune report DIR`: writes the documents of a study again from its journal, or shows it; needs no server. */
+/** `tritune report DIR`: rewrites the documents of a study from its journal, or shows it. Needs no server. */
 export function reportCommand(terminal: Terminal): Command {
   return new Command('report')
     .summary("Write a study's report again, or browse the study")

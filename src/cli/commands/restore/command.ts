@@ -34,7 +34,7 @@ const table: OptionTable<RestoreOptions> = {
   force: { flags: '--force', help: 'Overwrite a config that somebody else has loaded since', default: false },
 };
 
-/** `tritune restore [DIR…]`: puts back the models that killed runs left changed, as their journals say they were. */
+/** `tritune restore [DIR…]`: restores the models that killed runs left changed, from their journals. */
 export function restoreCommand(terminal: Terminal): Command {
   const command = new Command('restore')
     .summary('Put back models that a killed run left changed')
@@ -48,7 +48,7 @@ export function restoreCommand(terminal: Terminal): Command {
       terminal.print(`no run in ${named.join(', ') || RUNS_DIRECTORY} left a model changed`);
     const codes: number[] = [];
     for (const directory of directories) {
-      // One that cannot be put back must not keep the others from it.
+      // A failure must not keep the other models from being restored.
       try {
         terminal.print(inertLine(`${directory}: ${await restoreRun(directory, options)}`));
       } catch (error) {

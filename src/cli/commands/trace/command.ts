@@ -19,7 +19,7 @@ const table: OptionTable<TraceOptions> = {
   verbose: { flags: '-v, --verbose', help: 'Print every request, and stack traces with errors', default: false },
 };
 
-/** `tritune trace FILE…`: where the time of traced requests went. */
+/** `tritune trace FILE…`: shows where the time of traced requests went. */
 export function traceCommand(terminal: Terminal): Command {
   const command = new Command('trace')
     .summary("Show where time goes, from Triton's trace files")

@@ -16,8 +16,8 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**
- * `--dry-run` with a launch command: says what would be tried. No server is started, so that how long a start and a request take, and with them
- * the whole study, is not known. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
+ * `--dry-run` with a launch command: prints what a run would try. Starts no server, so the duration of starts, requests and the whole study is
+ * unknown. Errors: USAGE, SPACE_INVALID, INPUT_INVALID.
  */
 export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Promise<number> {
   checkSpec(asked);
@@ -45,5 +45,5 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
   }
 }
 
-/** Characters of a launch command. */
+/** The maximum number of characters shown of a launch command. */
 const MOST_SHOWN = 1000;

@@ -24,8 +24,8 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**
- * `--dry-run`: prints what would be tried and an estimate of its duration, for each model. Nothing is changed on a server
- * that was there; a few requests are sent, one after another, which tell how fast the model is and whether it takes them.
+ * `--dry-run`: prints what a run would try and its estimated duration, for each model. Changes nothing on a running server. Sends a few requests,
+ * one after another, to see how fast the model is and whether it accepts them.
  */
 export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<number> {
   const studies = isSeriesSpec(asked) ? studiesOf(asked) : [asked];
@@ -63,7 +63,7 @@ const studiesOf = ({ studies, timeBudgetSeconds }: SeriesSpec): readonly StudySp
     },
   }));
 
-/** Prints the plan of a study. Returns what it is expected to take. */
+/** Prints the plan of a study. Returns its expected duration. */
 async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Terminal): Promise<Expected> {
   const { client, server } = opened;
   const { spec, workloads } = await withWorkloads(asked);
@@ -114,7 +114,7 @@ async function tryRequests(
 const spanOf = (least: number, most: number): string =>
   least < most ? `${formatDuration(least)} to ${formatDuration(most)}` : formatDuration(most);
 
-/** What the expected duration is based on. */
+/** Returns the basis of the expected duration. */
 function basisOf(first: FirstRequests | null, seen: Seen, { seconds, leastSeconds, even }: Expected): string {
   const answered = first && 'requestMs' in first ? first : null;
   const parts = [

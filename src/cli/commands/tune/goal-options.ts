@@ -6,7 +6,7 @@ import { collect, percentile, positiveNumber } from '../../options/option-values
 
 type GoalOptions = Pick<TuneOptions, 'latencyBudget' | 'percentile' | 'constraint' | 'objective'>;
 
-/** The options of a study about what is best. */
+/** The options for a study's goal. */
 export const goalOptionTable: OptionTable<GoalOptions> = under<GoalOptions>('Goal', {
   latencyBudget: {
     flags: '--latency-budget <ms>',

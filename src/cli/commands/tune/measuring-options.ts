@@ -6,7 +6,7 @@ import { positiveNumber, share } from '../../options/option-values.ts';
 type MeasuringOptions = Pick<TuneOptions, 'precision' | 'stability' | 'allowForeignTraffic'>;
 type AccuracyOptions = Pick<TuneOptions, 'atol' | 'rtol' | 'outsideShare'>;
 
-/** The options of a study about how long a level is measured. */
+/** The options for the length of a study's measurements. */
 export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<MeasuringOptions>('Measurement', {
   precision: {
     flags: '--precision <percent>',
@@ -27,7 +27,7 @@ export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<Me
   },
 });
 
-/** The options of a study about how exact outputs must be. */
+/** The options for the required accuracy of outputs. */
 export const accuracyOptionTable: OptionTable<AccuracyOptions> = under<AccuracyOptions>('Accuracy', {
   atol: {
     flags: '--atol <x>',

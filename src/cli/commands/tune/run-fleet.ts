@@ -20,7 +20,7 @@ interface FleetRun extends TuneFleetFlags {
   readonly ui: UiName;
 }
 
-/** `tritune tune --fleet`: starts the study where the servers are, and follows it unless it is to be left. */
+/** `tritune tune --fleet`: starts the study on the fleet, and follows it unless told to leave. */
 export async function runOnFleet(spec: StudySpec, flags: FleetRun, terminal: Terminal): Promise<number> {
   const { fleet = '', group, detach } = flags;
   if (group === undefined) throw new TrituneError('USAGE', '--fleet needs a group of servers', 'add --group NAME');

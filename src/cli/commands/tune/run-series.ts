@@ -40,7 +40,7 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
   );
   try {
     warnIfInsecure(first.server, terminal);
-    // A server of our own loads each model for its turn only, so that no other takes memory or time from it.
+    // A server of our own loads each model only for its turn, so that no other takes memory or time from it.
     const laterModels = series.turns.flatMap(({ model, study }) => (study ? namesFor(model, study) : [model]));
     const opened = await openServer(serverOf(first), { laterModels }, series.directory, interrupts.signal);
     try {
@@ -62,7 +62,7 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
   }
 }
 
-/** What the run is shown on: the screen of the model whose turn it is. */
+/** The outputs of a run: the screen of the current model. */
 interface Stage extends Shown {
   readonly terminal: Terminal;
   screen: Screen | null;
@@ -77,13 +77,13 @@ function namesFor(model: string, study: OpenStudy): readonly string[] {
   }
 }
 
-/** Returns the error with the name of the model that it is about. */
+/** Returns the error with the name of its model. */
 const errorOf = (model: string, error: unknown): unknown =>
   isTrituneError(error)
     ? new TrituneError(error.code, `model '${model}': ${error.message}`, error.hint, { cause: error })
     : error;
 
-/** Everything that can be known beforehand about each model, before the first is changed. Errors: as its study would have, with its name. */
+/** Checks everything about each model that can be known before the first is changed. Errors: as its study would have, with its name. */
 async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
   const open = turns.flatMap(({ model, study }) => (study ? [{ model, study }] : []));
   const forEach = async (check: (turn: (typeof open)[number]) => Promise<void>): Promise<void> => {
@@ -104,7 +104,7 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
   });
 }
 
-/** Reads models; loads those that are not loaded, and unloads them again. */
+/** Reads models. Loads those that are not loaded, and unloads them again. */
 function readHeld(client: TritonClient, study: OpenStudy, server: ServerIdentity): Promise<StudyModels> {
   const named = modelsNamedBy(study);
   return whileHeld(named.names, server, async () => {
@@ -154,7 +154,7 @@ interface TurnSetting {
   readonly isLast: boolean;
 }
 
-/** Runs one model's study on its own screen. Never throws: a failure is returned as the outcome of the turn. */
+/** Runs one model's study on its own screen. Never throws: returns a failure as the outcome of the turn. */
 async function tuneTurn(
   { model, directory, study }: OpenTurn,
   { opened, interrupts, stage, series, timeBudgetSeconds, isLast }: TurnSetting,

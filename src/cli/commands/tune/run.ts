@@ -25,10 +25,10 @@ import { runSeries } from './run-series.ts';
 import { openScreen, type Screen } from './screen.ts';
 import type { SeriesFlags } from './series-options.ts';
 
-/** The options that the user named. */
+/** The options that the user gave. */
 type Named = ReadonlySet<string>;
 
-/** `tritune tune`, from its options to its exit code: a study, a series of them, or what they would be. */
+/** Runs `tritune tune`, from its options to its exit code: a study, a series, or a dry run of either. */
 export async function runTune(flags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
   if (flags.resume !== undefined) return resume(flags.resume, flags, named, terminal);
   const asked = askedBy(withAnalyzerFile(flags, named, terminal), named);
@@ -60,7 +60,7 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
     : runStudy(() => openStudy(asked, { commandLine }, wallMs), flags, terminal);
 }
 
-/** Errors: USAGE for several studies of which one is by an adapter or a launch command, and for the plan of one by an adapter. */
+/** Errors: USAGE for several studies with an adapter or a launch command among them, and for a dry run with an adapter. */
 function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
   const byAdapter = studies.some(({ adapter }) => adapter !== undefined);
   if (isDryRun && byAdapter)
@@ -75,7 +75,7 @@ function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
   throw new TrituneError('USAGE', `${named} works with one model only`, 'run tritune tune once for each model');
 }
 
-/** The study or the series that the options, or a file with the options before it, describe. Errors: USAGE, INPUT_INVALID. */
+/** Returns the study or the series in the options, which override a file. Errors: USAGE, INPUT_INVALID. */
 function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
   if (flags.spec === undefined) return askedOf(flags);
   const spec = readSpec(flags.spec);
@@ -94,7 +94,7 @@ function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
   throw new TrituneError('USAGE', `${flags.spec} already names the models`, 'leave out -m');
 }
 
-/** Goes on with the study, or the series, in a directory. */
+/** Continues the study, or the series, in a directory. */
 async function resume(directory: string, flags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
   checkResumable(named);
   const options = optionsFor({ ...flags, model: undefined }, undefined);
@@ -106,7 +106,7 @@ async function resume(directory: string, flags: SeriesFlags, named: Named, termi
   return runSeries(() => resumeSeries(directory, change, flags.timeBudget, realClock.wallMs()), flags, terminal);
 }
 
-/** One study: opens the output directory, the screen and the server, and tunes. */
+/** Runs one study: opens the output directory, the screen and the server, and tunes. */
 async function runStudy(
   open: () => Promise<OpenStudy>,
   { ui }: Pick<SeriesFlags, 'ui'>,
@@ -136,7 +136,7 @@ async function runStudy(
       await study.journal.close();
       await discardEmpty(directory);
     } finally {
-      // Last of all: from here on a second signal would end the process with the signal's own code.
+      // Must come last: from here on, a second signal ends the process with the signal's own code.
       interrupts.release();
     }
   }

@@ -16,25 +16,25 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal, TerminalCanvas } from '../../terminal.ts';
 import type { UiName } from './options.ts';
 
-/** What a run is shown on. */
+/** The output of a run. */
 export interface Screen extends StudyWatch {
-  /** Resolves when the person has seen enough of a finished run, or when the signal aborts. */
+  /** Resolves when the person leaves the screen of a finished run, or when the signal aborts. */
   untilLeft(signal: AbortSignal): Promise<void>;
-  /** Gives the terminal back. */
+  /** Releases the terminal. */
   close(): void;
 }
 
-/** What a screen that can be steered reaches for. */
+/** The access of a steering screen to its run. */
 export interface ScreenReach {
   readonly earlier: readonly StudyRecord[];
   readonly interrupt: () => void;
   readonly exportConfig: (trial: Trial) => Promise<string>;
   readonly elsewhere?: Reach['elsewhere'];
-  /** The model, where the run has others too: programs are told it with every event. */
+  /** The model, if the run has others too; programs get it with every event. */
   readonly ofSeries?: string;
 }
 
-/** The screen that `--ui` names; `auto` is the whole terminal where a person sits at one, and lines elsewhere. */
+/** Opens the screen that `--ui` names. `auto` means the full screen if a person sits at a terminal, else lines. */
 export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenReach): Promise<Screen> {
   if (ui === 'tui' || (ui === 'auto' && terminal.canvas?.isWatched)) return tuiScreen(terminal, reach);
   const plain = { tell: terminal.tell, untilLeft: () => Promise.resolve(), close: () => undefined };
@@ -57,7 +57,7 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
   }
 }
 
-/** Errors: USAGE where `--ui tui` has no terminal. */
+/** Errors: USAGE for `--ui tui` without a terminal. */
 export function requireCanvas(ui: UiName, terminal: Terminal): void {
   if (ui === 'tui') canvasOf(terminal);
 }
@@ -67,7 +67,7 @@ function canvasOf({ canvas }: Terminal): TerminalCanvas {
   throw new TrituneError('USAGE', 'the full screen needs a terminal', 'use --ui lines or --ui json');
 }
 
-/** What a series came to, the way `--ui` says. */
+/** Prints the outcome of a series in the way that `--ui` names. */
 export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSummary, directory: string): void {
   if (ui === 'none') return;
   if (ui === 'json') createJsonLines(terminal.print)({ type: 'series-finished', ...{ directory, summary } });
@@ -78,7 +78,7 @@ function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void 
   for (const line of closingLines(summary, files, terminal.canvas?.stdout.columns)) terminal.print(line);
 }
 
-/** The terminal UI over a run that can be steered through it. */
+/** Opens the terminal UI over a run that it can steer. */
 async function tuiScreen(terminal: Terminal, reach: ScreenReach): Promise<Screen> {
   const steering = new Steering();
   const { tui, tell, leave } = await takeOver(terminal, { ...reach, commands: steering });
@@ -108,13 +108,13 @@ export async function browse(terminal: Terminal, reach: Omit<ScreenReach, 'inter
 interface TakenOver {
   readonly tui: Tui;
   readonly tell: (line: string) => void;
-  /** Gives the terminal back; false when that was done before. */
+  /** Releases the terminal; false if that was done before. */
   readonly leave: () => boolean;
 }
 
 /**
- * Loads the terminal UI and gives it the terminal. Messages that arrive meanwhile are printed again after the screen closes.
- * However the process ends, the terminal is given back first.
+ * Loads the terminal UI and gives it the terminal. Messages that arrive meanwhile are printed again after the screen closes. The terminal is always
+ * released before the process ends.
  */
 async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'earlier'>): Promise<TakenOver> {
   const canvas = canvasOf(terminal);
@@ -135,7 +135,7 @@ async function takeOver(terminal: Terminal, reach: Reach & Pick<ScreenReach, 'ea
   };
   const onFault = (error: Error): void => {
     leave();
-    // A run has a model to put back: the listener for interrupts ends it in order.
+    // A run has a model to restore; the listener for interrupts ends it in order.
     if (reach.commands !== null) return;
     terminal.tell(`tritune: INTERNAL: ${messageOf(error)} (this is a defect of tritune: please report it)`);
     process.exit(exitCodes.internal);

@@ -18,7 +18,7 @@ type SearchOptions = Pick<
 >;
 type LevelOptions = Pick<TuneOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
 
-/** The options of a study about which candidates are tried, and for how long. */
+/** The options for which candidates a study tries, and for how long. */
 export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions>('Search', {
   space: {
     flags: '--space <file|preset>',
@@ -48,7 +48,7 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
   seed: { flags: '--seed <n>', help: 'Seed of the random numbers', parse: wholeNumber, default: 1 },
 });
 
-/** The options of a study about the load that candidates are measured under. */
+/** The options for the load that candidates are measured under. */
 export const levelRangeOptionTable: OptionTable<LevelOptions> = under<LevelOptions>('Load', {
   concurrency: {
     flags: '--concurrency <low:high>',
@@ -73,7 +73,7 @@ export const levelRangeOptionTable: OptionTable<LevelOptions> = under<LevelOptio
   },
 });
 
-/** Errors: USAGE for what is no sampler. */
+/** Errors: USAGE for an unknown sampler. */
 function samplerName(text: string): string {
   checkSamplerName(text);
   return text;

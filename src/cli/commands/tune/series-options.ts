@@ -4,7 +4,7 @@ import { collect, positiveNumber } from '../../options/option-values.ts';
 import { type TuneFleetFlags, tuneFleetOptionTable } from './fleet-options.ts';
 import { type TuneFlags, tuneOptionTable } from './options.ts';
 
-/** The options of `tritune tune` as they are given, for one model or several. */
+/** The options of `tritune tune` as given, for one model or several. */
 export type SeriesFlags = SeriesOptions &
   TuneFleetFlags &
   Omit<TuneFlags, 'model' | 'space' | 'candidates' | 'latencyBudget'> & { readonly modelAnalyzerConfig?: string };
@@ -70,12 +70,12 @@ export const seriesOptionTable: OptionTable<
   },
 };
 
-/** The names in a list with commas. */
+/** Returns the names in a comma-separated list. */
 function namesIn(text: string): readonly string[] {
   return text.split(',').flatMap((name) => name.trim() || []);
 }
 
-/** `a=3,b=1` as shares, `a=40/s` as a rate; a name alone has an equal share. */
+/** Parses `a=3,b=1` as shares, `a=40/s` as a rate. A name alone has an equal share. */
 function mixOf(text: string): NonNullable<SeriesOptions['mix']> {
   const parts = namesIn(text).map((part) => {
     const [, model = part, value = '1', isRate] = /^(.+)=([^=]+?)(\/s)?$/.exec(part) ?? [];
@@ -84,7 +84,7 @@ function mixOf(text: string): NonNullable<SeriesOptions['mix']> {
   return Object.fromEntries(parts);
 }
 
-/** `a,b`, or `MODEL=a,b` for what another model calls than the study's; `none` for no model. */
+/** Parses `a,b`, or `MODEL=a,b` for the calls of a model other than the study's; `none` for no model. */
 function callsIn(text: string): BlsCalls {
   const at = text.indexOf('=');
   const models = namesIn(text.slice(at + 1));
@@ -95,7 +95,7 @@ function forEach(help: string): string {
   return `${help}; MODEL=… for one of several models`;
 }
 
-/** A model's name may hold a '=', a number does not. */
+/** A model's name may contain '='; a number does not. */
 function budgetOf(text: string): Budget {
   const at = text.lastIndexOf('=');
   return { model: at < 0 ? null : text.slice(0, at), latencyMs: positiveNumber(text.slice(at + 1)) };

@@ -34,7 +34,7 @@ export const workloadOptionTable: OptionTable<WorkloadOptions> = under<WorkloadO
   },
 });
 
-/** Errors: USAGE for what is no rule. */
+/** Errors: USAGE for an unknown rule. */
 function robustRule(text: string): string {
   robustRuleOf(text);
   return text;

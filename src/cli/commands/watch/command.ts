@@ -4,7 +4,7 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type WatchFlags, watchOptionTable } from './options.ts';
 
-/** `tritune watch`: a page on which studies of this machine are watched live. */
+/** `tritune watch`: serves a page with this machine's live studies. */
 export function watchCommand(terminal: Terminal): Command {
   const command = new Command('watch')
     .summary('Show studies of this machine live on a web page')

@@ -6,7 +6,7 @@ import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { WatchFlags } from './options.ts';
 
-/** Serves the page until it is interrupted; what tunes goes on without it. */
+/** Serves the page until it is interrupted. Tuning processes continue without it. */
 export async function runWatch(directories: readonly string[], flags: WatchFlags, terminal: Terminal): Promise<number> {
   const interrupts = listenForInterrupts(terminal.tell, () => 'studies go on', 'the page closes; studies go on');
   try {

@@ -2,7 +2,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, positiveNumber, positiveWhole, share, wholeNumber } from '../../options/option-values.ts';
 
-/** Scales a workload, and draws what is random in it. */
+/** Scales a workload, and seeds its random parts. */
 export interface PlanFlags {
   readonly rate?: number;
   readonly timeScale?: number;

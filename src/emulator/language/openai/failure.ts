@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { sendJson } from '../../http/reply.ts';
 import { httpStatusOf, type ProtocolFailure } from '../../wire/protocol-failure.ts';
 
-/** What an endpoint of OpenAI's refuses, as vLLM tells it. */
+/** A refusal of an OpenAI endpoint, in vLLM's form. */
 export class OpenAiFailure extends Error {
   readonly status: number;
   readonly type: string;

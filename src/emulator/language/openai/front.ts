@@ -14,8 +14,8 @@ import { AnswerStream, type OpenAiKind, sendAnswer } from './reply.ts';
 import { type OpenAiRequest, readChat, readCompletion } from './request.ts';
 
 /**
- * Answers what an OpenAI-compatible server of the emulator's language models answers, with vLLM's health and metrics beside it. False for
- * any other path, and where there is no language model.
+ * Answers the requests of an OpenAI-compatible server for the emulator's language models, including vLLM's health and metrics. False for any other
+ * path, and without a language model.
  */
 export function answersOpenAi(
   context: ServerContext,
@@ -105,7 +105,7 @@ function answer(
       stream?.token(text, index === 0, isLast ? answered.finish : null);
       if (index + 1 !== cutAfter) return;
       answered.submitted.cancel();
-      // What was written goes out first.
+      // Flush the written data first.
       response.write('', () => response.socket?.destroy());
     },
     end: () => {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { sendJson } from '../../http/reply.ts';
 import type { TextAnswer } from '../language-version.ts';
 
-/** The two endpoints differ in their words alone. */
+/** The two endpoints differ only in their wording. */
 export type OpenAiKind = 'chat' | 'completion';
 
 export interface ReplyHead {
@@ -31,11 +31,11 @@ export function sendAnswer(response: ServerResponse, { kind, ...head }: ReplyHea
   });
 }
 
-/** An answer as server-sent events, a chunk for each token, as vLLM writes them. */
+/** An answer as server-sent events, one chunk per token, as vLLM writes them. */
 export class AnswerStream {
   readonly #response: ServerResponse;
   readonly #kind: OpenAiKind;
-  /** What every chunk begins with, as JSON without its closing brace. */
+  /** The start of every chunk, as JSON without its closing brace. */
   readonly #head: string;
 
   constructor(response: ServerResponse, { kind, id, model, created }: ReplyHead) {
@@ -45,7 +45,7 @@ export class AnswerStream {
     this.#head = JSON.stringify({ id, object, created, model }).slice(0, -1);
   }
 
-  /** The status and the head of the reply go before the first token, as soon as the request is taken. */
+  /** Sends the status and the head of the reply as soon as the request is accepted, before the first token. */
   open(): void {
     this.#response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
     this.#response.flushHeaders();

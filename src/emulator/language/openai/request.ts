@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { TextCall } from '../../wire/infer-call.ts';
 import { OpenAiFailure } from './failure.ts';
 
-/** What a client asks of one of OpenAI's endpoints. */
+/** A client's request to an OpenAI endpoint. */
 export interface OpenAiRequest extends TextCall {
-  /** undefined: the only one that there is. */
+  /** undefined: the only model. */
   readonly model: string | undefined;
   readonly includesUsage: boolean;
 }
@@ -36,7 +36,7 @@ const completion = z.looseObject({
   prompt: z.union([z.string(), z.array(z.int().min(0)), z.tuple([z.string()]), z.tuple([z.array(z.int().min(0))])]),
 });
 
-/** vLLM's and OpenAI's own for completions. */
+/** The default of vLLM and OpenAI for completions. */
 const USUAL_COMPLETION_TOKENS = 16;
 
 /** Reads a body of `/v1/chat/completions`. Throws an OpenAiFailure. */
@@ -59,7 +59,7 @@ export function readCompletion(body: Buffer): OpenAiRequest {
   return { texts, ...wishOf(given), maxTokens: given.max_tokens ?? USUAL_COMPLETION_TOKENS };
 }
 
-/** A prompt may come as the numbers of its tokens: one word stands for each. */
+/** A prompt may be a list of token numbers: one word represents each. */
 const tokenWord = (id: number): string => String(id).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)] as string);
 
 function wishOf(given: z.infer<typeof chat> | z.infer<typeof completion>): Omit<OpenAiRequest, 'texts' | 'maxTokens'> {

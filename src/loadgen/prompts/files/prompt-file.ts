@@ -10,17 +10,17 @@ import { Reservoir } from './reservoir.ts';
 import { TraceRows, type TraceSlice } from './trace.ts';
 import { type CsvTrace, csvTraceOf, mooncakeRow } from './trace-rows.ts';
 
-/** What is taken of a file. */
+/** Options for reading a file. */
 export interface PromptFileRule {
-  /** Tokens of a reply where the file does not say; null: as many as the recorded answer, or what the server likes. */
+  /** Tokens of a reply if the file does not say; null: as many as the recorded answer, or the server's choice. */
   readonly outputTokens: Distribution | null;
-  /** Prompts or conversations at most; null takes a trace whole, and of others `USUAL_PROMPTS`. */
+  /** The maximum number of prompts or conversations; null takes a whole trace, and `USUAL_PROMPTS` of other files. */
   readonly prompts: number | null;
-  /** Every turn of a conversation is sent; without it the first alone. */
+  /** True to send every turn of a conversation; otherwise only the first. */
   readonly sessions: boolean;
   readonly thinkMs: Distribution | null;
   readonly slice: TraceSlice | null;
-  /** null: traces go on to their length. */
+  /** null: traces continue to their recorded length. */
   readonly ignoresEnd: boolean | null;
   readonly seed: number;
 }
@@ -28,9 +28,9 @@ export interface PromptFileRule {
 const USUAL_PROMPTS = 10_000;
 
 /**
- * Reads prompts of a file of any of these forms, found by its first record: ShareGPT's conversations, JSON lines or a JSON list of prompts
- * or conversations, Mooncake's, BurstGPT's and Azure's traces, a prompt a line. More texts than are wanted are chosen at random. Memory
- * is bounded by what is kept. Errors: INPUT_INVALID with the line.
+ * Reads prompts from a file in any of these forms, detected by its first record: ShareGPT's conversations, JSON lines or a JSON list of prompts or
+ * conversations, Mooncake's, BurstGPT's and Azure's traces, one prompt per line. Picks texts at random if there are more than wanted. Memory is
+ * bounded by the kept prompts. Errors: INPUT_INVALID with the line.
  */
 export async function readPromptFile(path: string, rule: PromptFileRule, tokenizer: Tokenizer): Promise<PromptSource> {
   let reader: Reader | null = null;
@@ -48,7 +48,7 @@ export async function readPromptFile(path: string, rule: PromptFileRule, tokeniz
   throw new TrituneError('INPUT_INVALID', `${path}: ${what}`, 'see docs/language-models.md for the formats');
 }
 
-/** Takes the records of a file behind the first, which it was made by. */
+/** Takes the records of a file after the first, which selected this reader. */
 interface Reader {
   /** Throws BadRecord. */
   add(text: string): void;

@@ -1,13 +1,13 @@
 import { BadRecord } from '../../../base/records.ts';
 import type { ChatMessage } from '../prompt.ts';
 
-/** A turn of a conversation as a file has it. */
+/** A turn of a conversation in a file. */
 export interface RecordedTurn {
-  /** What is new in it: the user's message, and a system's before it. */
+  /** The new messages: the user's, and a system message before it. */
   readonly messages: readonly ChatMessage[];
-  /** Tokens of the answer, where the file says it. */
+  /** Tokens of the answer; null if the file does not say. */
   readonly outputTokens: number | null;
-  /** The answer that was recorded. */
+  /** The recorded answer. */
   readonly answer: string | null;
   readonly thinkMs: number;
 }
@@ -15,7 +15,7 @@ export interface RecordedTurn {
 /** A JSON object of a file. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** The names of an answer's length that the files of AIPerf, vLLM, GuideLLM, OpenAI's batches and SGLang have. */
+/** Names of an answer's length in files of AIPerf, vLLM, GuideLLM, OpenAI's batches and SGLang. */
 const OUTPUT_NAMES = [
   'output_length',
   'output_tokens',
@@ -24,18 +24,18 @@ const OUTPUT_NAMES = [
   'output_tokens_count',
   'output_len',
 ];
-/** The names of a prompt's text, likewise. */
+/** Names of a prompt's text in such files. */
 const TEXT_NAMES = ['prompt', 'text', 'question', 'instruction', 'input'];
 
 /**
- * Returns the turns of a record in any of the forms that load generators read; none if it has no user message: ShareGPT's
- * `conversations`, AIPerf's `turns`, OpenAI's `messages`, or a text with or without the length of its answer. Throws BadRecord.
+ * Returns the turns of a record in any of the forms that load generators read: ShareGPT's `conversations`, AIPerf's `turns`, OpenAI's `messages`,
+ * or a text with or without the length of its answer. Empty if it has no user message. Throws BadRecord.
  */
 export function turnsOf(record: JsonRecord): readonly RecordedTurn[] {
   const { conversations, turns, messages } = record;
   if (Array.isArray(conversations)) return spoken(conversations.map(shareGptMessage));
   if (Array.isArray(turns)) return turnList(turns);
-  // A request of OpenAI's batch file has its body one level down.
+  // A request in OpenAI's batch file has its body one level down.
   if (isRecord(record.body)) return turnsOf(record.body);
   if (Array.isArray(messages)) return withLength(spoken(messages.map(chatMessage)), lengthOf(record));
   return [textTurn(record)];
@@ -70,7 +70,7 @@ function textTurn(record: JsonRecord): RecordedTurn {
   };
 }
 
-/** A leading turn of the system goes before the user's first. */
+/** A leading system turn precedes the user's first one. */
 function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   const records = turns.filter(isRecord);
   if (records.length < turns.length)
@@ -84,7 +84,7 @@ function turnList(turns: readonly unknown[]): readonly RecordedTurn[] {
   );
 }
 
-/** Turns of messages in the order in which they were said. What an assistant says before anybody asks is left out. */
+/** Returns turns of messages in spoken order. Leaves out what an assistant says before any question. */
 function spoken(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
   const turns: RecordedTurn[] = [];
   let before: ChatMessage[] = [];
@@ -102,7 +102,7 @@ function spoken(messages: readonly ChatMessage[]): readonly RecordedTurn[] {
 const withLength = (turns: readonly RecordedTurn[], outputTokens: number | null): readonly RecordedTurn[] =>
   outputTokens === null ? turns : turns.map((turn) => ({ ...turn, outputTokens }));
 
-/** ShareGPT's names of those who speak. */
+/** ShareGPT's names of the speakers. */
 const speakers: Readonly<Record<string, ChatMessage['role']>> = {
   human: 'user',
   user: 'user',

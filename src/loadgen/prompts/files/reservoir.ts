@@ -1,8 +1,8 @@
 import type { Random } from '../../../base/random.ts';
 
 /**
- * Keeps a random choice of a stream of items of unknown length, every item as likely as any other, in the order in which they came
- * (Vitter, Random Sampling with a Reservoir, 1985, algorithm R).
+ * Keeps a random selection from a stream of unknown length, each item equally likely, in order of arrival (Vitter, Random Sampling with a
+ * Reservoir, 1985, algorithm R).
  */
 export class Reservoir<T> {
   readonly #most: number;
@@ -25,7 +25,7 @@ export class Reservoir<T> {
     if (place < this.#most) this.#kept[place] = { item, number };
   }
 
-  /** Those that were kept, in the order in which they came. */
+  /** The kept items, in order of arrival. */
   get items(): readonly T[] {
     return this.#kept.toSorted((one, other) => one.number - other.number).map(({ item }) => item);
   }

@@ -3,20 +3,20 @@ import { NS_PER_MS, NS_PER_S } from '../../../base/units.ts';
 import { dayTimeNs } from '../../../workload/trace/times.ts';
 import type { JsonRecord } from './recorded.ts';
 
-/** A request of a trace: when it came, and its lengths. */
+/** A request of a trace: its arrival and its lengths. */
 export interface TraceRow {
-  /** On the trace's own clock; null where it has none. */
+  /** On the trace's own clock; null without one. */
   readonly arrivalNs: number | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Names of the blocks that its prompt begins with; the same name is the same text. */
+  /** Names of the blocks that its prompt begins with; equal names mean equal text. */
   readonly blocks: readonly number[];
 }
 
-/** A kind of trace in CSV, known by its header. */
+/** A kind of CSV trace, recognised by its header. */
 export interface CsvTrace {
   readonly name: string;
-  /** Returns the row of a line, or null for one that is no request: a failed one has no output, or no input. Throws BadRecord. */
+  /** Returns the row of a line; null if it is not a request: a failed one has no output, or no input. Throws BadRecord. */
   rowOf(line: string): TraceRow | null;
 }
 
@@ -40,7 +40,7 @@ export function mooncakeRow(record: JsonRecord): TraceRow {
   };
 }
 
-/** Known by the names of their columns, in any case of letters. */
+/** Recognised by the names of their columns, in upper or lower case. */
 const csvTraces = [
   {
     name: 'a BurstGPT trace',
@@ -54,7 +54,7 @@ const csvTraces = [
   },
 ] as const;
 
-/** Returns the kind of trace that has this header; null for none. */
+/** Returns the kind of trace with this header; null if unknown. */
 export function csvTraceOf(header: string): CsvTrace | null {
   const names = cellsOf(header).map((name) => name.toLowerCase());
   const kind = csvTraces.find(({ columns }) => columns.every((column) => names.includes(column)));

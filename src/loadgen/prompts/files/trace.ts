@@ -14,18 +14,18 @@ export interface TraceSlice {
 
 export interface TraceRule {
   readonly slice: TraceSlice | null;
-  /** Requests at most, from the beginning of the slice on. */
+  /** The maximum number of requests, from the start of the slice. */
   readonly prompts: number | null;
   readonly ignoresEnd: boolean;
   readonly seed: number;
 }
 
-/** Tokens that a name of Mooncake's stands for. */
+/** Tokens per block name in Mooncake traces. */
 const BLOCK_TOKENS = 512;
-/** Their text is about 200 MB, and is kept three times: as it is, in the thread that sends it, and as it goes over the wire. */
+/** Their text is about 200 MB, and is kept three times: as it is, in the sending thread, and in wire form. */
 const MOST_TOKENS = 32e6;
 
-/** Gathers the rows of a trace that are to be sent. */
+/** Collects the rows of a trace to send. */
 export class TraceRows {
   readonly #rule: TraceRule;
   readonly #rows: TraceRow[] = [];
@@ -38,7 +38,7 @@ export class TraceRows {
     this.#rule = rule;
   }
 
-  /** A row, or null for a line without a request. Throws BadRecord. */
+  /** Takes a row, or null for a line without a request. Throws BadRecord. */
   add(row: TraceRow | null): void {
     if (row === null || row.inputTokens === 0) {
       this.#empty++;
@@ -100,7 +100,7 @@ class TraceTexts {
     this.#seed = seed;
   }
 
-  /** The last block is cut to the prompt's length: what two prompts have of one block is equal as far as the shorter goes. */
+  /** The last block is cut to the prompt's length: two prompts with the same block are equal up to the shorter length. */
   of({ inputTokens, blocks }: TraceRow): { readonly text: string; readonly tokens: number } {
     const parts: string[] = [];
     let left = inputTokens;
@@ -121,11 +121,11 @@ class TraceTexts {
     return text;
   }
 
-  /** Words of a block are drawn by its name alone, so that a shorter piece of it is its beginning. */
+  /** The name of a block alone determines its words, so a shorter piece of it is its beginning. */
   #cut(name: number, tokens: number): string {
     return this.#texts.text(tokens, seededRandom(mixed(name, this.#seed))).text;
   }
 }
 
-/** One whole number of 32 bits for two (the multiplier is 2³² / φ). */
+/** Mixes two 32-bit integers into one (the multiplier is 2³² / φ). */
 const mixed = (one: number, other: number): number => (Math.imul(one + 1, 0x9e3779b1) ^ other) >>> 0;

@@ -5,7 +5,7 @@ import { grpcStatusName } from '../grpc-status.ts';
 import { badStatus, failed, SENT } from '../outcome.ts';
 import type { RequestTimer } from '../request-timer.ts';
 
-/** Five bytes before a gRPC message: compressed or not, and its length. */
+/** Five bytes before a gRPC message: the compression flag and the length. */
 export const PREFIX_BYTES = 5;
 
 const NOTHING = Buffer.alloc(0);
@@ -13,20 +13,17 @@ const nobody = (): void => undefined;
 
 /** The connection that a call is on. */
 export interface Carrier {
-  /** False when nothing new may be sent there. */
+  /** False if nothing new may be sent there. */
   readonly isUsable: boolean;
-  /** Sends the body of a call that is on a stream already. */
+  /** Sends the body of a call that already has a stream. */
   resume(call: Call): void;
   /** Ends the call's stream from our side. */
   cancel(call: Call): void;
-  /** Tells it when the kernel has taken all that was sent so far. */
+  /** Notifies `whom` when the kernel has taken everything that was sent so far. */
   tellWhenSent(whom: Sent): void;
 }
 
-/**
- * One unary call: what is to be sent, and what has come back so far. Objects are used again for other calls; `begin`
- * makes one as good as new.
- */
+/** One unary call: the request to send, and the response so far. Objects are reused for other calls; `begin` resets one completely. */
 export class Call implements FieldSink {
   /** The framed message. */
   body: Buffer = NOTHING;
@@ -36,10 +33,10 @@ export class Call implements FieldSink {
   readonly endsStream: boolean = true;
   carrier: Carrier | undefined;
   streamId = 0;
-  /** Bytes of the body that the peer takes now, by the stream's own window. */
+  /** Bytes of the body that the stream's own window allows now. */
   window = 0;
   sentBytes = 0;
-  /** Bytes of DATA that came and were not given back to the stream's window yet. */
+  /** Bytes of DATA that arrived and have not been returned to the stream's window yet. */
   unreturned = 0;
   /** Undefined for a call that is not timed. */
   timer: RequestTimer | undefined;
@@ -61,7 +58,7 @@ export class Call implements FieldSink {
     this.timer = timer;
   }
 
-  /** Lets go of what the call held, so that an idle object keeps nothing alive. */
+  /** Releases everything that the call held, so that an idle object keeps nothing alive. */
   end(): void {
     this.body = NOTHING;
     this.sentBytes = 0;
@@ -70,12 +67,12 @@ export class Call implements FieldSink {
     this.timer = undefined;
   }
 
-  /** The last byte of the body is in a frame. */
+  /** Called once the last byte of the body is in a frame. */
   allSent(): void {
     if (this.timer !== undefined) this.carrier?.tellWhenSent(this.timer);
   }
 
-  /** Sends from the beginning, on this stream. */
+  /** Sends from the beginning on this stream. */
   onStream(streamId: number, window: number): void {
     this.streamId = streamId;
     this.window = window;
@@ -97,15 +94,15 @@ export class Call implements FieldSink {
     else if (name === ':status') this.#httpStatus = Number(value);
   }
 
-  /** A header block without END_STREAM is over. False when it may not be there. */
+  /** Ends a header block without END_STREAM. False if the block is not allowed there. */
   headersEnd(): boolean {
     if (this.#started) return false;
-    // 1xx only announces another block.
+    // 1xx only announces another header block.
     this.#started = this.#httpStatus >= 200;
     return true;
   }
 
-  /** Counts messages; what is in them is of no use to a load generator. False when no data may come yet. */
+  /** Counts messages; a load generator does not need their content. False if no data may arrive yet. */
   data(bytes: Buffer, start: number, end: number): boolean {
     if (!this.#started) return false;
     let at = start;
@@ -132,7 +129,7 @@ export class Call implements FieldSink {
     return true;
   }
 
-  /** True once the response's first headers have come. */
+  /** True once the response's first headers have arrived. */
   get isStarted(): boolean {
     return this.#started;
   }
@@ -146,7 +143,7 @@ export class Call implements FieldSink {
     return this.sentBytes === this.body.length;
   }
 
-  /** The outcome of the call, once the peer has ended the stream. */
+  /** Returns the outcome of the call once the peer has ended the stream. */
   outcome(): SendOutcome {
     if (this.#grpcStatus === 0) return this.#outcomeOfMessages();
     if (this.#grpcStatus > 0) return badStatus(grpcStatusName(this.#grpcStatus), percentDecoded(this.#grpcMessage));
@@ -164,7 +161,7 @@ export class Call implements FieldSink {
   }
 }
 
-/** grpc-message is UTF-8 with %XX for what is not printable ASCII. Wrong escapes are left as they are. */
+/** Decodes grpc-message: UTF-8 with %XX for everything but printable ASCII. Leaves wrong escapes as they are. */
 function percentDecoded(text: string): string {
   if (!text.includes('%')) return Buffer.from(text, 'latin1').toString('utf8');
   const bytes = text.replace(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -12,20 +12,20 @@ import { type Endpoint, openSocket } from '../socket.ts';
 import type { Call, Carrier } from './call.ts';
 import { Streams, type StreamsOptions } from './streams.ts';
 
-/** Read into again and again: nothing of a response outlives the turn in which it came. */
+/** Size of the reused read buffer: nothing of a response outlives the turn in which it arrived. */
 const READ_BYTES = 64 * 1024;
-/** We give the connection's window back in pieces of this size; it never runs low. */
+/** The connection's window is returned in pieces of this size; it never runs low. */
 const WINDOW_PIECE = 2 ** 24;
 
 /** Callbacks of a connection. */
 export interface ConnectionOwner {
-  /** There may be room for another call: the peer has said its settings, or a call has ended. */
+  /** Called when there may be room for another call: the peer has sent its settings, or a call has ended. */
   roomy(connection: Connection): void;
-  /** The call is over; it may be used again at once. */
+  /** Called when the call is over; it may be reused at once. */
   settle(call: Call, outcome: SendOutcome): void;
-  /** The peer takes no more calls here, and did not look at these. */
+  /** Called when the peer takes no more calls here and did not look at these. */
   turnedAway(connection: Connection, calls: readonly Call[]): void;
-  /** The connection is lost. Its calls are settled after this. */
+  /** Called when the connection is lost. Its calls are settled after this. */
   gone(connection: Connection, why: SendFailure): void;
 }
 
@@ -33,7 +33,7 @@ export interface ConnectionOptions extends StreamsOptions {
   readonly endpoint: Endpoint;
 }
 
-/** One HTTP/2 connection for unary calls (RFC 9113). It never throws: what goes wrong ends calls, or the connection. */
+/** One HTTP/2 connection for unary calls (RFC 9113). It never throws: errors end calls or the connection. */
 export class Connection implements FrameSink, FrameEvents, Carrier {
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
@@ -44,9 +44,9 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
   readonly #streams: Streams;
   #state: 'connecting' | 'ready' | 'draining' | 'gone' = 'connecting';
   #wasReady = false;
-  /** Bytes of DATA that came and were not given back to the connection's window yet. */
+  /** Bytes of DATA that arrived and have not been returned to the connection's window yet. */
   #unreturned = 0;
-  /** Since when we wait for a sign of life: from the start, and from a PING on. 0: we do not. */
+  /** The time since which we wait for a sign of life: from the start, and from each PING. 0: not waiting. */
   #waitingSinceNs: number;
 
   constructor(options: ConnectionOptions, owner: ConnectionOwner, nowNs: number) {
@@ -75,7 +75,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     return this.#state === 'connecting' || this.#state === 'ready';
   }
 
-  /** True once the peer has spoken HTTP/2 here. */
+  /** True if the peer ever spoke HTTP/2 here. */
   get wasReady(): boolean {
     return this.#wasReady;
   }
@@ -88,12 +88,12 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     return this.#streams.size;
   }
 
-  /** Calls that the peer has answered here. */
+  /** The number of calls that the peer has answered here. */
   get answered(): number {
     return this.#streams.answered;
   }
 
-  /** Sends the call. Only while `hasRoom`. */
+  /** Sends the call. Requires `hasRoom`. */
   start(call: Call): void {
     call.carrier = this;
     this.#streams.open(call);
@@ -112,7 +112,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     this.#streams.cancel(call, failed('reset', 'the stream was given up'));
   }
 
-  /** Ends every call that is due, and a connection on which the peer gives no sign of life for `timeoutNs`. */
+  /** Ends every call that is due, and the connection if the peer gives no sign of life for `timeoutNs`. */
   expire(nowNs: number, timeoutNs: number, outcome: SendOutcome): void {
     const expired = this.#streams.expire(nowNs, outcome);
     if (this.#waitingSinceNs > 0 && nowNs - this.#waitingSinceNs >= timeoutNs) {
@@ -210,7 +210,7 @@ export class Connection implements FrameSink, FrameEvents, Carrier {
     else this.#closeIfDrained();
   }
 
-  /** Takes no more calls; goes when those in flight have ended. `unseen` are calls that the peer did not look at. */
+  /** Takes no more calls, and closes once those in flight have ended. `unseen` are calls that the peer did not look at. */
   #drain(unseen: readonly Call[]): void {
     if (this.#state === 'gone') return;
     this.#state = 'draining';

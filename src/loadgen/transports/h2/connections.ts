@@ -9,23 +9,23 @@ import type { Call } from './call.ts';
 import { Connection, type ConnectionOptions, type ConnectionOwner } from './connection.ts';
 
 export interface LeanOptions extends TransportOptions {
-  /** Connections to spread the requests over; 1 if not given. More are opened where the server limits their streams. */
+  /** Connections to spread the requests over; 1 if absent. More are opened if the server limits their streams. */
   readonly connections?: number;
-  /** Stream id that each connection begins with, for tests of what happens when they run out; 1 if not given. */
+  /** First stream id of each connection, for tests of running out of ids; 1 if absent. */
   readonly firstStreamId?: number;
 }
 
 /** Callbacks of the connections. */
 export interface CallOwner {
-  /** The call is over; it may be used again at once. */
+  /** Called when the call is over; it may be reused at once. */
   settle(call: Call, outcome: SendOutcome): void;
-  /** The connection takes no more calls, and goes when those that it has are over. */
+  /** Called when the connection takes no more calls; it closes once its calls are over. */
   leaving(connection: Connection): void;
 }
 
-/** Calls wait in line rather than open more connections than this. */
+/** Beyond this number of connections, calls wait. */
 const MAX_CONNECTIONS = 64;
-/** Least time between two attempts to connect to a server that lets us down. */
+/** Minimum time between two connection attempts to a failing server. */
 const RECONNECT_MS = 50;
 
 /** The HTTP/2 connections of one transport: finds room for calls, and ends those whose time is up. */
@@ -37,11 +37,11 @@ export class Connections implements ConnectionOwner {
   readonly #wanted: number;
   readonly #sample: TimedSample | undefined;
   readonly #connections: Connection[] = [];
-  /** Calls that no connection has room for, oldest first. */
+  /** Calls that have no connection with room, oldest first. */
   #waiting = new Set<Call>();
   readonly #sweeper: NodeJS.Timeout;
   #reconnect: NodeJS.Timeout | undefined;
-  /** True from a connection that came to nothing until one that answers. */
+  /** True after a failed connection, until one answers. */
   #letDown = false;
   #open = true;
 
@@ -60,13 +60,13 @@ export class Connections implements ConnectionOwner {
     return this.#open;
   }
 
-  /** Makes a call of this body that begins now. */
+  /** Starts a call with this body. */
   begin(call: Call, body: Buffer, done: (outcome: SendOutcome) => void): void {
     const nowNs = realClock.nowNs();
     call.begin(body, done, nowNs + this.#timeoutNs, this.#sample?.next(nowNs));
   }
 
-  /** Sends the call where there is room, now or as soon as there is. */
+  /** Sends the call now, or as soon as a connection has room. */
   start(call: Call): void {
     const connection = this.#waiting.size === 0 ? this.#roomiest() : undefined;
     if (connection) {
@@ -114,7 +114,7 @@ export class Connections implements ConnectionOwner {
     else if (this.#waiting.size > 0) this.#connect();
   }
 
-  /** The connection with the fewest calls among those that have room. */
+  /** Returns the connection with the fewest calls among those with room. */
   #roomiest(): Connection | undefined {
     let best: Connection | undefined;
     for (const connection of this.#connections) {
@@ -123,7 +123,7 @@ export class Connections implements ConnectionOwner {
     return best;
   }
 
-  /** Sees to it that there will be room: one new connection at a time beyond those that are wanted anyway. */
+  /** Opens connections for waiting calls: one at a time beyond those that are wanted anyway. */
   #connect(): void {
     if (!this.#open || this.#reconnect) return;
     if (this.#letDown) {
@@ -135,7 +135,7 @@ export class Connections implements ConnectionOwner {
       return;
     }
     const usable = this.#connections.filter((connection) => connection.isUsable);
-    // A connection that is being made will take what waits; one that has no room though idle is no reason for another.
+    // A connection in progress will take the waiting calls; an idle connection without room is no reason for another one.
     const enough = usable.some((connection) => connection.isConnecting || connection.inFlight === 0);
     const wanted = Math.max(this.#wanted - usable.length, enough ? 0 : 1);
     for (let count = Math.min(wanted, MAX_CONNECTIONS - this.#connections.length); count > 0; count--) {

@@ -5,21 +5,21 @@ import { PlainReplies, type StreamReplies, type StreamReply } from '../stream-re
 import { Call, PREFIX_BYTES } from './call.ts';
 
 const NOTHING = Buffer.alloc(0);
-/** A message that comes in pieces is kept until it is whole. Outputs of a stream are far smaller than this. */
+/** The maximum size of a message that arrives in pieces, which is kept until it is whole. Outputs of a stream are far smaller. */
 const MAX_MESSAGE_BYTES = 2 ** 29;
 
 /**
- * One long-lived stream of ModelStreamInfer, with one request at a time on it: each is over with its final response, and
- * then the stream may carry another. So no reply has to be told from another's, and none waits for another.
+ * One long-lived stream of ModelStreamInfer with one request at a time: each ends with its final response, and then the stream may carry another.
+ * So replies need not be told apart, and none waits for another.
  */
 export class StreamCall extends Call {
   override readonly endsStream = false;
-  /** Told how a request ended while its stream goes on. */
+  /** Called when a request has ended while its stream continues. */
   readonly #replied: (call: StreamCall, outcome: SendOutcome) => void;
   readonly #replies: StreamReplies;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixBytes = 0;
-  /** A message in several pieces: the bytes so far, and the number still to come. */
+  /** A message in several pieces: the bytes so far, and the number still missing. */
   #kept = NOTHING;
   #keptBytes = 0;
   #missing = 0;
@@ -47,7 +47,7 @@ export class StreamCall extends Call {
     if (!this.isStarted) return false;
     const { streamId } = this;
     let at = start;
-    // What a reply sets off may give up this stream, and then the rest is nobody's.
+    // A reply may cause this stream to be given up; nobody needs the rest then.
     while (at < end && this.streamId === streamId) {
       if (this.#prefixBytes < PREFIX_BYTES) {
         this.#prefix[this.#prefixBytes++] = bytes[at++] as number;
@@ -76,12 +76,12 @@ export class StreamCall extends Call {
     return this.#replies.unfinished('the stream ended before the final response');
   }
 
-  /** Returns the outcome of the request when the stream is over for this reason. */
+  /** Returns the outcome of the request if the stream ended for this reason. */
   ended(outcome: SendOutcome): SendOutcome {
     return outcome.ok || outcome.kind !== 'reset' ? outcome : this.#replies.lost(outcome);
   }
 
-  /** Copied, as the buffer is read into again; into one that grows with what has come, whatever length was said. */
+  /** Copies the bytes, because the read buffer is reused. The copy grows with what has arrived, whatever length was announced. */
   #keep(bytes: Buffer, start: number, end: number): void {
     const needed = this.#keptBytes + end - start;
     if (needed > this.#kept.length) {

@@ -16,12 +16,12 @@ export interface StreamsOptions {
   readonly firstStreamId: number;
 }
 
-/** A stream's window is given back in pieces of this size. */
+/** A stream's window is returned in pieces of this size. */
 const WINDOW_PIECE = 2 ** 24;
 
 const NOWHERE = { field: (): void => undefined };
 
-/** The streams of one connection, a call on each. Frames that break HTTP/2 throw ProtocolError. */
+/** The streams of one connection, each with a call. Frames that break HTTP/2 throw ProtocolError. */
 export class Streams {
   readonly #writer: FrameWriter;
   readonly #peer: PeerSettings;
@@ -31,10 +31,10 @@ export class Streams {
   readonly #calls = new Map<number, Call>();
   #nextId: number;
   #answered = 0;
-  /** When the bytes at hand came. */
+  /** The arrival time of the current bytes. */
   #heardNs = 0;
 
-  /** `ended` gets each call once, when it is over; not those that were taken back by `removeAll` or `removeAfter`. */
+  /** `ended` gets each call once when it is over, except those that `removeAll` or `removeAfter` took back. */
   constructor(
     options: StreamsOptions,
     writer: FrameWriter,
@@ -54,12 +54,12 @@ export class Streams {
     return this.#calls.size;
   }
 
-  /** Streams that the peer has ended by an answer of whatever kind. */
+  /** The number of streams that the peer ended with any kind of answer. */
   get answered(): number {
     return this.#answered;
   }
 
-  /** True when there is no stream id left: they are never used twice. */
+  /** True if no stream id is left: ids are never reused. */
   get isExhausted(): boolean {
     return this.#nextId > h2.MAX_STREAM_ID;
   }
@@ -76,14 +76,14 @@ export class Streams {
     call.timer?.marshalled(realClock.nowNs() - startNs);
   }
 
-  /** Sends what a call on an open stream has to send next. */
+  /** Sends the next part of a call on an open stream. */
   resume(call: Call): void {
     const startNs = call.timer ? realClock.nowNs() : 0;
     this.#bodies.send(call);
     call.timer?.marshalled(realClock.nowNs() - startNs);
   }
 
-  /** Bytes have come; what they belong to is told next. */
+  /** Records the arrival of bytes; the frames in them follow. */
   heardNow(): void {
     this.#heardNs = realClock.nowNs();
   }
@@ -139,7 +139,7 @@ export class Streams {
     if (call && (flags & h2.END_STREAM) !== 0) this.#finish(streamId, call);
   }
 
-  /** A unary call's reply fits into the window that its stream begins with; what comes on a long stream does not. */
+  /** A unary call's reply fits into the initial window of its stream; the replies on a long stream do not. */
   #returnWindow(call: Call, bytes: number): void {
     call.unreturned += bytes;
     if (call.unreturned < WINDOW_PIECE) return;
@@ -161,7 +161,7 @@ export class Streams {
     if (call && (bytes === 0 || !this.#bodies.growStream(call, bytes))) throw windowError();
   }
 
-  /** The peer's settings have changed from these. */
+  /** Handles a change of the peer's settings from these. */
   settingsChanged(from: { readonly initialWindow: number; readonly headerTableSize: number }): void {
     if (this.#peer.headerTableSize !== from.headerTableSize) {
       this.#requestHeaders.peerTableSize(this.#peer.headerTableSize);
@@ -173,7 +173,7 @@ export class Streams {
     }
   }
 
-  /** The call in flight on this stream, if it has not ended yet. */
+  /** Returns the call in flight on this stream if it has not ended yet. */
   #callOn(streamId: number): Call | undefined {
     const call = this.#calls.get(streamId);
     if (!call && (streamId === 0 || streamId % 2 === 0 || streamId >= this.#nextId)) {
@@ -182,7 +182,7 @@ export class Streams {
     return call;
   }
 
-  /** The peer has ended the stream. */
+  /** Handles the peer's end of the stream. */
   #finish(id: number, call: Call): void {
     this.#answered++;
     if (call.isSent) this.#end(id, call, call.outcome());

@@ -10,8 +10,8 @@ import { type ParserRule, ResponseParser } from './response-parser.ts';
 
 const READ_BYTES = 64 * 1024;
 /**
- * All connections read into one buffer: what is read is looked at before anything else is. Where the system fills
- * buffers behind our back, each connection has its own.
+ * All connections read into one buffer: data is processed before the next read. Where the system fills buffers in the background, each connection
+ * has its own.
  */
 const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES);
 
@@ -19,30 +19,30 @@ const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow
 export interface ReplyRule extends ParserRule {
   /** Returns the outcome of a complete reply for its request. */
   readonly outcomeOf: (reply: ResponseParser) => SendOutcome;
-  /** False: each connection is for one request. */
+  /** False: each connection serves one request. */
   readonly keepsAlive?: boolean;
-  /** Told how long each part of each request takes. */
+  /** Receives how long each part of each request takes. */
   readonly phases?: PhaseWatch;
-  /** The outcomes of a sample of the requests have their times. */
+  /** If true, the outcomes of a sample of the requests include their times. */
   readonly timesRequests?: boolean | undefined;
 }
 
 /** The parts of a request's time, in nanoseconds. */
 export interface PhaseWatch {
-  /** To find the address of a name, in a new connection. */
+  /** Time to resolve a name, for a new connection. */
   lookedUp(ns: number): void;
-  /** To have a new connection ready, the name and TLS included. */
+  /** Time until a new connection is ready, including name resolution and TLS. */
   connected(ns: number): void;
   /** From the writing of a request to the end of its reply. */
   replied(times: ClientTimes): void;
 }
 
-/** A request that a connection is given. */
+/** A request that a connection handles. */
 export interface RequestInFlight {
   /** As in `RequestSender.send`. */
   readonly done: (outcome: SendOutcome) => void;
   readonly sentNs: number;
-  /** It fails then. */
+  /** The time when it fails. */
   readonly dueNs: number;
   /** As in `BodyReader.begin`. */
   readonly keepsText: boolean;
@@ -50,9 +50,9 @@ export interface RequestInFlight {
 
 /** Callbacks of a connection. */
 export interface Http1Owner {
-  /** The connection is ready for another request. The outcome of the one before follows. */
+  /** Called when the connection is ready for another request. The outcome of the previous one follows. */
   idle(connection: Http1Connection): void;
-  /** The connection is lost. The outcome of its request, if it had one, follows. */
+  /** Called when the connection is lost. The outcome of its request, if it had one, follows. */
   gone(connection: Http1Connection, refused: boolean): void;
 }
 
@@ -66,9 +66,9 @@ export class Http1Connection {
   #dueNs = 0;
   #connected = false;
   #gone = false;
-  /** Times the current request; undefined if that is not needed, and then the clock is not read. */
+  /** Times the current request; undefined if that is not needed, in which case the clock is not read. */
   timer: RequestTimer | undefined;
-  /** Since when it has had nothing to do, on the owner's clock. */
+  /** The time since which it has been idle, on the owner's clock. */
   idleSinceNs = 0;
 
   constructor(owner: Http1Owner, rule: ReplyRule) {
@@ -77,14 +77,14 @@ export class Http1Connection {
     this.#parser = new ResponseParser(rule);
   }
 
-  /** Sends the first request, over a new socket that is opened after `delayMs`. */
+  /** Sends the first request over a new socket, which is opened after `delayMs`. */
   open(endpoint: Endpoint, bytes: Buffer, request: RequestInFlight, delayMs: number): void {
     this.#take(request);
     if (delayMs === 0) this.#connect(endpoint, bytes);
     else setTimeout(() => this.#connect(endpoint, bytes), delayMs);
   }
 
-  /** Sends another request. Only while idle. */
+  /** Sends another request. Requires an idle connection. */
   send(bytes: Buffer, request: RequestInFlight): void {
     this.#take(request);
     this.#parser.next();
@@ -97,7 +97,7 @@ export class Http1Connection {
     this.#parser.body?.begin(sentNs, keepsText);
   }
 
-  /** Ends the request if it is due: nothing else frees a connection from a request. */
+  /** Ends the request if it is due; this closes the connection, because nothing else can end the request. */
   expire(nowNs: number, outcome: SendFailure): void {
     if (this.#done && this.#dueNs <= nowNs) this.close(outcome);
   }
@@ -138,7 +138,7 @@ export class Http1Connection {
     if (timer !== undefined) afterWrite(socket, () => timer.sent());
   }
 
-  /** The server has said all: in good order only where the body is what comes until then. */
+  /** Handles the server's end of data, which is in order only if the body extends until then. */
   #end(): void {
     if (this.#done && this.#parser.close()) this.close(this.#outcome());
     else this.#lose('the server closed the connection');
@@ -172,7 +172,7 @@ export class Http1Connection {
     return true;
   }
 
-  /** The response is whole; `inOrder` when nothing came behind it. One that came before the request was out is not. */
+  /** Handles a whole response; `inOrder` if nothing followed it. A response that arrived before the request was sent is not in order. */
   #finish(inOrder: boolean): void {
     const outcome = this.#outcome();
     if (!inOrder || !this.#parser.keepsAlive || this.#rule.keepsAlive === false || this.#socket?.writableLength !== 0) {

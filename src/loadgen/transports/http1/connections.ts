@@ -7,15 +7,12 @@ import { TimedSample } from '../request-timer.ts';
 import type { Endpoint } from '../socket.ts';
 import { Http1Connection, type Http1Owner, type ReplyRule } from './connection.ts';
 
-/**
- * A server may close a connection that has been idle for some seconds just when we use it again, so we do not: those
- * in wide use wait for two seconds and more.
- */
+/** A server may close an idle connection just when we reuse it. Common servers wait for two seconds or more, so we reuse none that is older. */
 const MAX_IDLE_MS = 1500;
-/** Time for which new connections are held back after one was refused. */
+/** Time for which new connections are delayed after one was refused. */
 const RECONNECT_MS = 50;
 
-/** The connections to one server: one for each request in flight, used again and again. */
+/** The connections to one server: one per request in flight, reused. */
 export class Http1Connections implements Http1Owner {
   readonly #endpoint: Endpoint;
   readonly #rule: ReplyRule;
@@ -23,7 +20,7 @@ export class Http1Connections implements Http1Owner {
   readonly #timeoutNs: number;
   readonly #timedOut: SendFailure;
   readonly #connections = new Set<Http1Connection>();
-  /** Used last in, first out, so that those that are not needed grow old. */
+  /** Used last in, first out, so that surplus connections grow old. */
   readonly #idle: Http1Connection[] = [];
   readonly #sweeper: NodeJS.Timeout;
   #refusedNs = Number.NEGATIVE_INFINITY;
@@ -53,7 +50,7 @@ export class Http1Connections implements Http1Owner {
       connection.send(bytes, request);
       return;
     }
-    // The newest of the idle ones is too old, or there is none: so are all.
+    // The newest idle connection is too old, or there is none: so are all.
     for (const old of [...this.#idle, connection]) old?.close(CLOSED);
     const fresh = new Http1Connection(this, this.#rule);
     fresh.timer = timer;

@@ -1,19 +1,19 @@
 import type { RequestHeader } from '../../types.ts';
 
-/** A request before it becomes bytes. */
+/** A request before encoding. */
 export interface Http1Request {
   readonly method: string;
   /** HOST:PORT as the server knows itself. */
   readonly host: string;
   /** Path and query. */
   readonly target: string;
-  /** Others than Host and Content-Length. */
+  /** Headers other than Host and Content-Length. */
   readonly headers: readonly RequestHeader[];
-  /** null: a request without a body and without a content length. */
+  /** null: a request without a body or a content length. */
   readonly body: Uint8Array | null;
 }
 
-/** Head and body as they go over the wire (RFC 9112, section 3). Names and values must be fit for it. */
+/** Returns head and body in wire form (RFC 9112, section 3). Names and values must be valid there. */
 export function requestBytes({ method, host, target, headers, body }: Http1Request): Buffer {
   const head = [
     `${method} ${target} HTTP/1.1`,

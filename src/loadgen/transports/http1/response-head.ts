@@ -1,4 +1,4 @@
-/** The peer's bytes are no HTTP/1.1 response. */
+/** The peer's bytes are not an HTTP/1.1 response. */
 export class MalformedResponse extends Error {
   override readonly name = 'MalformedResponse';
 }
@@ -9,13 +9,13 @@ export interface ResponseHead {
   readonly statusCode: number;
   /** The framing of the body (RFC 9112, section 6.3). */
   readonly framing: 'length' | 'chunked' | 'until-close';
-  /** Length of the body in bytes for framing 'length'; else 0. */
+  /** Length of the body in bytes for framing 'length'; otherwise 0. */
   readonly contentLength: number;
-  /** The server does not close the connection for a reason of its own. */
+  /** True unless the server itself wants to close the connection. */
   readonly wantsToStay: boolean;
 }
 
-/** Reads a response's head as far as the framing of the body needs it. Errors: MalformedResponse. */
+/** Reads the parts of a response's head that determine the framing of the body. Errors: MalformedResponse. */
 export function parseResponseHead(text: string): ResponseHead {
   const [statusLine = '', ...lines] = text.split(/\r?\n/);
   const match = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(statusLine);
@@ -40,13 +40,13 @@ function bodyOf(
   }
   const length = fields.get('content-length');
   if (length === undefined) return { framing: 'until-close', contentLength: 0 };
-  // Said more than once, it must be the same (RFC 9110, section 8.6).
+  // Repeated values must be equal (RFC 9110, section 8.6).
   if (!/^(\d{1,15})(?:, *\1)*$/.test(length))
     throw new MalformedResponse(`no length of a body: ${JSON.stringify(length.slice(0, 40))}`);
   return { framing: 'length', contentLength: Number.parseInt(length, 10) };
 }
 
-/** Field names in small letters; of a repeated field all values, with commas. */
+/** Returns the fields by name in lower case; values of a repeated field are joined by commas. */
 function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const line of lines) {
@@ -61,7 +61,7 @@ function fieldsOf(lines: readonly string[]): ReadonlyMap<string, string> {
   return fields;
 }
 
-/** Without the blanks around it. A pattern would go through a long run of them again and again. */
+/** Removes the surrounding blanks. A pattern would scan a long run of them repeatedly. */
 function trimmed(value: string): string {
   let [start, end] = [0, value.length];
   while (start < end && isBlank(value, start)) start++;

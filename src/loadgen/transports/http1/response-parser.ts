@@ -1,56 +1,56 @@
 import type { SendFailure, SendOutcome } from '../../types.ts';
 import { MalformedResponse, parseResponseHead, type ResponseHead } from './response-head.ts';
 
-/** A head, a chunk's size line or the trailers may be as long as this. */
+/** The maximum length of a head, a chunk's size line or the trailers. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_SIZE_LINE_BYTES = 1024;
-/** Bytes of a failed call's body that are kept for its message. */
+/** Bytes of a failed call's body to keep for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
-/** Some servers end lines with a line feed alone, and clients may take it (RFC 9112, section 2.2). */
+/** Some servers end lines with a bare line feed, which clients may accept (RFC 9112, section 2.2). */
 const HEAD_END_ANY = /\r?\n\r?\n/g;
-/** What goes up to the usual end, and has one of line feeds alone before it: it must be the same head in whatever pieces it comes. */
+/** A head up to its usual end that contains an earlier end of bare line feeds: the head must be the same however its bytes are divided. */
 const ENDS_SOONER = /\n(?:\r?\n|$)/;
 const LF = 0x0a;
 const CR = 0x0d;
-/** Digits of a chunk's size that certainly stay exact. */
+/** The number of digits in a chunk size that are certainly exact. */
 const MAX_PLAIN_DIGITS = 8;
 
 type State = 'head' | 'length' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'done';
 
-/** Reads the bodies of the good replies of one connection while they come. */
+/** Reads the bodies of one connection's good replies as they arrive. */
 export interface BodyReader {
-  /** A request goes out; `keepsText` where what the reply says is wanted. */
+  /** Starts with the sending of a request; `keepsText` if the text of the reply is wanted. */
   begin(sentNs: number, keepsText: boolean): void;
-  /** What is pushed next was read from the socket at this time. */
+  /** Reports when the bytes of the next push were read from the socket. */
   heard(nowNs: number): void;
-  /** Takes bytes of the body, without what frames it; they are good only until it returns. */
+  /** Takes bytes of the body without framing; they are valid only until it returns. */
   push(bytes: Buffer, start: number, end: number): void;
-  /** The outcome of a good reply whose framing has ended. */
+  /** Returns the outcome of a good reply whose framing has ended. */
   outcome(): SendOutcome;
-  /** The outcome of a good reply that the connection's loss has ended. */
+  /** Returns the outcome of a good reply that ended with the loss of the connection. */
   lost(message: string): SendFailure;
 }
 
 export interface ParserRule {
-  /** Keep the bodies of replies that are not good. */
+  /** True to keep the bodies of replies that are not good. */
   readonly keepsErrors?: boolean;
-  /** Makes what reads the bodies of good replies, once for each connection; without it nobody does. */
+  /** Makes the reader of good replies' bodies, once per connection; if absent, they are not read. */
   readonly bodyReader?: () => BodyReader;
-  /** Replies end with their head, whatever it says of a body: those to HEAD. */
+  /** True if replies end with their head, whatever it says about a body: those to HEAD. */
   readonly isBodiless?: boolean;
 }
 
-/** Reads one response after another from the bytes of a connection. Of the body a failure's words are kept at most. */
+/** Reads one response after another from the bytes of a connection. Keeps at most a failure's message of the body. */
 export class ResponseParser {
   readonly #rule: ParserRule;
   /** Undefined if bodies are not read. */
   readonly body: BodyReader | undefined;
   #state: State = 'head';
-  /** Bytes of the head or the line at hand that came in earlier chunks. */
+  /** Bytes of the current head or line that arrived in earlier chunks. */
   #kept = '';
   #head: ResponseHead | undefined;
-  /** Bytes of the body, or of its chunk, that are still to come. */
+  /** Bytes of the body, or of its chunk, that are still missing. */
   #left = 0;
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
@@ -61,7 +61,7 @@ export class ResponseParser {
     this.body = rule.bodyReader?.();
   }
 
-  /** Status of the response that is being read, or was read last. */
+  /** Status of the current or last response. */
   get statusCode(): number {
     return this.#head?.statusCode ?? 0;
   }
@@ -79,23 +79,23 @@ export class ResponseParser {
     return this.#state !== 'head' && this.#state !== 'done';
   }
 
-  /** True when the connection may be used again after this response. */
+  /** True if the connection may be reused after this response. */
   get keepsAlive(): boolean {
     if (this.#state !== 'done' || this.#head?.wantsToStay !== true) return false;
     return this.#rule.isBodiless === true || this.#head.framing !== 'until-close';
   }
 
-  /** Bytes of the body, without what frames it. */
+  /** Bytes of the body without framing. */
   get bodyBytes(): number {
     return this.#bodyBytes;
   }
 
-  /** The body of a response that is not good, cut to what a message needs; '' where none is kept. */
+  /** The body of a response that is not good, cut to what a message needs; '' if none is kept. */
   get errorBody(): string {
     return Buffer.concat(this.#errorBody).toString('utf8');
   }
 
-  /** Makes ready for the next response. */
+  /** Prepares for the next response. */
   next(): void {
     this.#state = 'head';
     this.#kept = '';
@@ -104,14 +104,14 @@ export class ResponseParser {
     this.#bodyBytes = 0;
   }
 
-  /** Takes bytes; gives where it stopped, which is before `end` only when the response is done. Errors: MalformedResponse. */
+  /** Takes bytes and returns where it stopped, which is before `end` only if the response is done. Errors: MalformedResponse. */
   push(chunk: Buffer, end: number): number {
     let at = 0;
     while (at < end && this.#state !== 'done') at = this.#step(chunk, at, end);
     return at;
   }
 
-  /** The peer has closed the connection. True when the response ends so in good order. */
+  /** Handles the peer's close. True if that ends the response in order. */
   close(): boolean {
     if (this.#state === 'until-close') this.#state = 'done';
     return this.#state === 'done';
@@ -133,7 +133,7 @@ export class ResponseParser {
   }
 
   #readHead(chunk: Buffer, at: number, end: number): number {
-    // The end may lie across two chunks; then it is found in what was kept and the new bytes together.
+    // If the end spans two chunks, it is found in the kept and the new bytes together.
     const found = this.#kept === '' ? chunk.indexOf(HEAD_END, at, 'latin1') : -1;
     if (found >= 0 && found + HEAD_END.length <= end) {
       const text = chunk.toString('latin1', at, found);
@@ -160,7 +160,7 @@ export class ResponseParser {
   }
 
   #begin(text: string): void {
-    // Almost always the very head of the response before: the same text has the same meaning.
+    // Almost always equal to the previous head: the same text has the same meaning.
     if (this.#head?.text !== text) this.#head = parseResponseHead(text);
     const { statusCode, framing, contentLength } = this.#head;
     if (statusCode < 200) {
@@ -181,7 +181,7 @@ export class ResponseParser {
     return end;
   }
 
-  /** A line of a chunked body: the size of a chunk, the empty one behind it, or a trailer. */
+  /** Reads a line of a chunked body: the size of a chunk, the empty line after it, or a trailer. */
   #readLine(chunk: Buffer, at: number, end: number): number {
     const plain = this.#kept === '' ? this.#readPlainLine(chunk, at, end) : -1;
     if (plain >= 0) return plain;
@@ -206,7 +206,7 @@ export class ResponseParser {
     return lineEnd;
   }
 
-  /** The same for a line in its usual form, which a stream of small chunks has two of for each; -1 where it is another. */
+  /** The same for a line in its usual form, which a stream of small chunks has twice per chunk; -1 for any other line. */
   #readPlainLine(chunk: Buffer, start: number, end: number): number {
     let at = start;
     if (this.#state === 'chunk-size') {
@@ -235,7 +235,7 @@ export class ResponseParser {
 const isLineEnd = (chunk: Buffer, at: number, end: number): boolean =>
   at + 1 < end && chunk[at] === CR && chunk[at + 1] === LF;
 
-/** -1 for any other character. */
+/** Returns -1 for any other character. */
 function hexDigit(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;

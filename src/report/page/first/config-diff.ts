@@ -8,10 +8,10 @@ import type { Candidate } from '../../../space/types.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { type Html, html, none } from '../../html.ts';
 
-/** Lines around a change: enough to see in which block it is. */
+/** Lines around a change, enough to show its block. */
 const CONTEXT = 2;
 
-/** Returns what the best has otherwise than the original, as changed lines of its config.pbtxt or of an engine's settings; none without a best. */
+/** Returns the differences between the best and the original, as changed lines of config.pbtxt or of an engine's settings; empty without a best. */
 export function configDiff({ started, best }: StudyState): Html {
   if (!best) return none;
   const changes = textsOf(started.original, best.candidate, started.model).flatMap(({ name, before, after }) => {
@@ -40,14 +40,14 @@ interface Texts {
   readonly after: readonly string[];
 }
 
-/** The texts of both, model by model; of a model that only one of them sets, as it is without. */
+/** Returns the texts of both, model by model. If only one of them sets a model, the other is shown as it is by default. */
 function textsOf(original: Candidate, best: Candidate, model: string): readonly Texts[] {
   const [own, others] = [modelConfigsOf(best), { ...otherConfigsOf(original), ...modelConfigsOf(original) }];
   const names = Object.keys(own);
   if (names.length === 0) return [{ name: 'settings', before: settingLines(original), after: settingLines(best) }];
   const [only] = Object.keys(others);
   return names.map((key) => {
-    // A model may have the name of what every object has.
+    // A model may have the name of a property that every object has.
     const before = Object.hasOwn(others, key) ? others[key] : names.length === 1 ? others[only ?? ''] : undefined;
     const text = (config: (typeof own)[string]): readonly string[] =>
       emittedConfig(withoutServerDefaults(config), key || model)

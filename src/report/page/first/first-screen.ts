@@ -14,7 +14,7 @@ import { pictureOf } from './picture.ts';
 import { threeFigures } from './three-figures.ts';
 import { whyList } from './why-list.ts';
 
-/** What a reader may stumble over in the picture: figures at the machine's usual speed, and other readings of the best and the original. */
+/** Returns explanations of what may confuse a reader: figures at the machine's usual speed, and other readings of the best and the original. */
 function captionOf(state: StudyState): Html {
   const isCorrected = pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null);
   const speed =
@@ -23,10 +23,10 @@ function captionOf(state: StudyState): Html {
   return told.length === 0 ? none : html`${told.join(' ')}`;
 }
 
-/** Beside the picture stands the config, so it has half the width of a page. */
+/** Half the width of a page, because the config is next to the chart. */
 const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };
 
-/** What a reader needs first: the verdict, what the objective was and is, the front with the limit, what changes, and why. */
+/** Returns what a reader needs first: the verdict, the objective before and after, the front with the limit, the changes, and the reasons. */
 export function firstScreen(state: StudyState, summary: Summary): Html {
   const { text, tone } = headlineOf(summary, metricsOf(state.goal));
   const picture = pictureOf(state);

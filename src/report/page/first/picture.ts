@@ -12,7 +12,7 @@ import type { Chart } from '../../charts/svg.ts';
 import { type PagePoint, pagePoints } from '../points.ts';
 import { standingKinds } from '../standing-kinds.ts';
 
-/** What the picture shows, and on which limit. */
+/** The measurements that the picture shows, and its limit. */
 export interface Picture {
   readonly chart: Chart;
   readonly objective: Metric;
@@ -20,9 +20,9 @@ export interface Picture {
 }
 
 /**
- * Returns every measurement by the goal's own two figures: the first objective over what the tightest limit is on, the latency where there is
- * none; all as they count in the comparison, with the front by these two, the limit as a line, and the original and the best by their names.
- * null where nothing was measured.
+ * Returns every measurement by the goal's own two figures: the first objective over the figure with the tightest limit, or over latency without a
+ * limit. All figures are as in the comparison. The picture has the front by these two figures, the limit as a line, and the original and the best by
+ * name. null if nothing was measured.
  */
 export function pictureOf(state: StudyState): Picture | null {
   const { goal } = state;
@@ -30,7 +30,7 @@ export function pictureOf(state: StudyState): Picture | null {
   const limit = tightestLimit(state);
   const asked = metrics.named(goal.objectives[0]?.metric ?? 'throughput');
   const limited = percentileNamed(metrics.named(limit?.metric ?? 'latency'), state);
-  // A goal may be about the latency itself: then what is served for it is the other figure.
+  // A goal may be about latency itself. Then the other figure is throughput.
   const objective = asked.unit === 'ms' && limit === null ? metrics.named('throughput') : asked;
   if (objective.name === limited.name) return null;
   const points = pagePoints(state).flatMap((point): Placed[] => {
@@ -69,7 +69,7 @@ interface Placed {
 
 const placed = ({ point, x, y }: Placed): FrontPoint => ({ x, y, link: { href: `#${point.id}`, label: point.label } });
 
-/** What a point is by the picture's own two figures. */
+/** Returns a point's standing by the picture's own two figures. */
 function standingIn(one: Placed, front: readonly Placed[], { goal, speeds }: StudyState): PagePoint['standing'] {
   const { standing, measurement, trial } = one.point;
   if (standing === 'best' || standing === 'original') return standing;
@@ -77,17 +77,17 @@ function standingIn(one: Placed, front: readonly Placed[], { goal, speeds }: Stu
   return isFeasible(speeds.comparable(measurement), trial.candidate, goal) ? 'within' : 'missed';
 }
 
-/** Returns a figure of a measurement as it counts in the comparison: at the machine's usual speed. */
+/** Returns a figure of a measurement as in the comparison: at the machine's usual speed. */
 export const comparedFigure = (
   { goal, speeds }: StudyState,
   metric: Metric,
   { measurement, trial }: Pick<PagePoint, 'measurement' | 'trial'>,
 ): number | undefined => metricsOf(goal).read(metric.name, speeds.comparable(measurement), trial.candidate);
 
-/** Points whose second figures differ by less than this share of the largest one are at one height. */
+/** Points whose second figures differ by less than this share of the largest count as level. */
 const SAME_HEIGHT = 0.1;
 
-/** The words beside the best and the original, where there is room; none beside other points. */
+/** Returns the text next to the best and the original, if there is room; none for other points. */
 function labelOf(
   [own]: readonly Placed[],
   all: readonly Placed[],
@@ -103,24 +103,24 @@ function labelOf(
   const isLevel = other && Math.abs(other.y - own.y) < SAME_HEIGHT * Math.max(...all.map(({ y }) => y));
   if (isLevel) return { text, side: own.y > other.y || (own.y === other.y && standing === 'best') ? 'top' : 'bottom' };
   const xs = all.map(({ x }) => x);
-  // The ends of the axis, which has whole powers of two.
+  // The ends of the axis, which are powers of two.
   const [least, most] = [2 ** Math.floor(Math.log2(Math.min(...xs))), 2 ** Math.ceil(Math.log2(Math.max(...xs)))];
   const side = own.x > Math.sqrt(least * most) ? 'left' : 'right';
   const isInside = own.x > EDGE * least && own.x * EDGE < most;
-  // Above the best there is nothing that serves more at a lower latency; a narrow page has no room for words in the middle.
+  // No point above the best serves more at a lower latency. A narrow page has no room for text in the middle.
   return standing === 'best' && isInside ? { text, side: 'top', narrowSide: side } : { text, side };
 }
 
-/** Words in the middle above a mark need so much room on either side, as a factor of the first figure. */
+/** Centred text above a mark needs this much room on either side, as a factor of the first figure. */
 const EDGE = 1.3;
 
-/** A time without a percentile of its own is of the study's. */
+/** A time without a percentile of its own uses the study's. */
 function percentileNamed(metric: Metric, { trials }: StudyState): Metric {
   const [first] = trials.flatMap(({ measurements }) => measurements);
   return { ...metric, label: percentileLabel(metric, first?.budgetLatencyMs.percentile ?? 99) };
 }
 
-/** Returns the limit that the best uses up most; null where the goal has none but that on failed requests. */
+/** Returns the limit that the best is closest to; null if the goal limits only failed requests. */
 function tightestLimit(state: StudyState): Constraint | null {
   const { goal } = state;
   const asked = constraintsOf(goal).filter(({ metric }) => metric !== 'error-rate');

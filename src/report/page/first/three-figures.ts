@@ -20,7 +20,7 @@ interface Card {
   readonly tone: 'plain' | 'good' | 'bad' | 'unsure';
 }
 
-/** Returns the three figures of a study: what the objective was with the original config, what it is with the best, and the gain. None without a best. */
+/** Returns the three figures of a study: the objective with the original config, the objective with the best, and the gain. Empty without a best. */
 export function threeFigures(state: StudyState, summary: Summary): Html {
   const { best, baseline } = state;
   if (!best) return none;
@@ -76,14 +76,14 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
   };
 }
 
-/** What was measured, where the machine had another speed than the usual one. */
+/** Returns the measured figures, if the machine's speed was unusual. */
 const measuredNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
   `at the machine's usual speed; measured ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
 
-/** Units that say by themselves what the figure is. */
+/** Units that explain the figure by themselves. */
 const TELLING_UNITS = ['infer/s', 'tokens/s'];
 
-/** The metrics that the goal limits; the latency where it limits none. */
+/** Returns the metrics that the goal limits, or latency if there is none. */
 function limitNames({ goal }: StudyState): readonly string[] {
   const asked = constraintsOf(goal).flatMap(({ metric }) => (metric === 'error-rate' ? [] : [metric]));
   return asked.length > 0 ? [...new Set(asked)] : ['latency'];
@@ -91,7 +91,7 @@ function limitNames({ goal }: StudyState): readonly string[] {
 
 const notMeasured = (name: string): Card => ({ name, value: 'not measured', notes: [], tone: 'plain' });
 
-/** The best of what was tried, where the original stays. */
+/** Returns the best of the other trials, if the original stays. */
 function otherCard(state: StudyState): Card {
   const { trials, baseline, gain } = state;
   const others = trials.filter((trial) => trial !== baseline && trial.measurements.length > 0);
@@ -141,10 +141,10 @@ function gainCard(summary: Summary, { trials }: StudyState): Card {
   };
 }
 
-/** A gain that differs from the quotient of the two figures by more than this is explained. */
+/** A gain that differs from the quotient of the two figures by more than this factor is explained. */
 const ALIKE = 1.03;
 
-/** Why the gain is not what the reader gets from dividing the two figures beside it. */
+/** Explains why the gain differs from the quotient of the two figures next to it. */
 function quotientNote(state: StudyState, { gain, best, baseline, objectives }: Summary): Html {
   if (!gain || gain.ratio === null || !best || !baseline || best.trial === baseline.trial) return none;
   const quotient = quotientOf(state, metricsOf(state.goal), objectives[0]?.metric);
@@ -155,7 +155,7 @@ function quotientNote(state: StudyState, { gain, best, baseline, objectives }: S
   return html`<p class="soft">The two figures alone would give ${shown}. Each is a single measurement; the gain compares the two configs round by round, so that slow minutes of the machine count for both.</p>`;
 }
 
-/** How many times better the best's figure is than the original's. */
+/** Returns how many times better the best's figure is than the original's. */
 function quotientOf(state: StudyState, metrics: Metrics, name: string | undefined): number | null {
   const { best, baseline } = state;
   if (!best || !baseline || name === undefined) return null;

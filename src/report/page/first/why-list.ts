@@ -11,7 +11,7 @@ const titles: Readonly<Record<Reason['about'], string>> = {
   next: 'What to try next',
 };
 
-/** The colours that the charts have for the same parts. */
+/** The colours of the same parts in the charts. */
 const colours: Readonly<Record<Exclude<BarKind, 'stage'>, string>> = {
   queue: '#e08a1e',
   compute: '#2f7ed8',
@@ -24,7 +24,7 @@ const colours: Readonly<Record<Exclude<BarKind, 'stage'>, string>> = {
 };
 const stageColours = ['#2f7ed8', '#e08a1e', '#2ca05a', '#8a56c2', '#cc4458', '#2a9d94'];
 
-/** Returns why the best is the best as a short list with bars, and behind it the whole text. */
+/** Returns a short list, with bars, of why the best is the best, followed by the whole text. */
 export function whyList(explanation: Explanation | null): Html {
   if (!explanation) return none;
   const { reasons, text } = explanation;
@@ -35,7 +35,7 @@ export function whyList(explanation: Explanation | null): Html {
 <details class="full"><summary>In full, with all figures</summary><p>${text}</p></details>`;
 }
 
-/** What begins with a parameter's name keeps its case. */
+/** Keeps the case of text that begins with a parameter's name. */
 const wordsOf = ({ about, words }: Reason): string => (about === 'changed' ? words : capital(words));
 
 function barHtml(reason: Reason, all: readonly Reason[]): Html {

@@ -15,7 +15,7 @@ const ROOM = 0.8;
 const WORTH_A_BUDGET = 1.05;
 const MOSTLY_COMPUTE = 0.5;
 
-/** Returns what to try besides the config, by what limits the best; empty where no measurement suggests anything. */
+/** Returns what else to try besides the config, given what limits the best; empty if no measurement suggests anything. */
 export function adviceOf(
   state: StudyState,
   best: Trial,
@@ -63,7 +63,7 @@ function moreInstances(
     : [];
 }
 
-/** Tells whether the server places the instances on a GPU. */
+/** True if the server places the instances on a GPU. */
 const isOnGpu = ({ shape }: Trial['candidate']): boolean => shape.groups.some(({ device }) => device === 'gpu');
 
 const cheaperModel = ({ candidate }: Trial): string =>
@@ -77,9 +77,7 @@ function memory(state: StudyState, best: Trial): string[] {
   return [`more memory: ${refused === 1 ? '1 candidate' : `${refused} candidates`} did not fit`];
 }
 
-/**
- * Returns the advice for the next number of instances in the space, where nothing was refused because nothing that does not fit was tried.
- */
+/** Returns the advice for the next number of instances in the space, if nothing was refused because only configs that fit were tried. */
 function gpuMemory(state: StudyState, { candidate, measurements }: Trial): string[] {
   const { instances, maxBatchSize } = candidate.shape.policy;
   const next = Math.min(...(largerIn(state.started, candidate, 'instances') ?? []));

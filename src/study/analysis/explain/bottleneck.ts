@@ -6,12 +6,12 @@ import type { StudyState } from '../../records/state.ts';
 import type { Trial } from '../../types.ts';
 
 const SEED = 1;
-/** Requests of a simulation: more than a search takes, as it is one only. */
+/** Requests per simulation. More than a search takes, because this is a single simulation. */
 const REQUESTS = 1200;
 
 /**
- * Returns which model holds the best back and what one more instance of it would do, by laws fitted to all that was measured; null for one model alone,
- * and where no measurement has statistics of the models.
+ * Returns the model that holds the best back and the effect of one more instance of it, by laws fitted to all measurements. null for a single model,
+ * and if no measurement has statistics of the models.
  */
 export function bottleneckOfBest(
   { started, trials, goal }: StudyState,

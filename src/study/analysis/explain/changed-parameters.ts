@@ -5,7 +5,7 @@ import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts
 import type { StudyStarted } from '../../records/records.ts';
 import { spaceOf } from '../settings.ts';
 
-/** A parameter that the best sets otherwise than the original config, and the two configs that isolate it. */
+/** A parameter that the best and the original config set differently, and the two configs that isolate it. */
 export interface ChangedParameters {
   /** The parameter, with those that apply only together with it. */
   readonly set: Assignment;
@@ -15,7 +15,7 @@ export interface ChangedParameters {
   readonly alone: Candidate | null;
 }
 
-/** Returns the parameters that the best sets otherwise than the original; none when the study's space does not lead to the best. */
+/** Returns the parameters that the best and the original set differently; none when the study's space does not lead to the best. */
 export function changedParametersOf(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
   const space = spaceOf(started);
   if (!space) return [];
@@ -31,14 +31,14 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
     const set = without(best.assignment, Object.keys(kept));
     return [{ set, putBack, alone: build(set) }];
   });
-  // Of two that lead to the same config, keep the one with fewer parameters.
+  // If two lead to the same config, keep the one with fewer parameters.
   const bySize = changed.sort((a, b) => sizeOf(a.set) - sizeOf(b.set));
   return bySize.filter(
     ({ putBack }, index) => bySize.findIndex((each) => each.putBack.fingerprint === putBack.fingerprint) === index,
   );
 }
 
-/** Returns the parameter's values in the space above the candidate's; null where the candidate's is not a number of the space. */
+/** Returns the parameter's values in the space above the candidate's; null if the candidate's is not a number of the space. */
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
   const bound = space && bindSpace(space, started.original);

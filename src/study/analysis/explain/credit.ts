@@ -19,14 +19,14 @@ export interface ParameterCredit {
   readonly against: 'best' | 'original';
   /** The trial that was measured for it; null for `model`. */
   readonly trial: number | null;
-  /** Whether both are at one load level, or each at its own best one. */
+  /** `same`: both are at one load level; `own`: each is at its own best level. */
   readonly levels: 'same' | 'own';
   readonly level: LoadLevel;
   readonly with: ParameterFigures;
   readonly without: ParameterFigures;
   /** Throughput with it over throughput without it. */
   readonly ratio: number;
-  /** The figure that differs; at a request rate, for example, the throughput is equal and the latency is not. null: neither differs. */
+  /** The figure that differs: at a request rate, for example, throughput is equal and latency is not. null if neither differs. */
   readonly matters: 'throughput' | 'latency' | null;
 }
 
@@ -72,7 +72,7 @@ export function creditOf(state: StudyState, best: Trial, stands: Measurement): C
   };
 }
 
-/** Tells whether one of its own parts has the same effect. */
+/** True if one of its own parts has the same effect. */
 function saidByLess({ set, ratio }: ParameterCredit, all: readonly ParameterCredit[]): boolean {
   const names = Object.keys(set);
   return all.some(
@@ -138,7 +138,7 @@ function comparable(
 const tells = ({ client, tooManyErrors, throughput, budgetLatencyMs }: Measurement): boolean =>
   !client.bound && !tooManyErrors && throughput.value > 0 && budgetLatencyMs.value > 0;
 
-/** Tells whether a higher level was measured and is worse, or there is none. */
+/** True if a higher level was measured and is worse, or there is none. */
 function isSettled({ started }: StudyState, { measurements, chosen, feasible }: Trial): boolean {
   const level = chosen === null ? undefined : measurements[chosen]?.level;
   if (level === undefined || !feasible) return false;
@@ -171,7 +171,7 @@ function modelCreditOf(
     );
   };
 
-  /** `whole`: the prediction for the best itself; null where it is far from the measurement. */
+  /** `whole`: the prediction for the best itself; null if it is far from the measurement. */
   function fitToAll() {
     const predictor = predictorOf(state.compared.trials, reportDraw(budgetLatencyMs.percentile));
     const whole = figuresBy(predictor, best.candidate, level);
@@ -180,7 +180,7 @@ function modelCreditOf(
   }
 }
 
-/** Predicts figures; null where the prediction is too uncertain or an extrapolation. */
+/** Predicts figures; null if the prediction is too uncertain or an extrapolation. */
 function figuresBy(predictor: ModelPredictor | null, candidate: Candidate, level: LoadLevel): ParameterFigures | null {
   const predicted = predictor?.quality.isGood ? predictor.predict(candidate, level) : null;
   if (!predicted || predicted.extrapolates.length > 0) return null;

@@ -2,7 +2,7 @@ import { formatFigure, formatMs } from '../../../base/format.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 
-/** Means over a measurement of what a language model's engine does; null for what its metrics page does not say. */
+/** Means over a measurement of a language model's engine; null for figures that its metrics page lacks. */
 export interface EngineLoad {
   readonly running: number | null;
   readonly waiting: number | null;
@@ -25,18 +25,18 @@ export function engineLoadOf({ engine }: Measurement, { continuous }: CandidateS
   };
 }
 
-/** At least this share of the KV cache in use counts as full: an engine admits no prompt for which there is no place. */
+/** The share of the KV cache in use from which it counts as full: an engine admits no prompt that does not fit. */
 const FULL_CACHE = 0.9;
-/** Sequences that wait in the mean: below that a prompt that has just come explains them. */
+/** The mean number of waiting sequences that counts. Fewer are explained by a prompt that has just arrived. */
 const SOME_WAIT = 1;
-/** Means over windows stay below the limit, as a sequence that ends is replaced a step later. */
+/** Means over windows stay below the limit, because a finished sequence is replaced one step later. */
 const NEARLY_ALL = 0.9;
 
-/** Tells whether sequences wait, or lost their place, for want of KV cache. */
+/** True if sequences wait, or lost their place, for lack of KV cache. */
 export const isCacheFull = ({ kvCacheShare, waiting, preemptionsPerSecond }: EngineLoad): boolean =>
   (kvCacheShare ?? 0) >= FULL_CACHE && ((waiting ?? 0) >= SOME_WAIT || (preemptionsPerSecond ?? 0) > 0);
 
-/** Tells whether sequences wait because as many run as may. */
+/** True if sequences wait because the most that may run are running. */
 export const isOutOfSequences = ({ running, waiting, most }: EngineLoad): boolean =>
   most !== null && (running ?? 0) >= NEARLY_ALL * most && (waiting ?? 0) >= SOME_WAIT;
 

@@ -24,11 +24,11 @@ export interface Explanation {
   /** null when the best is the original config, and when no parameter's effect is known. */
   readonly credit: Credit | null;
   readonly limit: Limit & { readonly words: string };
-  /** Which of several models holds the others back, and what one more instance of it would do; absent for one model alone. */
+  /** The model that holds the others back, and the effect of one more instance of it; absent for a single model. */
   readonly bottleneck?: StageBottleneck & { readonly words: string };
   /** What to try besides the config. */
   readonly advice: readonly string[];
-  /** The short list: what limited it before, what changed that, what limits it now, and what to try next. */
+  /** The short list: the limit before, what changed it, the limit now, and what to try next. */
   readonly reasons: readonly Reason[];
   /** All of it in sentences; `text` is the same as one paragraph. */
   readonly sentences: readonly string[];
@@ -96,7 +96,7 @@ const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement:
   (decidingWorkload(measurement, best.candidate, goal, started.workloads) ?? measurement.workloads?.[0])?.workload ??
   null;
 
-/** `workload`: under which; null for what a study has of all. */
+/** `workload`: the one under which it was measured; null for figures of the whole study. */
 function toldOf(state: StudyState, trial: Trial, workload: string | null): Told | null {
   const whole = representative(state, trial)?.measurement;
   const measurement = whole?.workloads?.find((each) => each.workload === workload) ?? whole;
@@ -104,7 +104,7 @@ function toldOf(state: StudyState, trial: Trial, workload: string | null): Told 
   return split ? { split, measurement } : null;
 }
 
-/** Returns the opening sentences: that the best is the original, misses the goal, or has nothing to be compared with. */
+/** Returns the opening sentences: the best is the original, misses the goal, or has nothing to compare with. */
 function standing(state: StudyState, best: Trial): readonly string[] {
   const { baseline, gain } = state;
   const isFeasible = representative(state, best)?.feasible ?? false;

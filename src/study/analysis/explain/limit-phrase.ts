@@ -6,8 +6,7 @@ import type { Goal } from '../../types.ts';
 import type { Limit } from './limit.ts';
 
 /**
- * Returns the limit in a phrase without a verb's tense, to stand after `limit was` and `limit now` alike. `stands`: what it limits, as it is
- * compared.
+ * Returns the limit as a phrase without a tense, to follow both `limit was` and `limit now`. `stands`: the measurement that it limits, as compared.
  */
 export function limitPhrase(limit: Limit, stands: Measurement, goal: Goal): string {
   const { kind, engine } = limit;

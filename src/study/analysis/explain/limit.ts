@@ -9,20 +9,20 @@ import type { Constraint, Trial } from '../../types.ts';
 import { type EngineLoad, engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
 import type { TimeSplit } from './time-split.ts';
 
-/** What keeps the best from serving more. */
+/** The limit on the throughput of the best. */
 export type LimitKind =
   | 'client' // the load generator itself
   | 'cpu' // the server's machine has no CPU time left
-  | 'compute' // every instance always executes, with batches as large as they get
+  | 'compute' // every instance is always busy, with batches as large as possible
   | 'kv-cache' // the KV cache of a language model's engine is full, and requests wait for a place in it
-  | 'sequences' // a language model's engine runs as many sequences at once as it may, and others wait
+  | 'sequences' // a language model's engine runs the most sequences that it may, and others wait
   | 'queue-delay' // requests wait for larger batches while instances are idle
-  | 'outside' // most time goes outside the server's queue and compute
-  | 'latency-budget' // it is missed, or would be with more load
-  | 'constraint' // the same of another constraint of the goal
+  | 'outside' // most of the time is spent outside the server's queue and compute
+  | 'latency-budget' // the budget is missed, or would be with more load
+  | 'constraint' // the same for another constraint of the goal
   | 'level-range' // no higher load was allowed
-  | 'unseen' // more load serves no more, and nothing that was measured tells why
-  | 'none'; // nothing that was measured is at its limit
+  | 'unseen' // more load serves no more, and no measurement shows why
+  | 'none'; // no measured figure is at its limit
 
 /** The limit of the best, with its evidence. */
 export interface Limit {
@@ -34,13 +34,13 @@ export interface Limit {
   readonly batch: { readonly mean: number; readonly most: number } | null;
   /** CPU utilisation of the server's machine, 0 to 1; null when not measured. */
   readonly cpuShare: number | null;
-  /** Utilisation of the GPU, of several of the busiest, 0 to 1; null when not measured. */
+  /** Utilisation of the busiest GPU, 0 to 1; null when not measured. */
   readonly gpuShare: number | null;
   /** The queue's share of the mean latency, 0 to 1; null without statistics. */
   readonly queueShare: number | null;
   readonly outsideShare: number | null;
   readonly queueDelayMs: number;
-  /** What the engine of a language model does; absent where its figures are not known. */
+  /** The load of a language model's engine; absent if its figures are unknown. */
   readonly engine?: EngineLoad;
   /** The first constraint that the best misses; null when it meets all. */
   readonly missed: Constraint | null;
@@ -69,7 +69,7 @@ const PART_OF_DELAY = 0.25;
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
 
-/** Returns what limits a trial at the measurement that stands for it. Limits of the goal are held against what it would be at the usual speed. */
+/** Returns what limits a trial at the measurement that represents it. Limits of the goal are compared with its figures at the usual speed. */
 export function limitOf(state: StudyState, best: Trial, stands: Measurement, split: TimeSplit): Limit {
   const facts = factsOf(state, best, stands, split);
   return { ...facts, kind: kindOf(state, facts, stands, split) };
@@ -129,13 +129,13 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
   };
 }
 
-/** Returns the utilisation of the busiest GPU: others may be none of the candidate's. */
+/** Returns the utilisation of the busiest GPU: the candidate may not use the others. */
 function busiestGpuPercent({ gpus = [], gpuUtilizationPercent }: DeviceMetrics): number | undefined {
   const each = gpus.flatMap(({ utilizationPercent }) => utilizationPercent ?? []);
   return each.length > 1 ? Math.max(...each) : gpuUtilizationPercent;
 }
 
-/** Returns the execution time over elapsed time and instances; null where instances are not what the config says. */
+/** Returns the execution time over elapsed time and instances; null if the instances differ from those in the config. */
 function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape): number | null {
   if (!server || server.batches.length === 0 || !isModelled(shape) || !(durationMs > 0)) return null;
   const busyMs =

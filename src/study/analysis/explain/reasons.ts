@@ -7,15 +7,15 @@ import { lengthOf, type ReasonBar } from './time-bar.ts';
 
 /** One line of the short list on why the best is the best: one idea, and the bar that shows it. */
 export interface Reason {
-  /** What limited the original config, what changed that, what limits the best, and what to try next. */
+  /** The limit of the original config, the change, the limit of the best, and what to try next. */
   readonly about: 'before' | 'changed' | 'now' | 'next';
   /** A phrase in plain text, without an end. */
   readonly words: string;
-  /** null where there is nothing to draw. */
+  /** null if there is nothing to draw. */
   readonly bar: ReasonBar | null;
 }
 
-/** What a line is about, where there is little room. */
+/** The subject of a line, for little space. */
 export const reasonLabels: Readonly<Record<Reason['about'], string>> = {
   before: 'limit was',
   changed: 'changed',
@@ -24,8 +24,8 @@ export const reasonLabels: Readonly<Record<Reason['about'], string>> = {
 };
 
 /**
- * Returns what the full width of a reason's bar stands for, in the bar's unit. Bars of times have one scale, so that before and now can be
- * compared; the bar of a change has its own.
+ * Returns the value of a reason's full bar width, in the bar's unit. Bars of times share one scale, so that before and now can be compared; the bar
+ * of a change has its own.
  */
 export function barScaleOf({ about, bar }: Reason, all: readonly Reason[]): number {
   if (!bar) return 0;
@@ -39,10 +39,10 @@ export interface LimitTold {
   readonly bar: ReasonBar;
 }
 
-/** What the list is made of. */
+/** The input of the list. */
 export interface ReasonParts {
   readonly best: Trial;
-  /** null where there is no other original config to compare with. */
+  /** null if there is no other original config to compare with. */
   readonly before: LimitTold | null;
   readonly now: LimitTold;
   readonly credit: Credit | null;
@@ -50,7 +50,7 @@ export interface ReasonParts {
   readonly advice: readonly string[];
 }
 
-/** Returns the list, four lines at most. Lines that there is nothing to say in are left out. */
+/** Returns the list, four lines at most. Lines with nothing to say are left out. */
 export function reasonsOf(parts: ReasonParts): readonly Reason[] {
   const { before, now } = parts;
   return [
@@ -86,7 +86,7 @@ function changedBy({ best, credit }: ReasonParts): Reason {
   return { about: 'changed', words, bar: null };
 }
 
-/** Tells whether it sets nothing that one of the others sets too, such as a batcher and its delay. */
+/** True if it shares no setting with the others, unlike a batcher and its delay. */
 const isApart = ({ set }: ParameterCredit, others: readonly ParameterCredit[]): boolean =>
   !others.some((other) => Object.keys(other.set).some((name) => Object.hasOwn(set, name)));
 
@@ -106,7 +106,7 @@ function basisOf(credits: readonly ParameterCredit[]): string {
   return bases.has('measured') ? '(measured)' : '(by the queueing model)';
 }
 
-/** What there is without the parameter, and what it adds; of latencies what is left, and what it saves. */
+/** The throughput without the parameter and the part that it adds. For latencies: the rest, and the part that it saves. */
 function creditBar({ matters, with: on, without: off }: ParameterCredit): ReasonBar {
   if (matters === 'latency') {
     const saved = off.latencyMs - on.latencyMs;

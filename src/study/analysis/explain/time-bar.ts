@@ -4,7 +4,7 @@ import type { Trial } from '../../types.ts';
 import { stageSplits } from '../stages.ts';
 import type { Told } from './words.ts';
 
-/** A bar beside a reason: parts that add up to its length. */
+/** A bar next to a reason: parts that add up to its length. */
 export interface ReasonBar {
   readonly unit: 'ms' | 'infer/s';
   readonly parts: readonly BarPart[];
@@ -13,7 +13,7 @@ export interface ReasonBar {
 /** One part of a bar, in the bar's unit. */
 export interface BarPart {
   readonly name: string;
-  /** What it is, for colours and textures. */
+  /** Its kind, for colours and textures. */
   readonly kind: BarKind;
   readonly value: number;
 }
@@ -24,13 +24,13 @@ export const barKinds = [
   'outside',
   'first-token',
   'other-tokens',
-  /** All that a request takes in one model of a pipeline. */
+  /** The whole time of a request in one model of a pipeline. */
   'stage',
-  /** What nothing divides. */
+  /** A time that has no parts. */
   'whole',
-  /** Without a parameter; of latencies what is left with it. */
+  /** The figure without a parameter; for latencies the rest with it. */
   'without',
-  /** What the parameter adds, or saves. */
+  /** The part that the parameter adds, or saves. */
   'gained',
 ] as const;
 export type BarKind = (typeof barKinds)[number];
@@ -41,7 +41,7 @@ export const lengthOf = ({ parts }: ReasonBar): number => parts.reduce((sum, { v
 /** Parts below this share of a bar are left out of its words. */
 const LEAST_TOLD = 0.005;
 
-/** Returns the bar in words: `10.5 ms: queue 74 %, compute 24 %, network and client 2 %`; its length alone where nothing divides it. */
+/** Returns the bar in words: `10.5 ms: queue 74 %, compute 24 %, network and client 2 %`; only its length if it has no parts. */
 export function describeBar(bar: ReasonBar): string {
   const whole = lengthOf(bar);
   const length = bar.unit === 'ms' ? formatMs(whole) : `${formatFigure(whole)} ${bar.unit}`;
@@ -51,15 +51,15 @@ export function describeBar(bar: ReasonBar): string {
 }
 
 /**
- * Returns how the mean latency of a request divides, in milliseconds: of a pipeline by model, of a language model into the first token and the
- * others, else into queue, compute and the rest. One part where nothing tells more.
+ * Returns the parts of a request's mean latency, in milliseconds: by model for a pipeline, first token and the rest for a language model, otherwise
+ * queue, compute and the rest. One part if nothing more is known.
  */
 export function timeBarOf(told: Told, state: StudyState, trial: Trial): ReasonBar {
   const parts = stageParts(told, state, trial) ?? tokenParts(told) ?? splitParts(told);
   return { unit: 'ms', parts: parts.filter(({ value }) => value > 0) };
 }
 
-/** null for what is no pipeline, and without the statistics of its models. */
+/** null if it is no pipeline, and without the statistics of its models. */
 function stageParts({ measurement, split }: Told, { started }: StudyState, { candidate }: Trial): BarPart[] | null {
   const { topology } = started;
   if (topology?.fronts.length !== 1) return null;
@@ -74,7 +74,7 @@ function stageParts({ measurement, split }: Told, { started }: StudyState, { can
   return [...stages, { name: 'elsewhere', kind: 'outside', value: split.totalMs - inside }];
 }
 
-/** null for what is no language model. */
+/** null if it is no language model. */
 function tokenParts({ measurement: { tokens }, split: { totalMs } }: Told): BarPart[] | null {
   const first = tokens?.ttftMs.avg ?? 0;
   if (!(first > 0 && first <= totalMs)) return null;

@@ -28,7 +28,7 @@ export function timeSplitOf(measurement: Measurement, shape: CandidateShape): Ti
   return { totalMs, parts: inside && partsOf(totalMs, inside), execution: executionOf(measurement.server) };
 }
 
-/** Whether the front of several models has no instances of its own. The own time of a model that calls others includes theirs. */
+/** True if the front of several models has no instances of its own. A model that calls others includes their time in its own. */
 function isEnsemble({ composing = [] }: Measurement, { scheduling, members = {} }: CandidateShape): boolean {
   if (scheduling !== 'network') return scheduling === 'ensemble';
   return Object.keys(members).every((model) => composing.some((each) => each.model === model));

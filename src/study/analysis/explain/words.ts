@@ -14,7 +14,7 @@ export interface Told {
   readonly measurement: Measurement;
 }
 
-/** Returns the sentences on where a request's time goes and went; without server statistics only its duration. */
+/** Returns the sentences on where a request's time goes and went; only its duration without server statistics. */
 export function splitSentences(before: Told | null, after: Told): readonly string[] {
   const [first, second] = before ? ['Before', 'Now'] : ['', ''];
   return [
@@ -26,7 +26,7 @@ export function splitSentences(before: Told | null, after: Told): readonly strin
 }
 
 function timeWords(when: string, { split: { totalMs, parts }, measurement }: Told, verb: string): string {
-  // As many decimals as the whole has in three digits: the parts then add up to it before the reader's eyes.
+  // As many decimals as the total has with three digits, so that the parts visibly add up to it.
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(totalMs)));
   const ms = (value: number): string => `${value.toFixed(Math.min(6, decimals))} ms`;
   const at = `${when === '' ? 'At' : `${when}, at`} ${describeLevel(measurement.level)}`;

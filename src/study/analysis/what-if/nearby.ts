@@ -65,7 +65,10 @@ function aroundOf(started: StudyStarted): Around | null {
   );
 }
 
-/** The whole space if it is small enough, else what differs from the best in one parameter of one model, and then in another of another. */
+/**
+ * The whole space if it is small enough; otherwise the configs that differ from the best in one parameter of one model, then also in one of another
+ * model.
+ */
 function* jointlyAround(joint: JointSpace, best: Assignment, most: number): Generator<Assignment> {
   if (jointSize(joint) <= most) {
     yield* jointAssignments(joint);
@@ -76,14 +79,14 @@ function* jointlyAround(joint: JointSpace, best: Assignment, most: number): Gene
   for (const assignment of one) yield* jointNeighbours(joint, assignment);
 }
 
-/** The best may be the original, which sets nothing: then what it has is where to start from. */
+/** The best may be the original, which sets nothing: then start from the original's values. */
 const completed = (joint: JointSpace, best: Assignment): Assignment => {
   if (Object.keys(best).length > 0) return best;
   const [first = best] = jointAssignments(joint);
   return first;
 };
 
-/** Combinations of a space, at most, that is enumerated whole. */
+/** The largest space, in combinations, that is enumerated whole. */
 const LARGEST_WHOLE = 20_000;
 
 function* assignmentsAround(

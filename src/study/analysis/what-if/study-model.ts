@@ -10,15 +10,15 @@ import type { Candidate, CandidateShape } from '../../../space/types.ts';
 import type { Trial } from '../../types.ts';
 import { drawOf } from './draw.ts';
 
-/** The performance model of a study: that of its one model, or of the models that are tuned together. */
+/** The performance model of a study: for its one model, or for the models that are tuned together. */
 export interface StudyModel {
-  /** Tells whether it can predict such candidates. */
+  /** True if it can predict such candidates. */
   models(shape: CandidateShape): boolean;
-  /** How many of the measurements it can be fitted to. */
+  /** The number of measurements that it can be fitted to. */
   observationsIn(trial: Pick<Trial, 'candidate' | 'measurements'>): number;
-  /** Fits it to the trials; null where they tell too little. */
+  /** Fits it to the trials; null if they contain too little information. */
   fit(trials: readonly Trial[], percentile: number, asked: readonly Candidate[]): Predictor | null;
-  /** Simulations of a page, at most: less than a second, or a few for a network. */
+  /** The most simulations per page: less than a second, or a few for a network. */
   readonly mostSimulations: number;
 }
 

@@ -14,7 +14,7 @@ import { type StudyModel, studyModelOf } from './study-model.ts';
 export interface WhatIf {
   readonly percentile: number;
   readonly parameters: readonly { readonly name: string; readonly values: readonly string[] }[];
-  /** What the levels are: concurrencies, or the client batches where the study varies these alone. */
+  /** What the levels are: concurrencies, or client batches if the study varies only these. */
   readonly varies: LevelLine['varies'];
   /** Rising. */
   readonly levels: readonly number[];
@@ -33,7 +33,7 @@ export interface WhatIfConfig {
   readonly settings: readonly number[];
   /** The trial that measured this config; null when none did. */
   readonly trial: number | null;
-  /** One cell per level; null where the model cannot predict. */
+  /** One cell per level; null if the model cannot predict. */
   readonly cells: readonly (WhatIfCell | null)[];
 }
 
@@ -141,7 +141,7 @@ function byParameter(
     ),
   );
   const measuredBy = new Map(
-    // Of several trials of one config the best counts, else the latest.
+    // If several trials have one config, the best counts, else the latest.
     [...trials, ...(best ? [best] : [])]
       .filter((trial) => trial.measurements.length > 0)
       .map((each) => [each.candidate.fingerprint, each.number]),

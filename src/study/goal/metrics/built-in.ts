@@ -6,7 +6,7 @@ import type { Metric } from './metric.ts';
 import { deviceMetrics, serverMetrics } from './server-metrics.ts';
 import { tokenMetrics } from './token-metrics.ts';
 
-/** The entries of `builtInMetrics`: what is added here is a metric everywhere. */
+/** The entries of `builtInMetrics`: an entry added here is a metric everywhere. */
 export const builtInEntries: readonly Metric[] = [
   ...loadMetrics,
   ...serverMetrics,

@@ -1,6 +1,6 @@
 import type { Metric } from './metric.ts';
 
-/** What a candidate says of itself. */
+/** Metrics of the candidate itself. */
 export const candidateMetrics: readonly Metric[] = [
   {
     name: 'instances',

@@ -10,7 +10,7 @@ import { nameOfModel, partOf } from './of-model.ts';
 const SECONDS_PER_HOUR = 3600;
 const MILLION = 1e6;
 
-/** Returns how many GPUs a server has, as far as its metrics or the terms tell. */
+/** Returns the server's number of GPUs, if its metrics or the terms give it. */
 const serverGpusOf = (terms: CostTerms | null, device: DeviceMetrics): number | undefined =>
   terms?.serverGpus ?? device.gpus?.length;
 
@@ -31,7 +31,7 @@ function gpusMetric(terms: CostTerms | null): Metric {
   };
 }
 
-/** Returns the metrics that take the place of those of their names where a study has prices. */
+/** Returns the metrics that replace those of the same names if a study has prices. */
 export const metricsByPrices = (terms: CostTerms): readonly Metric[] => [gpusMetric(terms), ...pricedMetrics(terms)];
 
 function pricedMetrics(terms: CostTerms | null): readonly Metric[] {
@@ -82,7 +82,7 @@ function pricedMetrics(terms: CostTerms | null): readonly Metric[] {
   ];
 }
 
-/** Returns the price of an hour of one server with the candidate; undefined where its GPUs are not known, and where it has none to pay for. */
+/** Returns the price of an hour of one server with the candidate; undefined if its GPUs are unknown, and if it has none to pay for. */
 function hourlyPrice(terms: CostTerms, { shape }: Candidate, device: DeviceMetrics): number | undefined {
   if (terms.per === 'server') return terms.perHour;
   const gpus = gpusOf(shape, serverGpusOf(terms, device));
@@ -114,7 +114,7 @@ const perMillion = (
   },
 });
 
-/** Returns the replicas for the rate of the terms; null where they ask for none. Of rates by model the scarcest decides. */
+/** Returns the replicas for the rate of the terms; null if they ask for none. For rates by model the scarcest model decides. */
 function servedBy(terms: CostTerms): Derivation | null {
   const { forRate } = terms;
   if (forRate === undefined) return null;
@@ -152,7 +152,7 @@ const times = (replicas: Derivation, hourly: Hourly): Derivation => {
   return { ...replicas, of: product(replicas.of), ...(replicas.smooth && { smooth: product(replicas.smooth) }) };
 };
 
-/** Returns the parts of an entry that its derivation gives. Less of what it follows from costs more: the ends of the interval change places. */
+/** Returns the parts of an entry that its derivation gives. Serving less costs more, so the ends of the interval swap. */
 function derived(
   name: string,
   follows: Derivation,
@@ -190,5 +190,5 @@ const finite = (value: number): number | undefined => (Number.isFinite(value) ? 
 const numbers = (values: readonly (number | undefined)[]): readonly number[] | undefined =>
   values.every((value): value is number => value !== undefined) ? values : undefined;
 
-/** What a candidate is placed on, and what it costs as far as that is known without prices: by name alone. */
+/** The candidate's GPUs, and its cost metrics by name alone, which need prices for a value. */
 export const gpuAndCostMetrics: readonly Metric[] = [gpusMetric(null), ...pricedMetrics(null)];

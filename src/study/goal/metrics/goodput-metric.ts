@@ -6,7 +6,7 @@ import type { Metric } from './metric.ts';
 const NONE: Interval = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
 const rateOf = (measurement: Measurement): Interval => goodputOf(measurement) ?? NONE;
 
-/** Requests that keep their limits, of models of tensors and of language models alike. */
+/** Requests that keep their limits, for tensor models and language models alike. */
 export const goodput: Metric = {
   name: 'goodput',
   label: 'goodput',

@@ -4,7 +4,7 @@ import type { LatencySummary } from '../../../profiler/measurement.ts';
 import { latencyParts } from './latency-parts.ts';
 import type { Metric, MetricColumn } from './metric.ts';
 
-/** One figure of the latencies. Its columns hold it from the sending of a request, also at a request rate. */
+/** One figure of the latencies. Its columns count from the sending of a request, also at a request rate. */
 const latency = (
   figure: keyof LatencySummary,
   label: string,
@@ -29,7 +29,7 @@ const scheduledColumn = (figure: keyof LatencySummary): MetricColumn => ({
   read: ({ openLoop }) => openLoop?.scheduledLatencyMs[figure],
 });
 
-/** What the load generator measures. */
+/** Metrics that the load generator measures. */
 export const loadMetrics: readonly Metric[] = [
   {
     name: 'throughput',

@@ -9,9 +9,9 @@ import type { Interval } from '../../../stats/interval.ts';
 export interface Metric {
   /** Its name in `--constraint` and `--objective`: letters, digits and hyphens. `@MODEL` selects one of several models (`of-model.ts`). */
   readonly name: string;
-  /** Name in column heads and beside figures, without the unit: `GPU memory`. */
+  /** Name in column heads and next to figures, without the unit: `GPU memory`. */
   readonly label: string;
-  /** What is measured, in one phrase for the documentation. */
+  /** The measured figure, in one phrase for the documentation. */
   readonly description: string;
   /** The unit of `read`, and of a value written without one; '' for a bare number. */
   readonly unit: string;
@@ -37,7 +37,7 @@ export interface Metric {
   readonly columns?: readonly MetricColumn[];
 }
 
-/** What a metric is read from, besides the replies that the load generator counts. */
+/** The sources of a metric besides the replies that the load generator counts. */
 export type MetricNeed =
   /** Triton's statistics of the model. */
   | 'server-statistics'

@@ -3,15 +3,15 @@ import { goodputOf } from '../../../profiler/windows/class-figures.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { partsOfName } from './of-model.ts';
 
-/** A metric, and what it needs that a server does not give. */
+/** A metric, and a need of it that the server does not meet. */
 export interface UnmetNeed {
   readonly metric: Metric;
   readonly need: MetricNeed;
 }
 
 /**
- * Returns what a server gives, as one measurement or one reading of its metrics page shows it. A page with one GPU gauge counts as one with
- * GPU metrics: whether it has the gauge that a metric is about is seen when the metric is read.
+ * Returns what a server provides, as one measurement or one reading of its metrics page shows it. One GPU gauge is enough for a page to count as one
+ * with GPU metrics: a missing gauge of a metric shows when that metric is read.
  */
 export function needsMetBy({
   server,
@@ -23,7 +23,7 @@ export function needsMetBy({
   const hasGpu = [gpuMemoryMiB, gpuUtilizationPercent, gpuPowerW].some((figure) => figure !== undefined);
   return new Set<MetricNeed>([
     'candidate',
-    // Where the config names its GPUs, nothing else need tell how many there are.
+    // If the config names its GPUs, nothing else needs to give their number.
     'gpu-count',
     ...(server === null ? [] : (['server-statistics'] as const)),
     ...(hasGpu ? (['gpu-metrics'] as const) : []),
@@ -33,7 +33,7 @@ export function needsMetBy({
   ]);
 }
 
-/** Returns the needs of the metrics that are not met, each metric with its first one. */
+/** Returns the metrics with unmet needs, each with its first one. */
 export function unmetNeeds(metrics: readonly Metric[], met: ReadonlySet<MetricNeed>): readonly UnmetNeed[] {
   return metrics.flatMap((metric) => {
     const need = metric.needs.find((each) => !met.has(each));
@@ -56,7 +56,7 @@ const lacks: Readonly<Record<MetricNeed, string>> = {
 /** Returns why the metric cannot be read: `gpu-power needs GPU metrics, which this server's page lacks`. */
 export const describeUnmet = ({ metric, need }: UnmetNeed): string => `${metric.name} ${lacks[need]}`;
 
-/** Returns why this measurement has no value of the metric, by the first thing that it needs and the server does not give. */
+/** Returns why this measurement has no value of the metric, by the first need that the server does not meet. */
 export function describeMissing(metric: Metric, measurement: Measurement): string {
   const met = needsMetBy(measurement);
   const need = metric.needs.find((each) => !met.has(each)) ?? metric.needs[0];

@@ -7,7 +7,7 @@ import type { Metric } from './metric.ts';
 const US_PER_MS = 1e3;
 const MS_PER_S = 1e3;
 
-/** A metric's name, and the model of several whose figure it is; absent for that of all. */
+/** A metric's name, and the model that it is of; the model is absent for the total. */
 export interface MetricName {
   readonly base: string;
   readonly model?: string;
@@ -23,8 +23,8 @@ export function partsOfName(name: string): MetricName {
 export const nameOfModel = (base: string, model: string): string => `${base}@${model}`;
 
 /**
- * Returns the metric of one model among several: what its own clients see, where it has some; of a model inside a pipeline what the server tells
- * of it. Its columns are named like those of the metric, with `@MODEL`.
+ * Returns the metric of one model among several: as its own clients see it, if it has some; for a model inside a pipeline as the server reports it.
+ * Its columns are named like those of the metric, with `@MODEL`.
  */
 export function metricOfModel(metric: Metric, model: string): Metric {
   const { interval, columns } = metric;
@@ -55,8 +55,8 @@ export function metricOfModel(metric: Metric, model: string): Metric {
 }
 
 /**
- * Returns the part of a measurement that is one model's: a front's own figures, or for a stage behind a front what the server tells: its mean
- * time as latency, without percentiles. A model that is neither is the only front: the whole is its own. undefined if the server reported nothing.
+ * Returns one model's part of a measurement: a front's own figures, or for a stage behind a front the server's figures: its mean time as latency,
+ * without percentiles. A model that is neither is the only front: the whole is its own. undefined if the server reported nothing.
  */
 export function partOf(measurement: Measurement, model: string): Measurement | undefined {
   const { fronts, composing = [], ...whole } = measurement;

@@ -8,20 +8,20 @@ import { metricsByPrices } from './cost-metrics.ts';
 import type { Metric } from './metric.ts';
 import { metricOfModel, partsOfName } from './of-model.ts';
 
-/** The characters that the texts of constraints and objectives have room for (`goal-text.ts`). */
+/** The characters that constraints and objectives can hold as text (`goal-text.ts`). */
 const NAME = /^[A-Za-z][\w-]*$/;
 const UNIT = /^[A-Za-z%/]+$/;
 
 /**
- * The metrics that a study knows, by name. A value without state: a goal carries its own (`Goal.metrics`), and there is no list to register
- * in. It has no enumerable fields and no JSON, so that a goal in a journal holds names only.
+ * The metrics that a study knows, by name. A value without state: a goal carries its own (`Goal.metrics`), and there is no global list. It has no
+ * enumerable fields and no JSON, so that a goal in a journal holds names only.
  */
 export class Metrics {
   readonly #byName: ReadonlyMap<string, Metric>;
-  /** Metrics of one model, made when they are asked for. */
+  /** Metrics of one model, created on demand. */
   readonly #ofModels = new Map<string, Metric>();
 
-  /** Errors: USAGE for an entry that cannot be asked for by its name, or two that have a name or a column in common. */
+  /** Errors: USAGE for an entry with a name that cannot be written, or two entries that share a name or a column. */
   constructor(entries: readonly Metric[]) {
     for (const entry of entries) check(entry);
     const twice =
@@ -40,7 +40,7 @@ export class Metrics {
     return [...this.#byName.keys()];
   }
 
-  /** Tells whether there is such a metric; `METRIC@MODEL` is the one of a model among several. */
+  /** True if the metric exists; `METRIC@MODEL` is the one of a model among several. */
   has(name: string): boolean {
     const { base, model } = partsOfName(name);
     return model === undefined ? this.#byName.has(base) : this.#isOfModel(base, model);
@@ -64,18 +64,18 @@ export class Metrics {
     return found !== undefined && !found.ofServer && model !== '';
   }
 
-  /** Returns the value where the measurement has a finite one, else undefined: never a zero in place of a missing value. Errors: USAGE. */
+  /** Returns the value if the measurement has a finite one, else undefined: never a zero instead of a missing value. Errors: USAGE. */
   read(name: string, measurement: Measurement, candidate: Candidate): number | undefined {
     const value = this.named(name).read(measurement, candidate);
     return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
   }
 
-  /** Returns a registry that has these entries as well, after its own. Errors: USAGE, as the constructor. */
+  /** Returns a registry with these entries added after its own. Errors: USAGE, as the constructor. */
   with(...more: readonly Metric[]): Metrics {
     return new Metrics([...this.all, ...more]);
   }
 
-  /** Returns a registry that has these entries in place of those of their names. Errors: USAGE, as the constructor. */
+  /** Returns a registry with these entries replacing those of the same names. Errors: USAGE, as the constructor. */
   replacing(entries: readonly Metric[]): Metrics {
     const byName = new Map(entries.map((entry) => [entry.name, entry]));
     return new Metrics(this.all.map((entry) => byName.get(entry.name) ?? entry));
@@ -87,10 +87,10 @@ export class Metrics {
   }
 }
 
-/** What a study knows where nobody adds to it. */
+/** The metrics that a study knows by default. */
 export const builtInMetrics = new Metrics(builtInEntries);
 
-/** Returns the registry that says what a goal's names mean, by its prices where it has some. */
+/** Returns the registry that defines the names of a goal, with its prices if it has some. */
 export function metricsOf({
   metrics = builtInMetrics,
   cost,

@@ -18,7 +18,7 @@ function computeMs({ server }: Measurement): number | undefined {
   return (server.computeInputUs + server.computeInferUs + server.computeOutputUs) / US_PER_MS;
 }
 
-/** What Triton's statistics of the model tell. */
+/** Metrics from Triton's statistics of the model. */
 export const serverMetrics: readonly Metric[] = [
   {
     name: 'queue-time',
@@ -44,7 +44,7 @@ export const serverMetrics: readonly Metric[] = [
   },
 ];
 
-/** What the server's metrics page tells of its devices. */
+/** Metrics from the devices on the server's metrics page. */
 export const deviceMetrics: readonly Metric[] = [
   {
     name: 'gpu-memory',

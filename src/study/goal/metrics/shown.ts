@@ -4,19 +4,19 @@ import type { Goal } from '../../types.ts';
 import type { Metric, MetricNeed } from './metric.ts';
 import { type Metrics, metricsOf } from './registry.ts';
 
-/** A measurement and whose it is. */
+/** A measurement and its candidate. */
 export interface Measured {
   readonly candidate: Candidate;
   readonly measurement: Measurement;
 }
 
-/** Returns the goal's metrics but those in `placed`, which a table or panel shows anyway: objectives first, each once. */
+/** Returns the goal's metrics except those in `placed`, which a table or panel shows anyway: objectives first, each once. */
 export function goalMetrics(goal: Goal, placed: readonly string[]): readonly Metric[] {
   const names = new Set([...goal.objectives, ...goal.constraints].map(({ metric }) => metric));
   return [...names].filter((name) => !placed.includes(name)).map((name) => metricsOf(goal).named(name));
 }
 
-/** Returns the metrics, but those in `placed`, of which any of the measurements has a value; in the order of the registry. */
+/** Returns the metrics that any of the measurements has a value of, except those in `placed`; in the order of the registry. */
 export function measuredMetrics(goal: Goal, placed: readonly string[], among: readonly Measured[]): readonly Metric[] {
   const metrics = metricsOf(goal);
   return metrics.all.filter(
@@ -27,9 +27,8 @@ export function measuredMetrics(goal: Goal, placed: readonly string[], among: re
 }
 
 /**
- * Returns the metrics that tables of these measurements have columns for: all, but those of language models where none was measured, goodput where
- * no request was held to limits, and those of cost without prices. Tables of language models have goodput's columns in any case, as those of
- * earlier versions.
+ * Returns the metrics that tables of these measurements have columns for. Left out are those of language models if none was measured, goodput if no
+ * request had limits, and those of cost without prices. Tables of language models always have goodput's columns, as in earlier versions.
  */
 export function tableMetrics(metrics: Metrics, among: readonly Measurement[]): readonly Metric[] {
   const hasTokens = among.some(({ tokens }) => tokens !== undefined);

@@ -8,7 +8,7 @@ const needs = ['tokens'] as const;
 const tokensPerSecond = { unit: 'tokens/s', units: { 'tokens/s': 1, 'tok/s': 1 }, better: 'higher', needs } as const;
 const NONE: Interval = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
 
-/** The interval of a measurement that may be of no language model. */
+/** The interval of a measurement, which may not be of a language model. */
 const intervalOf =
   (of: (tokens: TokenFigures) => Interval | undefined) =>
   ({ tokens }: Measurement): Interval =>
@@ -24,7 +24,7 @@ interface TokenTime {
   readonly name: 'ttft' | 'itl' | 'tpot';
   readonly label: string;
   readonly what: string;
-  /** As its users see it: in an open loop from the time due, where that makes a difference. */
+  /** As its users see it: in an open loop from the time due, if that makes a difference. */
   readonly seen: (tokens: TokenFigures) => LatencySummary;
   /** From the sending. */
   readonly sent: (tokens: TokenFigures) => LatencySummary;
@@ -94,7 +94,7 @@ function metricsOf({ name, label, what, seen, sent }: TokenTime): readonly Metri
 const outputRate = intervalOf(({ outputTokensPerSecond }) => outputTokensPerSecond);
 const totalRate = intervalOf(({ totalTokensPerSecond }) => totalTokensPerSecond);
 
-/** What a language model's streamed replies tell. */
+/** Metrics from a language model's streamed replies. */
 export const tokenMetrics: readonly Metric[] = [
   ...times.flatMap(metricsOf),
   {

@@ -25,7 +25,7 @@ export interface ValuedPoint {
 
 /** Points with a lower chance of being feasible than this do not count: throughput spans decades, chances do not. */
 const LEAST_FEASIBLE_CHANCE = 0.06;
-/** Where no point promises this improvement, the model is taken for overconfident and its uncertainty is inflated, … */
+/** If no point promises this improvement, the model is assumed to be overconfident and its uncertainty is inflated, … */
 const WORTH_A_TRIAL = 0.01;
 /** … by these factors in turn. */
 const INFLATIONS = [1, 2, 4];
@@ -38,9 +38,9 @@ const HOPELESS = 0.02;
 const NO_BETTER = 0.01;
 /** The exponent of the cost in seconds: 0 ignores it, 1 is improvement per second. */
 const TIME_EXPONENT = 0.5;
-/** Choices, the best at coarse levels, whose fine levels are simulated too. */
+/** The number of choices, the best at coarse levels, whose fine levels are simulated too. */
 const LOOKED_AT_CLOSELY = 24;
-/** From this chance on a point counts as probably feasible while there is no incumbent. */
+/** The chance from which on a point counts as probably feasible while there is no incumbent. */
 const GOOD_CHANCE = 0.5;
 
 /** Sorts points by acquisition value, the best first. `best`: the incumbent's cost, a logarithm; null while nothing is feasible. */
@@ -55,7 +55,7 @@ export function ranked(
   );
 }
 
-/** The order of levels: samples in flight where the study varies the client batch, else the level itself. */
+/** The order of levels: samples in flight if the study varies the client batch, else the level itself. */
 export const samplesInFlight = ({ choice, level }: Pick<AcquisitionPoint, 'choice' | 'level'>): number =>
   level * (choice.clientBatch ?? 1);
 
@@ -72,8 +72,8 @@ function improving(points: readonly AcquisitionPoint[], best: number, without: W
 }
 
 /**
- * Returns a value of points to climb by, the same for all of a search: with the least inflation at which one of `points` is worth a trial. While
- * nothing is feasible: the chance of being feasible, and above even chances the cost.
+ * Returns a function that values points for a climb, the same throughout a search: with the least inflation at which one of `points` is worth a
+ * trial. While nothing is feasible: the chance of being feasible, and above even chances the cost.
  */
 export function climbingValue(
   points: readonly AcquisitionPoint[],
@@ -119,17 +119,17 @@ function firstToMeet(points: readonly AcquisitionPoint[]): ValuedPoint[] {
   }));
 }
 
-/** What the value of a point depends on besides choice and level. */
+/** Everything besides choice and level that a point's value depends on. */
 export interface AcquisitionContext {
   readonly posterior: PosteriorModel;
   readonly range: LevelRange;
-  /** The levels that alone matter, the same for every choice; null where each has its own. */
+  /** The only levels that matter, the same for every choice; null if each choice has its own. */
   readonly rates: readonly number[] | null;
   /** The cost of applying and measuring a choice, in seconds. */
   seconds(choice: Choice): number;
-  /** True where a measurement exists that the model cannot tell from this one. */
+  /** True if there is a measurement that the model cannot distinguish from this one. */
   isKnown(choice: Choice, level: number): boolean;
-  /** True where the level is too low for the choice to beat the incumbent, so that it need not be simulated. */
+  /** True if the level is too low for the choice to beat the incumbent and need not be simulated. */
   isTooLow(choice: Choice, level: number): boolean;
   readonly without: Without;
 }
@@ -148,7 +148,7 @@ export function acquisitionPointsOf(
 export const coarsePoints = (choices: readonly Choice[], context: AcquisitionContext): AcquisitionPoint[] =>
   choices.flatMap((choice) => atCoarseBatches(choice, context.range)).flatMap((choice) => upTheLevels(choice, context));
 
-/** Returns points at finer levels around the best one of each of the best choices, which are `closely` many. */
+/** Returns points at finer levels around the best point of each of the `closely` best choices. */
 export function finePoints(
   points: readonly AcquisitionPoint[],
   context: AcquisitionContext,
@@ -190,7 +190,7 @@ function upTheLevels(choice: Choice, context: AcquisitionContext): AcquisitionPo
   return points;
 }
 
-/** Returns the points of a choice at these levels, without those that need no other measurement. */
+/** Returns the points of a choice at these levels, except those that need no further measurement. */
 export function pointsAt(
   choice: Choice,
   levels: readonly number[],

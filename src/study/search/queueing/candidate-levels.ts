@@ -2,7 +2,7 @@ import { atClientBatch, type Choice, largestRequest, partsOf } from '../../../pe
 import type { LevelPoint, LevelRange } from '../../types.ts';
 import { NOTHING, type Without } from './mechanisms.ts';
 
-/** Requests in flight per place in a batch beyond which further ones only wait, … */
+/** Requests in flight per place in a batch beyond which more requests only wait, … */
 const USEFUL_DEPTH = 4;
 /** … and requests that are allowed on top of that. */
 const ALWAYS_USEFUL = 8;
@@ -37,8 +37,8 @@ export function coarseLevels(choice: Choice, range: LevelRange): number[] {
 }
 
 /**
- * Returns a coarse grid of levels for a joint choice: doublings from one request for each instance of the model with the fewest, up to more than fill
- * all batches of the model with the most places, and the levels that just fill the batches of any.
+ * Returns a coarse grid of levels for a joint choice: doublings from one request per instance of the model with the fewest, up to more than fill all
+ * batches of the model with the most places, and the levels that just fill the batches of any model.
  */
 function networkLevels(choice: Choice, range: LevelRange): number[] {
   const stages = partsOf(choice);
@@ -50,17 +50,20 @@ function networkLevels(choice: Choice, range: LevelRange): number[] {
   return apart([...new Set(levels.filter((level) => level >= lowest && level <= highest))].sort((a, b) => a - b));
 }
 
-/** Requests in flight per sequence that an engine runs at once, beyond which further ones only wait. */
+/** Requests in flight per sequence that an engine runs at once, beyond which more requests only wait. */
 const ENGINE_DEPTH = 1.5;
 
-/** Returns a coarse grid of levels for an engine: doublings from one request, the level that it just runs at once, and one at which some wait. */
+/**
+ * Returns a coarse grid of levels for an engine: doublings from one request, the level at which all requests just run at once, and one at which some
+ * wait.
+ */
 function engineLevels({ policy, largestBatch }: Choice, range: LevelRange): number[] {
   const places = policy.instances * largestBatch;
   const levels = [...ladder(policy.instances, places, 2), places, ENGINE_DEPTH * places];
   return apart([...new Set(levels.map((level) => clamp(Math.ceil(level), range)))].sort((a, b) => a - b));
 }
 
-/** Levels of a joint choice or of an engine that are this near are one: such a simulation takes some milliseconds. */
+/** The ratio up to which levels of a joint choice or an engine count as one, because each simulation takes some milliseconds. */
 const NEAR = 1.3;
 
 /** Drops levels that are near the one before. */
@@ -128,7 +131,7 @@ const clamp = (level: number, { low, high }: Ends): number => Math.min(high, Mat
 /** Returns the first level of a search: 16 requests in flight, fewer where fewer fill all instances; in an open loop the lowest rate. */
 export function firstLevel(choice: Choice, range: LevelRange): number {
   const { policy, largestBatch } = choice;
-  // Above saturation the queue grows without end, and a measurement shows nothing else.
+  // Above saturation the queue grows without end, and a measurement shows only that.
   if (range.mode === 'request-rate') return range.low;
   return clamp(Math.min(16, policy.instances * largestBatch), range);
 }
@@ -140,7 +143,7 @@ export function firstPoint(choice: Choice, range: LevelRange): LevelPoint {
   return { value: clamp(choice.policy.instances, range), batch };
 }
 
-/** Tells whether a level differs from every measured one by more than 9 %. */
+/** True if a level differs from every measured one by more than 9 %. */
 export function isFarFrom(level: number, measured: readonly number[]): boolean {
   return measured.every((each) => level !== each && Math.max(level / each, each / level) > ALIKE_LEVELS);
 }

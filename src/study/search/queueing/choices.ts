@@ -5,7 +5,7 @@ import type { SpaceView } from '../samplers/space-view.ts';
 
 /** Choices of a space, at most. A larger space is sampled, so that a proposal takes seconds at most. */
 const MOST_CHOICES = 4000;
-/** The same of a joint space, whose candidates are also looked for around the best ones. */
+/** The same for a joint space, where the search also looks around the best candidates. */
 const MOST_JOINT_CHOICES = 1500;
 
 /**
@@ -32,7 +32,7 @@ function wholeOf(space: SpaceView): readonly Assignment[] | null {
   return listed;
 }
 
-/** Draws so many assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
+/** Draws this many assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
 function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
   const random = seededRandom(seed);
   const drawn = Array.from({ length: space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES }, () =>

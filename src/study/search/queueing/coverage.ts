@@ -6,7 +6,7 @@ import { isNamedCause } from '../blamed-settings.ts';
 export interface SettingValue {
   /** A path in the model's config. */
   readonly setting: string;
-  /** undefined where the config leaves the setting out. */
+  /** undefined if the config leaves the setting out. */
   readonly value: string | undefined;
   /** In the words of the search space, for example `precision=FP16`. */
   readonly label: string;

@@ -20,7 +20,7 @@ const SURE_ENOUGH = 2 / 3;
 
 const penalized = (cost: number, chance: number): number => cost - Math.log(Math.max(LEAST_COUNTED, chance));
 
-/** Returns the incumbent's cost over all feasible readings; `best` also over what is expected of points that are being measured. */
+/** Returns the incumbent's cost over all feasible readings; `best` also over the expected results of points that are being measured. */
 export function incumbentOf(
   measured: readonly Measured[],
   posterior: PosteriorModel,

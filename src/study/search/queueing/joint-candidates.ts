@@ -20,7 +20,7 @@ const MOST_NEXT_TO_ONE = 10;
 /** Returns the legal choices that differ from one in one parameter of one member; for joint spaces. */
 export type NeighboursOf = (choice: Choice) => readonly Choice[];
 
-/** Returns the neighbours in a space that knows them; memoized by choice, as each is asked for at every proposal. */
+/** Returns the neighbours in a space that knows them; memoized by choice, because every proposal asks for each. */
 export function neighboursIn(space: SpaceView): NeighboursOf {
   return memoizeByIdentity(({ candidate }: Choice) =>
     [...(space.neighbours?.(candidate.assignment) ?? [])].flatMap((assignment) => {
@@ -30,7 +30,7 @@ export function neighboursIn(space: SpaceView): NeighboursOf {
   );
 }
 
-/** Returns the candidates next to one: its neighbours, and those with an instance of one model in place of one of another. */
+/** Returns the candidates next to one: its neighbours, and those with an instance of one model replaced by one of another. */
 export function nextTo(space: SpaceView): (candidate: Candidate) => readonly Candidate[] {
   const neighboursOf = neighboursIn(space);
   return (candidate) => {
@@ -39,7 +39,7 @@ export function nextTo(space: SpaceView): (candidate: Candidate) => readonly Can
   };
 }
 
-/** What candidates are chosen by. */
+/** The context in which candidates are chosen. */
 export interface JointOptions {
   readonly seed: number;
   readonly goal: Goal;
@@ -49,8 +49,8 @@ export interface JointOptions {
 }
 
 /**
- * Returns the candidates of a joint space to simulate first: the best of the sample by a bound on their throughput, some at random, and around the
- * best trials what differs in one parameter, or has an instance of one model in place of one of another.
+ * Returns the candidates of a joint space to simulate first: the best of the sample by a bound on their throughput, some at random, and the
+ * neighbours of the best trials. Neighbours differ in one parameter, or have an instance of one model replaced by one of another.
  */
 export function jointCandidates(
   sample: readonly Choice[],
@@ -87,7 +87,10 @@ function bestOf(trials: readonly Trial[], goal: Goal): readonly Trial[] {
     .map(({ trial }) => trial);
 }
 
-/** Returns the choices with one step more instances of one model and one step fewer of another: the move where instances are limited together. */
+/**
+ * Returns the choices with one step more instances of one model and one step fewer of another: the useful move when a limit applies to the total of
+ * instances.
+ */
 export function swapsOf(choice: Choice, neighboursOf: NeighboursOf): readonly Choice[] {
   const count = partsOf(choice).length;
   return Array.from({ length: count }, (_, model) => step(choice, neighboursOf, model, 1)).flatMap((more, model) =>

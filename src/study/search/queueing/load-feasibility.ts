@@ -38,8 +38,8 @@ export function withLoadFeasibility(
 }
 
 /**
- * Returns the chance that a choice loads; null while no load has failed and the server reports no GPU memory. Where it reports it, memory
- * decides; else the loads that succeeded and failed do (`loadChance`).
+ * Returns the chance that a choice loads; null while no load has failed and the server reports no GPU memory. If it reports memory, memory decides;
+ * otherwise the loads that succeeded and failed do (`loadChance`).
  */
 function loadModel(
   measured: readonly Measured[],
@@ -64,11 +64,11 @@ function loadModel(
   };
 }
 
-/** A choice that fits into the reported memory with this chance is known to need less than the config that ran out of it. */
+/** The chance of fitting into the reported memory from which on a choice is known to need less than the config that ran out of it. */
 const PROBABLE = 0.5;
 
 /**
- * Tells whether a config has more instances than one that ran out of memory, while no config of its own kind has loaded with as many. The
+ * True if a config has more instances than one that ran out of memory, while no config of its own kind has loaded with as many. The
  * search looks for the number of instances that fits below the refused one first.
  */
 function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
@@ -81,7 +81,10 @@ function isBeyond(asked: Choice, refused: Choice, loaded: readonly Choice[]): bo
   );
 }
 
-/** The same of models together, each with as many instances and as large a batch as was refused, while no config with as much of all has loaded. */
+/**
+ * The same for models that are tuned together: each has as many instances and as large a batch as the refused config, while no config with as much
+ * of everything has loaded.
+ */
 function isBeyondInNetwork(asked: Choice, refused: Choice, loaded: readonly Choice[]): boolean {
   const hasAsMuch = (one: Choice, other: Choice): boolean =>
     partsOf(other).every(({ policy }, index) => {

@@ -8,15 +8,15 @@ import { byBound } from './screen.ts';
 
 /** Points from which a climb starts, each of another candidate. */
 const STARTS = 2;
-/** Steps of one climb, at most, and the neighbours that are simulated for one. */
+/** The most steps of one climb, and the most neighbours that are simulated for one step. */
 const MOST_STEPS = 6;
 const MOST_NEIGHBOURS = 10;
 /** A step must raise the acquisition value by this factor. */
 const LEAST_RISE = 1.01;
-/** Levels of a neighbour, beside that of the point. */
+/** Levels of a neighbour, relative to the point's. */
 const BESIDE = [1 / Math.SQRT2, 1, Math.SQRT2];
 
-/** What a local search depends on. */
+/** The input of a local search. */
 export interface LocalSearch {
   readonly neighboursOf: NeighboursOf;
   readonly isOpen: (choice: Choice) => boolean;
@@ -27,8 +27,8 @@ export interface LocalSearch {
 }
 
 /**
- * Returns the points with those that climbs over the model's own predictions add: from each of the best points one parameter of one model is changed at a
- * time, the best change each time, while the acquisition value rises.
+ * Returns the points together with those that climbs over the model's predictions add. From each of the best points a climb changes one parameter of
+ * one model at a time, always taking the best change, while the acquisition value rises.
  */
 export function climbed(
   points: readonly AcquisitionPoint[],

@@ -16,7 +16,7 @@ import type { SearchState } from './search-state.ts';
 
 /** A candidate's own best level is found when no other level promises an improvement of more than this, … */
 const WORTH_A_LEVEL = 0.05;
-/** … or of as much as is worth staying for where its cost is within this of the incumbent's, so that it may itself be the best. */
+/** … or of more than staying is worth, if its cost is within this of the incumbent's, so that it may itself be the best. */
 const RIVAL = 0.25;
 /** Another level of the served candidate is not worth its time below this expected improvement over the incumbent. */
 const WORTH_STAYING = 0.02;
@@ -54,9 +54,7 @@ export function worthStaying(
 const levelOf = ({ choice: { clientBatch }, level }: AcquisitionPoint): number | LevelPoint =>
   clientBatch === null ? level : { value: level, batch: clientBatch };
 
-/**
- * Returns the points of the running candidate that say something new: not next to a measured level, nor above one that was over a limit on a time.
- */
+/** Returns the points of the running candidate that are informative: not next to a measured level, nor above one that missed a limit on a time. */
 function closeBy(
   choice: Choice,
   { measurements }: RunningTrial,

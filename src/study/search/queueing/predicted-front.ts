@@ -5,7 +5,7 @@ import type { PosteriorModel } from './posterior/posterior-model.ts';
 
 /**
  * Returns the Pareto front of predicted throughput (infer/s) and predicted latency (ms) over everything that could be measured next, by rising
- * throughput; of a language model that of output tokens per second, of all and as one user sees them. Candidates with equal predictions appear once.
+ * throughput; for a language model, of output tokens per second, in total and per user. Candidates with equal predictions appear once.
  */
 export function predictedFront(
   points: readonly AcquisitionPoint[],

@@ -34,8 +34,8 @@ const NONE_BETTER = 'no other candidate is likely to be better within the goal';
 /** Levels of a candidate with at least this share of its highest acquisition value count as equally good. */
 const ABOUT_AS_MUCH = 0.9;
 /**
- * A feasible reading with a lower P(feasible) than this is a suspected false-feasible one: of many noisy readings the highest that kept a
- * budget is often a lucky one.
+ * A feasible reading with a lower P(feasible) than this is a suspected false-feasible one: among many noisy readings, the highest that kept a budget
+ * is often a lucky one.
  */
 const LEAST_CHANCE_OF_INCUMBENT = 1 / 3;
 /** Levels of one trial, at most. */
@@ -47,13 +47,13 @@ const MOST_LEVELS = 4;
  * `ask` proposes a candidate and its first level:
  *
  * 1. **Candidates** (`choices.ts`): all of the space that were not tried and are not known to fail; a seeded sample of a large space. Of models that
- * are tuned together also what is next to the best trials (`joint-candidates.ts`), and what climbs over the predictions lead to (`local-search.ts`).
+ * are tuned together also the neighbours of the best trials (`joint-candidates.ts`), and the results of climbs (`local-search.ts`).
  * 2. **Service times** (`perfmodel/service-times.ts`): the execution time by batch size and busy instances, from the server's statistics.
  * An affine fit in the batch size under interference, averaged over the interference models that explain the points (Bayesian model
  * averaging: Hoeting and others, 1999); kernel-smoothed residual corrections for cliffs and steps; and a factor for categorical settings,
  * which a Gaussian process carries over to unseen combinations.
  * 3. **Simulation** (`perfmodel/simulator.ts`): every candidate's batcher in virtual time, with common random numbers; several models as one
- * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous batching and a law of its steps in place of 2 and
+ * network (`perfmodel/network/network-simulator.ts`). An engine of a language model has continuous batching and a law of its steps instead of 2 and
  * 3 (`perfmodel/continuous/engine-simulator.ts`).
  * 4. **Correction** (`perfmodel/correction.ts`): for each figure a Gaussian process on the logarithm of measured over simulated (Rasmussen
  * and Williams, 2006, algorithm 2.1), with the kernel of the highest evidence among several hypotheses.
@@ -97,7 +97,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     comesBack: !needsCapacity(options),
     ask({ trials, pending = [] }, { pace }) {
       const state = stateAt(trials, null, pending);
-      // When it is enough is judged by what is known, without what is only believed.
+      // The stopping decision uses only known results, not expected ones.
       const judged = pending.length === 0 ? state : stateAt(trials, null, []);
       const { left, points, best, initialDesign, posterior } = state;
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
@@ -141,7 +141,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       if (without.has('false-feasible')) return [];
       const training = trainingSubset(measuredOf(trials), options.goal);
       const { posterior } = fitTo(training);
-      // The best are among these: to predict all of a long study would take minutes, and doubts about others change nothing.
+      // The best are among these. Predicting a whole long study would take minutes, and doubts about the others change nothing.
       const known = new Set(training.flatMap(({ measurements }) => measurements));
       return trials.flatMap(({ number, candidate, measurements }) =>
         measurements.flatMap((measurement, reading) =>
@@ -155,13 +155,13 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
 }
 
 /**
- * Tells whether each candidate is to be measured up to its own best level. The cost of a candidate is unknown until its capacity is known, and at a rate
- * a server that could do more serves no more than it is asked for.
+ * True if each candidate is to be measured up to its own best level. A candidate's cost is unknown until its capacity is known: at a given rate, a
+ * server with spare capacity serves no more than it is asked for.
  */
 const needsCapacity = ({ goal, levels }: QueueingOptions): boolean =>
   levels.mode === 'request-rate' && followsFromThroughput(goal);
 
-/** Returns the next rate on the way to the candidate's highest within the goal; null when that is found, or would not make it the best. */
+/** Returns the next rate on the way to the candidate's highest within the goal; null if that is found, or would not make it the best. */
 function towardsCapacity(
   trials: readonly Trial[],
   running: RunningTrial,
@@ -179,7 +179,7 @@ function towardsCapacity(
   return next.kind === 'measure' ? next.level : null;
 }
 
-/** Returns what holds the best trial so far back, at the level that it stands for. */
+/** Returns the bottleneck of the best trial so far, at the level that represents it. */
 function withBottleneck(
   { simulator }: SearchState,
   trials: readonly Trial[],
@@ -193,15 +193,15 @@ function withBottleneck(
 }
 
 /**
- * Returns the measurements of the search. The baseline's first reading, below the first level of a search, shows the noise of the machine.
- * Searches that go on from it alone find 2 % less (54 whole studies played offline).
+ * Returns the measurements of the search. The baseline's first reading, below the first level of a search, shows the noise of the machine. Searches
+ * that continue from it alone find 2 % less (54 whole studies played offline).
  */
 function sinceRest({ role, measurements }: RunningTrial, first: LevelPoint): readonly Measurement[] {
   const atRest = measurements[0]?.level ?? first;
   return role === 'baseline' && inFlightOf(atRest) < inFlightOf(first) ? measurements.slice(1) : measurements;
 }
 
-/** Tells whether a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
+/** True if a reading met the goal although the model, which was fitted to it too, gives that a chance below one in three. */
 function isSuspectedFalseFeasible(
   measurement: Measurement,
   candidate: Candidate,

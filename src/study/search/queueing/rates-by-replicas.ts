@@ -5,20 +5,20 @@ import { metricsOf } from '../../goal/metrics/registry.ts';
 import { bestTrial, chosenOf } from '../../goal/ranking.ts';
 import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 
-/** Rates lie this far above what so many replicas need: throughput and its interval vary a little from one measurement to the next. */
+/** The margin of rates above the need of a number of replicas: throughput and its interval vary a little between measurements. */
 const ROOM = 0.01;
-/** What counts of a throughput that nobody measured yet, beside the headroom: its interval takes about so much. */
+/** The counted share of an unmeasured throughput, besides the headroom: about what its interval takes. */
 const USUALLY_COUNTED = 0.985;
-/** Neighbouring rates differ by this at least: one replica of very many more or less hardly counts. */
+/** The least relative difference between neighbouring rates: one replica more or less of very many hardly counts. */
 const LEAST_STEP = 0.03;
-/** Rates that are nearer to each other than this are one. */
+/** Rates within this ratio of each other count as one. */
 const ALIKE = 1.01;
-/** A cost that is lower by less than this is no gain, as a logarithm. */
+/** The least gain in cost that counts, as a logarithm. */
 const LEAST_GAIN = 0.005;
 
 /**
- * Returns the request rates, rising, that alone matter to a cost for a rate: from each on a server more can be left out. Between two of them a candidate
- * that serves more costs the same. null where the goal is no such cost, or the levels are no rates.
+ * Returns the only request rates that matter to a cost for a rate, rising: at each one a server more can be left out. Between two of them a
+ * candidate that serves more costs the same. null if the goal is no such cost, or the levels are no rates.
  */
 export function ratesByReplicas(
   goal: Goal,
@@ -47,8 +47,8 @@ const hasSteps = (goal: Goal): boolean =>
   goal.objectives.every(({ metric }) => metricsOf(goal).named(metric).follows?.smooth !== undefined);
 
 /**
- * Returns the next of these rates on the way to the highest that the candidate keeps; null when that is found, or the rates that are left would not
- * make it cheaper than the best of `others`. The original's own highest is looked for whatever others cost.
+ * Returns the next of these rates on the way to the highest that the candidate keeps; null if that is found, or the remaining rates would not make
+ * it cheaper than the best of `others`. The original's own highest is searched for whatever the others cost.
  */
 export function nextOfRates(
   { candidate, measurements, role }: RunningTrial,
@@ -66,7 +66,7 @@ export function nextOfRates(
   const isCheaper = role === 'baseline' ? () => true : cheaperThanBest(others, candidate, goal);
   const open = rates.filter((rate) => rate > ALIKE * most && ALIKE * rate < missed && isCheaper(rate));
   if (open.length === 0) return null;
-  // Nothing was kept yet: if not even the lowest rate that would do is kept, the others need not be tried.
+  // Nothing was kept yet: if the lowest useful rate is not kept, the others need not be tried.
   if (most === 0 && role !== 'baseline') return open[0] as number;
   const climb = missed === Number.POSITIVE_INFINITY ? 2 ** (kept.length - 1) - 1 : Math.floor(open.length / 2);
   return open[Math.min(climb, open.length - 1)] as number;

@@ -25,8 +25,8 @@ export function screened(
 }
 
 /**
- * Sorts choices by the bound on their throughput within the budget, the highest first; where the goal is a cost that follows from throughput, by the
- * bound on that, the lowest first.
+ * Sorts choices by the bound on their throughput within the budget, the highest first. If the goal is a cost that follows from throughput, sorts by
+ * the bound on the cost, the lowest first.
  */
 export function byBound(
   choices: readonly Choice[],
@@ -46,7 +46,7 @@ export function byBound(
     .map(({ choice }) => choice);
 }
 
-/** Returns what a choice is sorted by: the throughput, or what it gives for a unit of the cost that follows from it. */
+/** Returns the sort key of a choice: its throughput, or the throughput per unit of the cost that follows from it. */
 function worthOf(goal: Goal, { candidate }: Choice, throughput: number, device: DeviceMetrics): number {
   const [only, ...others] = goal.objectives;
   const follows = only && others.length === 0 ? metricsOf(goal).named(only.metric).follows : undefined;

@@ -47,11 +47,11 @@ export interface QueueingOptions {
    * % while it is early, at least 10 % when it is late (`Remaining.pace`).
    */
   readonly leastGain?: number | undefined;
-  /** What models that are tuned together are to each other; absent for one model alone. */
+  /** The relations between models that are tuned together; absent for a single model. */
   readonly topology?: Topology | undefined;
-  /** What arrives at each level, where that is no even rate. */
+  /** The arrivals at each level; absent for an even rate. */
   readonly workloads?: StudyWorkloads | undefined;
-  /** Mechanisms to leave out, to see what they are worth. */
+  /** Mechanisms to leave out, to see their effect. */
   readonly without?: Without | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface SearchState extends Incumbent {
 export interface FittedModels {
   readonly simulator: Simulator;
   readonly posterior: PosteriorModel;
-  /** The posterior given also that these points are being measured. */
+  /** The posterior, also given that these points are being measured. */
   posteriorBeside(pending: readonly PendingPoint[]): PosteriorModel;
 }
 
@@ -106,9 +106,9 @@ export function fitModels(
 }
 
 /**
- * Computes the search state from the finished trials and the running one. `all`: every candidate of the space. `fitTo`: fits the models to
- * the training subset; memoized by the caller. `pending`: trials on other servers; their candidates are left out, and what they will show is
- * believed to be what is expected of them.
+ * Computes the search state from the finished trials and the running one. `all`: every candidate of the space. `fitTo`: fits the models to the
+ * training subset; memoized by the caller. `pending`: trials on other servers; their candidates are left out, and their results are assumed to be as
+ * expected.
  */
 export function searchStateOf(
   all: readonly Choice[],
@@ -166,7 +166,7 @@ export function searchStateOf(
   };
 }
 
-/** Returns the points that pending trials measure, where the model can tell what to expect there. */
+/** Returns the points that pending trials measure, if the model can predict them. */
 const awaitedPoints = (pending: readonly PendingTrial[], posterior: PosteriorModel): readonly PendingPoint[] =>
   pending.flatMap(({ candidate, level }) => {
     if (level === null) return [];
@@ -174,7 +174,7 @@ const awaitedPoints = (pending: readonly PendingTrial[], posterior: PosteriorMod
     return posterior.predict(point.choice, point.level) === null ? [] : [point];
   });
 
-/** What the points of a joint space are looked for with. */
+/** The context for finding the points of a joint space. */
 interface JointState {
   readonly distinct: readonly Choice[];
   readonly trials: readonly Trial[];
@@ -186,10 +186,10 @@ interface JointState {
   readonly device: DeviceMetrics;
 }
 
-/** Joint choices whose fine levels are simulated too. */
+/** The number of joint choices whose fine levels are simulated too. */
 const JOINT_LOOKED_AT_CLOSELY = 5;
 
-/** Returns the points of a joint space: of candidates that its sample and the best trials suggest, and of those that climbs from the best lead to. */
+/** Returns the points of a joint space: candidates from its sample and from the best trials, and those that climbs from the best reach. */
 function jointPoints(
   { distinct, trials, tried, simulator, neighboursOf, context, best, device }: JointState,
   { goal, levels, seed }: Pick<QueueingOptions, 'goal' | 'levels' | 'seed'>,
@@ -236,7 +236,7 @@ function knownPlaces(
   return new Set(places.filter(([, own]) => own.length > 1 || !own[0]?.isMissed).map(([key]) => key));
 }
 
-/** Metrics that are counts per second of what requests bring: a request in flight brings this many at most. */
+/** Metrics that count the effects of requests per second: a request in flight has at most this many. */
 const RATES: ReadonlySet<string> = new Set([
   'throughput',
   'goodput',
@@ -245,8 +245,8 @@ const RATES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns a test for levels at which a choice cannot have half of the incumbent's rate, by the model and by the most that any measurement had per request
- * in flight. It saves most simulations of a search for throughput, goodput or tokens; for other objectives it is constantly false.
+ * Returns a test for levels at which a choice cannot have half of the incumbent's rate, by the model and by the highest measured rate per request in
+ * flight. It saves most simulations of a search for throughput, goodput or tokens; for other objectives it is constantly false.
  */
 function tooLow(
   simulator: Simulator,
@@ -261,7 +261,7 @@ function tooLow(
   if (rate === undefined || !RATES.has(rate) || more.length > 0) return () => false;
   const least = LEAST_OF_BEST * Math.exp(-best);
   const device = deviceIn(measured);
-  // What a rate is worth: itself, or one over the cost that follows from it.
+  // The worth of a rate: itself, or the inverse of the cost that follows from it.
   const worthOf = (value: number, candidate: Candidate): number => {
     if (!follows) return value;
     const cost = follows.of([value], candidate, device);
@@ -284,7 +284,7 @@ function tooLow(
   };
 }
 
-/** Returns the largest improvement that is expected of one more trial, as a difference of logarithms; 1 while nothing is feasible. */
+/** Returns the largest expected improvement of one more trial, as a difference of logarithms; 1 while nothing is feasible. */
 export const largestImprovementIn = ({ points, found }: SearchState): number =>
   found === null ? 1 : largestImprovement(points, found);
 

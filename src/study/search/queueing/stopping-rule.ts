@@ -3,11 +3,11 @@ import { chosenOf } from '../../goal/ranking.ts';
 import type { Goal, Remaining, Trial } from '../../types.ts';
 import type { QueueingOptions } from './search-state.ts';
 
-/** An expected gain below this is not worth a trial, and a smaller one counts as none. */
+/** The least expected gain that is worth a trial. A smaller gain counts as none. */
 const LEAST_GAIN = 0.01;
 /**
- * The gain that the next trial must promise, times the number of trials so far: time counts relative to the time already spent. To take
- * twice as long, a search must expect a sixth of it.
+ * The gain that the next trial must promise, times the number of trials so far: time counts relative to the time already spent. A search must expect
+ * a gain of a sixth to take twice as long.
  */
 const WORTH_DOUBLING = 0.25;
 /** The gain that it must promise once the search takes longer than such searches usually do. */
@@ -15,21 +15,21 @@ const WORTH_BEING_LATE = 0.1;
 /** The expected gain of the next trial is halved for each this many trials in a row without a gain. */
 const HALVED_AFTER = 2;
 /**
- * So many times as many where a trial only says whether a candidate keeps the rate at which it would be cheaper: costs have steps, and most trials are
- * without a gain.
+ * The multiple of that number if a trial only shows whether a candidate keeps the rate at which it would be cheaper: costs have steps, and most
+ * trials bring no gain.
  */
 const HALVED_LATER = 3;
 /** The largest difference of two logarithms of numbers. */
 const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 
-/** What the stopping rule depends on. */
+/** The input of the stopping rule. */
 type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> &
   Pick<Remaining, 'pace'> & {
-    /** True where each trial goes on to the candidate's own best level: few of them say much, and the next must promise half as much. */
+    /** True if each trial continues to the candidate's own best level: a few such trials are informative, and the next must promise half as much. */
     readonly findsCapacities?: boolean;
   };
 
-/** Tells whether the expected gain, halved for every two trials in a row without one, is below the threshold. */
+/** True if the expected gain, halved for every two trials in a row without one, is below the threshold. */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
   const discount =
     context.pace === 'early' || context.without?.has('belief')
@@ -41,7 +41,7 @@ export function isHardlyWorth(gain: number, trials: readonly Trial[], context: S
 const patienceOf = (context: StoppingContext): number =>
   modelsOf(context) * (context.findsCapacities ? HALVED_LATER : 1);
 
-/** For models that are tuned together: by how much a search may be longer, and how many times as many trials in a row may be without a gain. */
+/** For models that are tuned together: the factor by which a search may be longer, and by which more trials in a row may bring no gain. */
 const modelsOf = ({ topology }: StoppingContext): number => Math.max(1, topology?.stages.length ?? 1);
 
 /** Returns the gain that a trial must promise, as a logarithm. */
@@ -53,7 +53,7 @@ function requiredGain({ length }: readonly Trial[], context: StoppingContext): n
   return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
 }
 
-/** Tells the same of an earlier moment. It computes the gain only where that can matter. */
+/** Tests the same for an earlier moment. It computes the gain only if it can matter. */
 export function wasHardlyWorth(
   trials: readonly Trial[],
   context: StoppingContext,

@@ -9,11 +9,11 @@ const USUAL = { reloadSeconds: 2, inPlaceSeconds: 0.3, measureSeconds: 3 };
 /** Duration of a whole measurement, with warm-up and the time between windows, over the duration of its windows. */
 const BESIDE_WINDOWS = 1.3;
 
-/** What a trial costs on this server, in seconds: means over the trials so far. */
+/** The cost of a trial on this server, in seconds: means over the trials so far. */
 export interface TrialCost {
   /**
-   * Seconds to apply the choice to a server that serves `served`; null stands for a server that serves nothing. With those to make what it
-   * is served from, unless a trial has made that.
+   * Seconds to apply the choice to a server that serves `served`; null means a server that serves nothing. Includes the time to build its files,
+   * unless a trial has built them.
    */
   changeSeconds(choice: Choice, served: Candidate | null): number;
   /** Seconds for one measurement. */

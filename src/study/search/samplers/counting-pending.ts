@@ -1,8 +1,8 @@
 import type { History, PendingTrial, Sampler, Trial } from '../../types.ts';
 
 /**
- * Returns the sampler, which takes pending trials for tried ones that came to nothing. A model of good and bad trials counts them among the
- * bad ones: the constant liar with the worst value (Ginsbourger, Le Riche and Carraro, 2010), which keeps proposals apart.
+ * Returns the sampler with pending trials presented as failed ones. A model of good and bad trials counts them among the bad ones: the constant liar
+ * with the worst value (Ginsbourger, Le Riche and Carraro, 2010), which keeps proposals apart.
  */
 export const countingPending = (sampler: Sampler): Sampler => ({
   ask: (history, remaining) => sampler.ask(asTried(history), remaining),
@@ -11,7 +11,7 @@ export const countingPending = (sampler: Sampler): Sampler => ({
   ...(sampler.comesBack && { comesBack: true }),
 });
 
-/** Returns the history itself where nothing is pending: samplers remember by its identity. */
+/** Returns the history itself if nothing is pending, because samplers memoize by its identity. */
 function asTried(history: History): History {
   const { trials, pending = [] } = history;
   if (pending.length === 0) return history;

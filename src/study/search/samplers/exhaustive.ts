@@ -4,7 +4,7 @@ import { besideInstances } from '../../../space/shape.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { History, Proposal, Sampler, Trial } from '../../types.ts';
 
-/** What is measured for every candidate. */
+/** The plan of measurements for every candidate. */
 export interface ExhaustivePlan {
   /** The baseline and every other candidate, each once. */
   readonly candidates: readonly Candidate[];
@@ -19,7 +19,7 @@ export interface ExhaustivePlan {
 
 /** A sampler that knows how many points are left. */
 export interface ExhaustiveSampler extends Sampler {
-  /** Returns the largest number of points that are still to be measured. */
+  /** Returns the largest number of points that remain to be measured. */
   left(history: History): number;
 }
 
@@ -77,8 +77,8 @@ const hasServed = ({ throughput, tooManyErrors }: Measurement): boolean =>
   throughput.value > 0 && tooManyErrors !== true;
 
 /**
- * Tells whether a trial failed because of its candidate. A trial that the load generator limited was served; a lost server proves nothing
- * about the candidate.
+ * True if a trial failed because of its candidate. A trial that the load generator limited was served; a lost server proves nothing about the
+ * candidate.
  */
 export const isNotServed = ({ failure }: Trial): boolean =>
   failure !== null && failure.kind !== 'client-bound' && failure.kind !== 'server-lost';

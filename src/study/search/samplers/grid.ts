@@ -68,7 +68,7 @@ function walkOf({ rest, groups }: CandidateShape): string {
 const byWalk = perHistory((trials) => Map.groupBy(trials, ({ candidate }) => walkOf(candidate.shape)));
 
 /**
- * Tells whether both configs belong to one walk, which varies the batch size alone, and `earlier` has the smaller one. Without batching the
+ * True if both configs belong to one walk, which varies the batch size alone, and `earlier` has the smaller one. Without batching the
  * batcher's settings do not count.
  */
 function isEarlierInWalk(earlier: CandidateShape, shape: CandidateShape): boolean {

@@ -5,7 +5,7 @@ import type { SpaceView } from './space-view.ts';
 /** A point of the lattice: indexes among the values of each axis. */
 export type Spot = readonly number[];
 
-/** For each model its largest batches and its numbers of instances, as two axes; of one model alone there are two. */
+/** Two axes per model: its largest batches and its numbers of instances. */
 export interface Lattice {
   readonly axes: readonly (readonly number[])[];
   at(spot: Spot): Choice | undefined;
@@ -41,7 +41,7 @@ function spotsOf(choices: readonly Choice[]): Lattice {
     const { maxBatchSize, instances } = choice.policy;
     const key = `${maxBatchSize} ${instances}`;
     const known = spots.get(key);
-    // Where some batch, one that could and does not is no neighbour of theirs.
+    // If some choices batch, one that could batch and does not is no neighbour of theirs.
     const isAlike = !batches || choice.largestBatch > 1 || maxBatchSize <= 1;
     const fits = choice.settingsKey === first?.settingsKey && isAlike;
     if (fits && (known === undefined || choice.delayUs < known.delayUs)) spots.set(key, choice);

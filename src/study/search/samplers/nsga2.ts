@@ -37,7 +37,7 @@ export function nsga2Sampler(space: SpaceView, seed: number, goal: Goal): Sample
   };
 }
 
-/** Returns the population: the first trials, where each later one replaces the least fit unless it is that itself. */
+/** Returns the population: the first trials, with the least fit replaced by each later trial, unless that is the least fit itself. */
 function populationAfter(trials: readonly Trial[], goal: Goal): readonly Individual[] {
   let population = trials.slice(0, POPULATION);
   for (const child of trials.slice(POPULATION)) {

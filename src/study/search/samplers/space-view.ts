@@ -23,8 +23,8 @@ export interface SpaceView {
   /** Returns the candidate of an assignment, or why it is not legal. */
   build(assignment: Assignment): CandidateOutcome;
   /**
-   * Returns the expected execution time relative to other candidates, before anything is measured; 1 without an expectation. `model` selects
-   * one of several models that are tuned together.
+   * Returns the expected execution time relative to other candidates, before any measurement; 1 without an expectation. `model` selects one of
+   * several models that are tuned together.
    */
   expectedTime?(candidate: Candidate, model?: string): number;
   /** Returns the legal assignments that differ in one parameter of one model; only for models that are tuned together. */

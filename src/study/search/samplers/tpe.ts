@@ -26,7 +26,7 @@ export function tpeSampler(space: SpaceView, seed: number, goal: Goal): Sampler 
     ask(history) {
       const random = seededRandom(seedAt(seed, history.trials.length));
       const scored = history.trials.filter(({ role }) => role === 'search');
-      // Pending trials stand among the bad ones, but tell nothing of what is good.
+      // Pending trials count as bad ones, but say nothing about the good ones.
       const known = scored.filter(({ measurements, failure }) => measurements.length > 0 || failure !== null);
       const guess = known.length >= STARTUP ? guessed(space, history, scored, goal, random) : null;
       const assignment = guess ?? anyUntried(space, history, random);

@@ -2,13 +2,13 @@ import type { Figure } from '../../../../perfmodel/correction.ts';
 import type { Normal } from '../../../../stats/gaussian-process.ts';
 import { chanceBelow, expectedImprovement } from '../../../../stats/normal.ts';
 
-/** What a function with steps makes of a figure; both are logarithms. A cost with whole replicas is one, of throughput. */
+/** The effect of a function with steps on a figure; both are logarithms. An example is a cost with whole replicas, as a function of throughput. */
 export interface Stepped {
   readonly figure: Figure;
   readonly of: (logarithm: number) => number;
 }
 
-/** A weighted sum of logarithms: a figure, and what has steps. */
+/** A weighted sum of logarithms: a figure, and a part with steps. */
 export interface Cost {
   readonly linear: Figure;
   readonly stepped: readonly (Stepped & { readonly weight: number })[];
@@ -17,20 +17,20 @@ export interface Cost {
 /** A constraint on a figure; all are logarithms. */
 export interface Limit {
   readonly figure: Figure;
-  /** What the constraint is on, where that follows from the figure with steps. */
+  /** The constrained metric, if it follows from the figure with steps. */
   readonly of?: Stepped['of'] | undefined;
   readonly value: number;
   readonly relation: '<=' | '>=';
 }
 
-/** The standard deviation of an exactly known figure, to divide by. */
+/** The standard deviation of an exactly known figure, so that it can be a divisor. */
 const LEAST_SD = 1e-9;
 
 /** The quadrature over the shared part: a standard normal distribution from −3 to 3 deviations in 14 steps. */
 const MOST_DEVIATIONS = 3;
 const STEPS = 14;
 const SHARED = normalSteps(STEPS);
-/** The same over a figure's own part, where steps leave no formula: eight of them know a chance to some per cent. */
+/** The same over a figure's own part, if steps leave no formula: eight steps give a chance to a few per cent. */
 const OWN = normalSteps(8);
 
 function normalSteps(steps: number): readonly { readonly deviations: number; readonly chance: number }[] {
@@ -68,7 +68,7 @@ export function constrainedImprovement(cost: Cost, limits: readonly Limit[], bes
   }, 0);
 }
 
-/** Returns the mean and standard deviation of a cost. What has steps is taken to be off in the same direction. */
+/** Returns the mean and standard deviation of a cost. The part with steps is assumed to be off in the same direction. */
 export function momentsOf(cost: Cost): Normal {
   if (cost.stepped.length === 0) return cost.linear;
   const known = (figure: Figure): Normal => widened(figure, 1);

@@ -32,7 +32,7 @@ import { countedShifts, deviceIn, followed, type Predicted } from './followed.ts
 export interface PosteriorPrediction {
   /** As `Assessment.cost`: a weighted mean of logarithms, lower is better. */
   readonly cost: Normal;
-  /** The mean of the cost without the steps that a whole number of replicas brings: what tells levels of one choice apart. */
+  /** The mean of the cost without the steps of a whole number of replicas: it distinguishes levels of one choice. */
   readonly smoothCost: number;
   /** The probability that every constraint is met, with every standard deviation multiplied by `inflation`. */
   feasibleChance(inflation: number): number;
@@ -40,19 +40,19 @@ export interface PosteriorPrediction {
   expectedImprovement(best: number, inflation: number): number;
 }
 
-/** Predicts the goal's metrics from the simulator and what was measured. */
+/** Predicts the goal's metrics from the simulator and the measurements. */
 export interface PosteriorModel {
-  /** null where the choice cannot serve such requests. */
+  /** null if the choice cannot serve such requests. */
   predict(choice: Choice, level: number): PosteriorPrediction | null;
-  /** The posterior medians of throughput and latency, whatever the goal; null where the choice cannot serve such requests. */
+  /** The posterior medians of throughput and latency, whatever the goal; null if the choice cannot serve such requests. */
   predictedPoint(choice: Choice, level: number): PredictedPoint | null;
   placeOf(choice: Choice, level: number): Place;
 }
 
 /**
- * Builds the posterior model of the goal's metrics. Simulated figures are corrected by a Gaussian process on their residuals
- * (`correctedFigure`); GPU memory has a linear model; any other metric is regressed on its readings alone. `longestDelayUs`: the longest
- * queue delay of the space, by which delays are scaled. `pending`: what is being measured meanwhile; predictions are surer where that will tell.
+ * Builds the posterior model of the goal's metrics. Simulated figures are corrected by a Gaussian process on their residuals (`correctedFigure`);
+ * GPU memory has a linear model; any other metric is regressed on its readings alone. `longestDelayUs`: the longest queue delay of the space, by
+ * which delays are scaled. `pending`: points that are being measured meanwhile; predictions are surer where these will be informative.
  */
 export function posteriorModelOf(
   simulator: Simulator,
@@ -169,7 +169,7 @@ function metricModelOf(
     : learnedModel(name, measured, place, metrics);
 }
 
-/** Tells whether the simulator gives the figure: those of tokens are given by that of an engine alone, goodput by one that knows limits. */
+/** True if the simulator gives the figure: figures of tokens need an engine's simulator, goodput one with limits. */
 function isSimulated(name: string, simulator: Simulator): name is FigureName {
   const named = figureNamed(name);
   if (named === null) return false;
@@ -201,7 +201,7 @@ const learnedHypotheses = hypothesesOf([0.1, 0.3, 0.6], 0.3, { common: 0.5, loca
 const PER_GPU = 'output-tokens-per-gpu';
 const OF_ALL_GPUS = 'output-token-throughput';
 
-/** Predicts the output tokens of each GPU: those of all, which are simulated, over the number of GPUs that candidates like it had. */
+/** Predicts the output tokens per GPU: the simulated total, over the number of GPUs of similar candidates. */
 function perGpuModel(simulator: Simulator, measured: readonly Measured[], correction: Correction): MetricModel {
   const { longestDelayUs, without, metrics, place, pending } = correction;
   const ofAll = correctedFigure(OF_ALL_GPUS, simulator, measured, { longestDelayUs, without, pending });
@@ -219,7 +219,7 @@ function perGpuModel(simulator: Simulator, measured: readonly Measured[], correc
 const learnedModel = (name: string, measured: readonly Measured[], place: PlaceOf, metrics: Metrics): MetricModel =>
   regressed(measured, place, (measurement, candidate) => metrics.read(name, measurement, candidate));
 
-/** Regresses a figure on what is read of the measurements. */
+/** Regresses a figure on readings of the measurements. */
 function regressed(
   measured: readonly Measured[],
   place: PlaceOf,
