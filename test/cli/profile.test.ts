@@ -25,7 +25,8 @@ describe('tritune profile', () => {
       ...['--concurrency-range', '1:3:2', '--precision', '30', '--percentile', '97.5', '-v'],
       ...['-f', csv, '--json', json, '--ndjson', ndjson],
     ]);
-    expect(stderr).toBe('');
+    // A level may be unstable on a busy machine.
+    expect(stderr).toMatch(/^(Failed to obtain stable measurement [^\n]+ such as --precision 60\.\n)*$/);
     expect(code).toBe(0);
     expect(stdout.match(/^Request concurrency: \d+$/gm)).toEqual(['Request concurrency: 1', 'Request concurrency: 3']);
     expect(stdout).toMatch(/^ {2}Pass \[1\] throughput: [\d.]+ infer\/sec\. p97\.5 latency: \d+ usec\.$/m);

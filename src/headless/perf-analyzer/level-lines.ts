@@ -115,12 +115,13 @@ export function levelWarnings(report: LevelReport, settings: ProfileSettings): r
 
 function unstableWarning({ level }: LevelReport, { measuring }: ProfileSettings): string {
   const where = level.mode === 'concurrency' ? `concurrency ${level.value}` : `request rate ${level.value}`;
+  const wider = 'precisionPercent' in measuring ? 2 * measuring.precisionPercent : 0;
   const advice: Readonly<Record<typeof measuring.kind, string>> = {
     'count-windows': 'Please try to increase the --measurement-request-count.',
     'time-windows': 'Please try to increase the --measurement-interval.',
     'request-count': 'Please try to increase the --request-count.',
     passes: 'The server stopped answering before the workload was over.',
-    interval: 'Please try a larger --precision, such as --precision 6.',
+    interval: `Please try a larger --precision, such as --precision ${wider}.`,
   };
   const limit = 'maxTrials' in measuring ? `within ${measuring.maxTrials} measurement windows ` : '';
   return `Failed to obtain stable measurement ${limit}for ${where}. ${advice[measuring.kind]}`;
