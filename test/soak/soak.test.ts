@@ -24,7 +24,7 @@ const SOAK_S = isNightly ? 600 : 3;
 const RUNS = isNightly ? 20 : 3;
 const LEAST_ROUNDS = 9;
 /** What is compiled or filled late looks like a leak in few samples; it ends, where a leak grows with the time: while the heap grows, the run goes on up to this long. */
-const LONGEST_S = isNightly ? 2.5 * SOAK_S : 60;
+const LONGEST_S = isNightly ? 2.5 * SOAK_S : 150;
 const MIB = 2 ** 20;
 /** Over a third of the time. What leaks a kilobyte a measurement has leaked far more by the end of the night's form; the short one has few samples. */
 const MOST_GROWTH = (isNightly ? 1.5 : 3) * MIB;
