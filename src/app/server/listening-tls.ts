@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import type { ListeningTls } from '../../loadgen/listening/server.ts';
 import { readTls } from './read-tls.ts';
 import { isLoopback } from './tls.ts';
 
@@ -11,13 +12,6 @@ export interface ListenSpec {
   /** Only clients with a certificate of this CA may connect. */
   readonly tlsCa?: string;
   readonly plaintext: boolean;
-}
-
-/** Certificate and key of the listening program, and the CA of its clients. */
-export interface ListeningTls {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  readonly ca?: Buffer | undefined;
 }
 
 /**

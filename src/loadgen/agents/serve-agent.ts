@@ -1,13 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { availableParallelism } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { realClock } from '../../base/clock.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { hasBearerToken } from '../listening/bearer-token.ts';
+import { type ListeningTls, limitedServer, listenAt, stopListening } from '../listening/server.ts';
 import type { AgentLimits } from './limits.ts';
 import {
   AGENT_PATH,
@@ -27,8 +24,8 @@ export interface AgentOptions {
   readonly port: number;
   /** Anyone with the token may use the agent. */
   readonly token: string;
-  /** Certificate and key in PEM; with `ca` only clients with a certificate of that CA may connect. If absent, connections are in plaintext. */
-  readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;
+  /** If absent, connections are in plaintext. */
+  readonly tls?: ListeningTls | undefined;
   readonly limits: AgentLimits;
   /** Reports events, one line each, without secrets. */
   readonly tell: (line: string) => void;
@@ -50,52 +47,19 @@ const HANDSHAKE_LIMIT_MS = 5000;
  */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const agent = new ListeningAgent(options);
-  const server = options.tls ? secureServer(options.tls) : createServer();
-  server.maxConnections = MOST_CONNECTIONS;
-  server.headersTimeout = HANDSHAKE_LIMIT_MS;
-  server.requestTimeout = HANDSHAKE_LIMIT_MS;
+  const limits = { connections: MOST_CONNECTIONS, requestMs: HANDSHAKE_LIMIT_MS };
+  const server = limitedServer(options.tls, limits);
   server.on('request', (request, reply) => {
     const isHealth = request.method === 'GET' && request.url === HEALTH_PATH;
     reply.writeHead(isHealth ? 200 : 404, { 'content-type': 'text/plain' }).end(isHealth ? 'ok\n' : 'not found\n');
   });
   server.on('upgrade', (request, socket, head) => agent.upgrade(request, socket, head));
-  await listen(server, options);
-  const { address, port } = server.address() as AddressInfo;
-  return {
-    address: `${isIPv6(address) ? `[${address}]` : address}:${port}`,
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      await agent.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-}
-
-const secureServer = ({ cert, key, ca }: NonNullable<AgentOptions['tls']>): Server =>
-  createSecureServer({
-    ...{ cert, key, minVersion: 'TLSv1.2', handshakeTimeout: HANDSHAKE_LIMIT_MS },
-    ...(ca && { ca, requestCert: true, rejectUnauthorized: true }),
-  });
-
-async function listen(server: Server, { host, port }: AgentOptions): Promise<void> {
-  try {
-    const listening = once(server, 'listening');
-    server.listen(port, host);
-    await listening;
-  } catch (error) {
-    throw new TrituneError(
-      'USAGE',
-      `cannot listen on ${host}:${port}: ${messageOf(error)}`,
-      'choose another address with --listen',
-    );
-  }
+  const address = await listenAt(server, options, 'choose another address with --listen');
+  return { address, close: () => stopListening(server, () => agent.close()) };
 }
 
 class ListeningAgent {
   readonly #options: AgentOptions;
-  readonly #tokenHash: Buffer;
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MOST_MESSAGE_BYTES,
@@ -109,7 +73,6 @@ class ListeningAgent {
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#tokenHash = hashOf(options.token);
     this.#usage = new AgentUsage(options.limits, realClock.nowNs());
   }
 
@@ -141,18 +104,13 @@ class ListeningAgent {
   /** A status line with the reason for refusing the connection; null if it is accepted. */
   #refusalOf({ url, headers }: IncomingMessage): string | null {
     if (url !== AGENT_PATH) return '404 Not Found';
-    const [scheme, token = ''] = (headers.authorization ?? '').split(' ');
-    // Hashes have equal lengths, so the comparison does not reveal the token's length.
-    const isKnown = timingSafeEqual(hashOf(token), this.#tokenHash) && scheme === 'Bearer';
-    if (!isKnown) return '401 Unauthorized';
+    if (!hasBearerToken(headers.authorization, this.#options.token)) return '401 Unauthorized';
     if (headers[PROTOCOL_HEADER] !== String(AGENT_PROTOCOL)) return '426 Upgrade Required';
     const controller = headers[CONTROLLER_HEADER];
     if (typeof controller !== 'string' || !/^[0-9a-f-]{36}$/.test(controller)) return '400 Bad Request';
     return this.#connections.size > 0 && controller !== this.#controller ? '409 Conflict' : null;
   }
 }
-
-const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 const peerOf = ({ socket }: IncomingMessage): string =>
   `${socket.remoteAddress ?? 'nowhere'}:${socket.remotePort ?? 0}`;

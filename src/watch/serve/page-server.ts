@@ -1,21 +1,20 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, isIPv6 } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { withDeadline } from '../../base/abort.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { hasBearerToken } from '../../loadgen/listening/bearer-token.ts';
+import { type ListeningTls, limitedServer, listenAt, stopListening } from '../../loadgen/listening/server.ts';
 import type { Board } from '../board.ts';
 import { Viewers } from '../viewers.ts';
 import { pageFiles, pageHeaders } from './assets.ts';
-import { type Controls, isAuthorized, orderIn } from './controls.ts';
+import { type Controls, orderIn } from './controls.ts';
 
 /** How the page is served. */
 export interface PageOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Certificate and key in PEM; with `ca`, only browsers with a certificate of that CA. Without this option, everything is plaintext. */
-  readonly tls?: { readonly cert: Buffer; readonly key: Buffer; readonly ca?: Buffer | undefined } | undefined;
+  /** Without this option, everything is plaintext. */
+  readonly tls?: ListeningTls | undefined;
   readonly board: Board;
   /** null for a page that cannot steer. */
   readonly controls: Controls | null;
@@ -41,41 +40,22 @@ const MOST_PENDING_BYTES = 2 ** 20;
 
 /** Serves the page until it is closed. Errors: USAGE for an address that it cannot use. */
 export async function servePage(options: PageOptions): Promise<RunningPage> {
-  const { tls, host, port } = options;
+  const { tls } = options;
   const page = new Page(options);
-  const server: Server = tls
-    ? createSecureServer({
-        ...tls,
-        minVersion: 'TLSv1.2',
-        ...(tls.ca && { requestCert: true, rejectUnauthorized: true }),
-      })
-    : createServer();
-  server.maxConnections = MOST_CONNECTIONS;
-  server.headersTimeout = REQUEST_LIMIT_MS;
-  server.requestTimeout = REQUEST_LIMIT_MS;
+  const server = limitedServer(tls, { connections: MOST_CONNECTIONS, requestMs: REQUEST_LIMIT_MS });
   server.on('request', (request, reply) => {
     page.answer(request, reply).catch((error: unknown) => {
       options.tell(`a request failed: ${messageOf(error)}`);
       reply.destroy();
     });
   });
-  try {
-    const listening = once(server, 'listening');
-    server.listen(port, host);
-    await listening;
-  } catch (error) {
-    throw new TrituneError('USAGE', `cannot listen on ${host}:${port}: ${messageOf(error)}`, 'give another --listen');
-  }
-  const { address, port: own } = server.address() as AddressInfo;
+  const address = await listenAt(server, options, 'give another --listen');
   const ticker = setInterval(() => page.viewers.tick(), TICK_MS);
   return {
-    url: `${tls ? 'https' : 'http'}://${isIPv6(address) ? `[${address}]` : address}:${own}/`,
+    url: `${tls ? 'https' : 'http'}://${address}/`,
     async close() {
       clearInterval(ticker);
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      await stopListening(server);
     },
   };
 }
@@ -153,7 +133,7 @@ class Page {
     if (request.method !== 'POST') return plain(reply, 405, 'only POST');
     if (!controls)
       return plain(reply, 403, 'this page is for looking alone: start it with --token-file to steer studies');
-    if (!isAuthorized(request.headers.authorization, controls.token)) {
+    if (!hasBearerToken(request.headers.authorization, controls.token)) {
       tell(`refused an order from ${request.socket.remoteAddress ?? 'somewhere'}: it has not the token`);
       reply.setHeader('www-authenticate', 'Bearer');
       return plain(reply, 401, 'the token is another one');
