@@ -2,17 +2,15 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
-import { MS_PER_S } from '../../base/units.ts';
 import type { CapacityHead } from '../../capacity/document.ts';
 import { defaultWindowRule, type WindowRule } from '../../profiler/level-options.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { askedOf, frontsOf, serverOf } from '../profile/endpoint-asked.ts';
-import { openEndpointTarget } from '../profile/endpoint-target.ts';
+import { askedOf } from '../profile/endpoint-asked.ts';
+import { findLanguageServer } from '../profile/language-server.ts';
 import { languageWindows } from '../profile/language-windows.ts';
 import type { LevelTarget } from '../profile/measuring.ts';
 import { type ProfilePlan, planProfile } from '../profile/plan.ts';
 import { modelsOf, openProfileTarget } from '../profile/target.ts';
-import { findEndpoint } from '../server/find-endpoint.ts';
 import { openServer } from '../server/open-server.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
 
@@ -80,29 +78,14 @@ const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
 /** Opens a language model. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*. */
 export async function openLanguage(given: CapacitySpec, signal: AbortSignal): Promise<CapacityTarget> {
   const options = profileOf(true, given);
-  const { asked, path } = askedOf(options);
-  const asFarAsKnown = await planProfile(options, false);
-  const where = await serverOf(options);
-  const timeoutMs = options.requestTimeout * MS_PER_S;
-  const found = await findEndpoint({
-    ...where,
-    asked,
-    path,
-    model: options.model,
-    modelVersion: options.modelVersion ?? '',
-    timeoutMs,
-    extra: options.extraInputs,
-  });
-  const { endpoint, model } = found;
-  const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
-  const protocol = endpoint.kind === 'triton-grpc' ? 'grpc' : 'http';
-  const to = { ...where, model, endpoint, timeoutMs, extra: options.extraInputs };
-  const spec = { ...options, protocol } as const;
-  const target = await openEndpointTarget({ options: to, fronts, maxInFlight: undefined }, spec, plan, signal);
+  const asked = askedOf(options);
+  const found = await findLanguageServer(options, asked, await planProfile(options, false));
+  const { model, server, plan, spec } = found;
+  const target = await found.open(signal);
   return {
     target,
     plan,
-    head: { model, server: { ...found.server, url: where.address, emulated: null }, protocol },
+    head: { model, server, protocol: spec.protocol },
     windows: { ...defaultWindowRule, ...languageWindows },
     followsHost: false,
     requestTimeoutSeconds: options.requestTimeout,

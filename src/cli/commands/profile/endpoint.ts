@@ -1,12 +1,10 @@
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
-import { askedOf, frontsOf, serverOf } from '../../../app/profile/endpoint-asked.ts';
-import { openEndpointTarget } from '../../../app/profile/endpoint-target.ts';
+import { askedOf } from '../../../app/profile/endpoint-asked.ts';
 import { profileHead } from '../../../app/profile/head.ts';
+import { findLanguageServer } from '../../../app/profile/language-server.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
-import { findEndpoint } from '../../../app/server/find-endpoint.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { MS_PER_S } from '../../../base/units.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -26,37 +24,17 @@ export type EndpointOptions = ProfileOptions & EndpointSpec & PromptSpec;
  */
 export async function runEndpoint(given: EndpointOptions, terminal: Terminal): Promise<number> {
   const { options, maxInFlight } = loadOf({ ...given, ...withoutAliases(given) });
-  const { asked, path } = askedOf(options);
+  const asked = askedOf(options);
   // Faults in the options are reported before the server is contacted.
   const asFarAsKnown = await planProfile(options, false);
   warnIfInsecure(options, terminal);
-  const where = await serverOf(options);
-  const timeoutMs = options.requestTimeout * MS_PER_S;
-  const found = await findEndpoint({
-    ...where,
-    asked,
-    path,
-    model: options.model,
-    modelVersion: options.modelVersion ?? '',
-    timeoutMs,
-    extra: options.extraInputs,
-  });
-  const { endpoint, model } = found;
-  const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
-  const protocol = endpoint.kind === 'triton-grpc' ? 'grpc' : 'http';
-  const spec = { ...options, protocol } as const;
-  const server = { ...found.server, url: where.address, emulated: null };
-  const head = { ...profileHead(spec, plan, server, model, process.argv.slice(2)), endpoint: endpoint.kind };
-  terminal.tell(`${model} on ${server.name} ${server.version} at ${where.address}, by ${endpoint.kind}`);
+  const { model, server, endpoint, spec, plan, open } = await findLanguageServer(options, asked, asFarAsKnown);
+  const head = { ...profileHead(spec, plan, server, model, process.argv.slice(2)), endpoint };
+  terminal.tell(`${model} on ${server.name} ${server.version} at ${server.url}, by ${endpoint}`);
   const outcome = await interruptible(terminal, async (signal, reports) => {
     const documents = await openProfileDocuments(spec, plan, head);
     try {
-      const asked = {
-        options: { ...where, model, endpoint, timeoutMs, extra: options.extraInputs },
-        fronts,
-        maxInFlight,
-      };
-      const target = await openEndpointTarget(asked, spec, plan, signal);
+      const target = await open(signal, maxInFlight);
       const run = { options: spec, plan, alike: false, documents, terminal, reports };
       await measureLevels(run, target, (measure) => sweep(plan.sweep, measure));
     } finally {
