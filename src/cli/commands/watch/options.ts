@@ -1,7 +1,12 @@
 import type { ListenSpec } from '../../../app/server/listening-tls.ts';
+import { listenOptionTable } from '../../options/listen.ts';
 import type { OptionTable } from '../../options/option-table.ts';
-import { pageOptionTable } from '../../options/watch.ts';
 
 export type WatchFlags = ListenSpec;
 
-export const watchOptionTable: OptionTable<WatchFlags> = pageOptionTable;
+export const watchOptionTable: OptionTable<WatchFlags> = listenOptionTable({
+  port: 7420,
+  owner: 'page',
+  clients: 'browsers',
+  exposed: 'page',
+});

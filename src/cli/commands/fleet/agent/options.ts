@@ -1,26 +1,15 @@
 import type { AgentSpec } from '../../../../app/agent/run-agent.ts';
+import { listenOptionTable } from '../../../options/listen.ts';
 import type { OptionTable } from '../../../options/option-table.ts';
 import { collect, positiveNumber, positiveWhole } from '../../../options/option-values.ts';
 
+const { listen, ...tls } = listenOptionTable({ port: 7411, owner: 'agent', clients: 'controllers', exposed: 'token' });
+
 export const agentOptionTable: OptionTable<AgentSpec> = {
-  listen: {
-    flags: '--listen <host:port>',
-    help: 'Address to listen on; port 0 takes a free port',
-    default: '127.0.0.1:7411',
-  },
+  listen,
   tokenFile: { flags: '--token-file <file>', help: 'File with the token that controllers must send' },
   tokenEnv: { flags: '--token-env <variable>', help: 'Environment variable with that token' },
-  tlsCert: { flags: '--tls-cert <file>', help: "PEM file of the agent's certificate" },
-  tlsKey: { flags: '--tls-key <file>', help: 'PEM file of the key of --tls-cert' },
-  tlsCa: {
-    flags: '--tls-ca <file>',
-    help: 'PEM file of a CA; accept only controllers with a certificate that it signed',
-  },
-  plaintext: {
-    flags: '--plaintext',
-    help: 'Listen on other interfaces than loopback without TLS; anybody on the network can read the token',
-    default: false,
-  },
+  ...tls,
   allowTarget: {
     flags: '--allow-target <host[:port]>',
     help: 'Server that it may send to, as the controller names it, or *; repeatable',

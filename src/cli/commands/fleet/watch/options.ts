@@ -2,7 +2,7 @@ import type { TemporalFlags } from '../../../../app/fleet/temporal-options.ts';
 import type { WatchSpec } from '../../../../app/watch/watch-page.ts';
 import type { OptionTable } from '../../../options/option-table.ts';
 import { temporalOptionTable } from '../../../options/temporal.ts';
-import { pageOptionTable } from '../../../options/watch.ts';
+import { watchOptionTable } from '../../watch/options.ts';
 
 export interface FleetWatchFlags extends TemporalFlags, WatchSpec {
   readonly temporal: string;
@@ -11,7 +11,7 @@ export interface FleetWatchFlags extends TemporalFlags, WatchSpec {
 
 export const fleetWatchOptionTable: OptionTable<FleetWatchFlags> = {
   group: { flags: '-g, --group <name>', help: 'Show only the studies of this group' },
-  ...pageOptionTable,
+  ...watchOptionTable,
   tokenFile: {
     flags: '--token-file <file>',
     help: 'File with a token that lets its owner steer and stop studies on the page (default: nobody can)',
