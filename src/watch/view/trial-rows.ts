@@ -30,7 +30,7 @@ const MOST_LETTERS = 600;
 
 /** Returns the trials that ended last, the latest first. */
 export function trialRows(state: StudyState, { finished, serverOf }: Watched): readonly TrialRow[] {
-  const byNumber = new Map(state.trials.map((trial) => [trial.number, trial]));
+  const byNumber = numbered(state);
   return finished
     .slice(-MOST_TRIALS)
     .reverse()
@@ -47,6 +47,9 @@ export function trialRows(state: StudyState, { finished, serverOf }: Watched): r
     });
 }
 
+const numbered = ({ trials }: StudyState): ReadonlyMap<number, Trial> =>
+  new Map(trials.map((trial) => [trial.number, trial]));
+
 function standingOf({ best, baseline }: StudyState, trial: Trial): TrialRow['standing'] {
   if (trial.failure) return 'failed';
   if (trial === best) return 'best';
@@ -56,9 +59,11 @@ function standingOf({ best, baseline }: StudyState, trial: Trial): TrialRow['sta
 
 /** Returns what failed last, the latest first: trials, and servers that left. */
 export function failureRows(state: StudyState, { finished }: Watched): readonly FailureRow[] {
-  const failed = finished.flatMap(
-    (number) => state.trials.find((trial) => trial.number === number && trial.failure) ?? [],
-  );
+  const byNumber = numbered(state);
+  const failed = finished.flatMap((number) => {
+    const trial = byNumber.get(number);
+    return trial?.failure ? [trial] : [];
+  });
   const trials = failed.slice(-MOST_FAILURES).reverse();
   const servers = state.servers.filter(({ left }) => left !== null);
   return [
