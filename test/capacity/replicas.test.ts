@@ -13,18 +13,20 @@ const reading = (perSecond: number, bad: number): RateReading => ({
   logSpeed: null,
 });
 
+const onDevice = {
+  allowed: 0.01,
+  budgetSeconds: 0.05,
+  low: 1,
+  high: 1000,
+  likely: 100,
+  mostServed: 130,
+  idle: 0.2,
+  followsHost: false,
+};
+
 const posterior = capacityPosterior(
   [reading(90, 0), reading(96, 0.003), reading(100, 0.01), reading(104, 0.03), reading(110, 0.1), reading(100, 0.011)],
-  {
-    allowed: 0.01,
-    budgetSeconds: 0.05,
-    low: 1,
-    high: 1000,
-    likely: 100,
-    mostServed: 130,
-    idle: 0.2,
-    followsHost: false,
-  },
+  onDevice,
 );
 
 describe('replicas for a rate', () => {
@@ -53,16 +55,7 @@ describe('replicas for a rate', () => {
 });
 
 describe('the posterior of the capacity', () => {
-  const prior = {
-    allowed: 0.01,
-    budgetSeconds: 0.05,
-    low: 1,
-    high: 1000,
-    likely: 100,
-    mostServed: 130,
-    idle: 0.2,
-    followsHost: true,
-  };
+  const prior = { ...onDevice, followsHost: true };
 
   it('follows the host where the server does', () => {
     const at = (logSpeed: number, rate: number, bad: number): RateReading => ({ ...reading(rate, bad), logSpeed });

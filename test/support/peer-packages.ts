@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process';
-import { access, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { TritonInstall } from '../../src/launch/triton-install.ts';
-
-const run = promisify(execFile);
+import { filledOnce, pipInstall } from './fetched-tool.ts';
 
 /** Returns a folder with packages from PyPI for the Python of this Triton, beside its own packages, of which numpy is one; fetched on first use. */
 export const pythonPackages = (
@@ -12,27 +8,13 @@ export const pythonPackages = (
   name: string,
   requirements: readonly string[],
 ): Promise<string> =>
-  fetchedOnce(install, name, async (folder) => {
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--target', folder];
-    await run(join(install.binDirectory, 'python'), [...pip, ...requirements], { timeout: 600_000 });
-  });
+  fetchedOnce(install, name, (folder) =>
+    pipInstall(join(install.binDirectory, 'python'), folder, requirements, ['--no-deps']),
+  );
 
 /** Returns a folder beside the real Triton, filled on first use: whole or not at all, also where two processes ask for it. */
-export async function fetchedOnce(
+export const fetchedOnce = (
   { directory }: Pick<TritonInstall, 'directory'>,
   name: string,
   fill: (folder: string) => Promise<void>,
-): Promise<string> {
-  const folder = join(directory, 'peers', name);
-  if (await isThere(folder)) return folder;
-  const part = `${folder}.${process.pid}.part`;
-  await fill(part);
-  await rename(part, folder).catch(() => rm(part, { recursive: true }));
-  return folder;
-}
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
+): Promise<string> => filledOnce(join(directory, 'peers', name), fill);
