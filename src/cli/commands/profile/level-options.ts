@@ -53,7 +53,7 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
   },
   burst: {
     flags: '--burst <size:ms>',
-    help: 'Send this many requests at once, every so many ms',
+    help: 'Send SIZE requests at once, every MS milliseconds',
     parse: burstShape,
   },
   workload: {
