@@ -30,9 +30,9 @@ function viewWith(highMs: number, isOver: boolean): ViewState {
 }
 
 describe('the noise at rest on the screen', () => {
-  const quiet = 'at rest   p99 at one request in flight: 4 ms (4 to 5 by window), budget 8 ms: noise takes 25 % of it';
+  const quiet = 'at rest    p99 at one request in flight: 4 ms (4 to 5 by window), budget 8 ms: noise takes 25 % of it';
   const loud =
-    'at rest   p99 at one request in flight: 4 ms (4 to 9 by window), budget 8 ms: in a bad window, noise alone breaks it';
+    'at rest    p99 at one request in flight: 4 ms (4 to 9 by window), budget 8 ms: in a bad window, noise alone breaks it';
 
   it('stands below the first measurement while nothing else is known', () => {
     expect(textsOf(standingRows(viewWith(5, false), 130))).toEqual([

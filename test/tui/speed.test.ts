@@ -39,7 +39,7 @@ describe('the screen of a study whose machine gets slower', () => {
     );
     expect(lines.find((line) => line.startsWith('level '))).toMatch(/^level +holds p99 ≤ .* with a chance of/);
     const low = screenAfter(events, { columns: 80, rows: 25 });
-    expect(low.find((line) => line.startsWith('level '))).toMatch(/^level +chance .* here; 90 %: \d+, 99 %: /);
+    expect(low.find((line) => line.startsWith('level '))).toMatch(/^level +.* % sure here; 90 % at \d+, 99 % at /);
   });
 
   it('says nothing of a steady one', async () => {

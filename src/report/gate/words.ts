@@ -1,5 +1,6 @@
 import { formatFigure, formatRatio } from '../../base/format.ts';
-import type { Comparison, GateDecision, GateVerdict } from './decide.ts';
+import type { Comparison, GateDecision } from './decide.ts';
+import type { GateVerdict } from './verdict.ts';
 
 const names: Readonly<Record<GateVerdict, string>> = {
   regression: 'REGRESSION',

@@ -32,7 +32,8 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
 ${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
 }
 
-function speedTitle({ speeds }: StudyState): string {
+/** Returns the message of the chart: the range of the machine's speed. */
+export function speedTitle({ speeds }: StudyState): string {
   const { lowest = 1, highest = 1 } = rangeOf(speeds) ?? {};
   const [slow, fast] = [lowest / speeds.usual, highest / speeds.usual].map((each) => `${Math.round(100 * each)} %`);
   return `The machine ran at ${slow} to ${fast} of its usual speed`;

@@ -319,6 +319,7 @@ const record = z.discriminatedUnion('type', [
     type: z.literal('study-finished'),
     ...stamp,
     stopReason: text,
+    notes: z.array(text).optional(),
     interrupted: z.boolean(),
     wallSeconds: figure,
   }),

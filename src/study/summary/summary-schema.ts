@@ -411,6 +411,7 @@ const summary: z.ZodType<Summary> = z
     counts: z.strictObject({ trials: count, measurements: count, reloads: count, failed: count }),
     wallSeconds: figure,
     stopReason: text,
+    stopNotes: z.array(text).describe('what else there is to say about the end, the most important first'),
     interrupted: z.boolean(),
     restored: z
       .strictObject({ how: text, verified: z.boolean(), detail: text })
