@@ -89,7 +89,7 @@ describe('the gate', () => {
     const blind = decide(widened(1.5), widened(1.5));
     expect(blind.comparisons.map(({ verdict }) => verdict)).toEqual(['unsure', 'unsure']);
     expect(blind.isRegression).toBe(false);
-    expect(gateMarkdown(blind)).toMatch(/^### ⚠️ tritune: no regression in 2 figures, 2 of them too unsure to tell/);
+    expect(gateMarkdown(blind)).toMatch(/^### ⚠️ tritune: no regression in 2 figures, all of them too unsure to tell/);
     expect(gateAnnotations(blind)).toEqual([expect.stringMatching(/^::warning/), expect.stringMatching(/^::warning/)]);
     // What cannot be a ratio says nothing either; what is surely worse is so, however wide it is.
     expect(decide(document({}, 0), document()).comparisons[0]?.verdict).toBe('unsure');

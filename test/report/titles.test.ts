@@ -48,6 +48,12 @@ describe('the title of a chart', () => {
     );
   });
 
+  it('says that no level keeps the limit', () => {
+    expect(title('latency-vs-load', study(goalOf(2)))).toMatch(
+      /^Neither trial \d nor your config keeps p99 ≤ 2 ms at a level that was measured$/,
+    );
+  });
+
   it('says what takes most of the time, and what it took before', () => {
     expect(title('latency-breakdown', study())).toBe(
       "Compute takes most of a request's time: 60 %, with your config 30 %",
@@ -60,10 +66,10 @@ describe('a file of a chart', () => {
 
   it('has the title above the drawing', () => {
     const file = titled(drawing, 'Trial 1: p99 < 20 ms & more', filePaper);
-    expect(file).toMatch(/^<svg width="900" height="458" viewBox="0 0 900 458"/);
+    expect(file).toMatch(/^<svg width="900" height="466" viewBox="0 0 900 466"/);
     expect(file).toContain('<title>Trial 1: p99 &#60; 20 ms &#38; more</title>');
     expect(file).toContain('>Trial 1: p99 &#60; 20 ms &#38; more</text>');
-    expect(file).toContain('<svg y="38" width="900" height="420"');
+    expect(file).toContain('<svg y="46" width="900" height="420"');
   });
 
   it('breaks a title that is longer than the drawing is wide', () => {
@@ -71,7 +77,7 @@ describe('a file of a chart', () => {
     const lines = [...file.matchAll(/<text [^>]*>([^<]*)</g)].map(([, line]) => line ?? '');
     expect(lines.length).toBeGreaterThan(2);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(86);
-    expect(file).toContain(`height="${420 + 16 + 22 * lines.length}"`);
+    expect(file).toContain(`height="${420 + 16 + 22 * lines.length + 8}"`);
   });
 });
 

@@ -62,7 +62,7 @@ describe('the limit of the best', () => {
     ],
     [
       'latency-budget',
-      'The limit now is the latency budget: p99 47 ms of 50 ms allowed; 4 instances, busy 50 % of the time.',
+      'The limit now is the latency budget: p99 47 ms where 50 ms is allowed; 4 instances, busy 50 % of the time.',
       four(served({ ...calm, p99Ms: 47 })),
     ],
     [
@@ -149,7 +149,7 @@ describe('the advice', () => {
   it('names the next point of the front where the budget is the limit', () => {
     const tried = four(served(calm), served({ ...calm, level: 16, throughput: 1200, p99Ms: 51 }));
     expect(limitOf(tried)?.advice[0]).toBe(
-      'a looser budget: at p99 51 ms trial 0 serves 1,200 infer/s (concurrency 16)',
+      'a looser budget: at p99 51 ms the original config serves 1,200 infer/s (concurrency 16)',
     );
     const near = four(served({ ...calm, p99Ms: 47 }), served({ ...calm, level: 16, throughput: 1200 }));
     expect(limitOf(near)?.advice).toEqual([

@@ -114,7 +114,7 @@ describe('the explanation of the best', () => {
       'The original config was not measured, so there is no before.',
       isFast.replace('Now, at', 'At'),
       'What instances=4 did is not known: no trial differs in that alone, and the queueing model cannot say.',
-      'The limit now is the latency budget: p99 6 ms of 3 ms allowed; 4 instances, busy 96 % of the time.',
+      'The limit now is the latency budget: p99 6 ms where 3 ms is allowed; 4 instances, busy 96 % of the time.',
     ]);
   });
 

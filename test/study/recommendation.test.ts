@@ -113,7 +113,7 @@ describe('its words', () => {
   it('say what is over the budget, and that no level holds', () => {
     const none = { level: null, chance: 0.003, safeLevel: null, margin: -0.25 };
     expect(describeRecommendation(none, budget, load, null)).toBe(
-      'holds p99 ≤ 20 ms at concurrency 64 with a chance of under 1 %; 90 % sure at no level, 99 % sure at no level; the expected percentile is 25 % over the budget',
+      'holds p99 ≤ 20 ms at concurrency 64 with a chance of under 1 %; no level is 90 % sure; the expected percentile is 25 % over the budget',
     );
   });
 

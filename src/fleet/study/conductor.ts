@@ -5,7 +5,7 @@ import type { Trial } from '../../study/types.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { nextTrial } from '../../tuner/ask.ts';
 import { currentSampler } from '../../tuner/current-sampler.ts';
-import { cutShort, failedInFinal, nextFinalStep, OUT_OF_TIME } from '../../tuner/final.ts';
+import { cutShort, failedInFinal, nextFinalStep, outOfTime } from '../../tuner/final.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { ALREADY_SEARCHED, checkServer, STOPPED, tellLimits } from '../../tuner/search.ts';
@@ -311,7 +311,7 @@ export class Conductor {
         continue;
       }
       if (step.opensRound && !time.allowsFinalRound(1 + step.rest.length)) {
-        this.#endWith(await cutShort(this.#run, OUT_OF_TIME));
+        this.#endWith(await cutShort(this.#run, outOfTime(this.#run)));
         return 'over';
       }
       return this.#handedOut.final(server, step, this.#records.finals + 1);

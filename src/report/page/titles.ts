@@ -121,13 +121,16 @@ function overLoadTitle(
   if (limit === null)
     return first === last ? `${name}: ${what} ${at(last)}` : `${name}: ${what} from ${at(first)} to ${at(last)}`;
   const kept = `${what} ≤ ${formatMs(limit)}`;
-  const until = (one: Trial): string => {
-    const within = risingLevels(state, one).filter((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
-    const highest = within.at(-1);
-    return highest ? `up to ${describeLevel(highest.level)}` : 'at no level that was measured';
-  };
-  const other = baseline && baseline !== trial ? `, your config ${until(baseline)}` : '';
-  return `${name} keeps ${kept} ${until(trial)}${other}`;
+  const highestOf = (one: Trial): Measurement | undefined =>
+    risingLevels(state, one).findLast((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
+  const until = (highest: Measurement | undefined): string =>
+    highest ? `up to ${describeLevel(highest.level)}` : 'at no level that was measured';
+  const own = highestOf(trial);
+  if (!baseline || baseline === trial) return `${name} keeps ${kept} ${until(own)}`;
+  const other = highestOf(baseline);
+  return own || other
+    ? `${name} keeps ${kept} ${until(own)}, your config ${until(other)}`
+    : `Neither ${name.toLowerCase()} nor your config keeps ${kept} at a level that was measured`;
 }
 
 /** Returns the part that now takes most of a request's time, and its time before. */

@@ -39,7 +39,7 @@ export function describeValue(value: ParameterValue): string {
 }
 
 export const describeLevel = (level: LoadLevel): string =>
-  `${level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
+  `${level.mode === 'concurrency' ? `concurrency ${formatFigure(level.value)}` : `${formatFigure(level.value)} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
 
 /** Returns the level for a column: `64`, or `4×16` for 4 requests in flight of 16 samples. */
 export const shortLevel = ({ value, batch }: Pick<LoadLevel, 'value' | 'batch'>): string =>
@@ -77,18 +77,24 @@ export function describeRecommendation(
   const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)}${speed} with a chance of ${describeChance(chance)}`;
   const left = percentOf(Math.abs(margin));
   const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
-  return `${kept}; ${sureUpTo(90, level, of)}, ${sureUpTo(99, safeLevel, of)}; ${room}`;
+  const levels =
+    level === null
+      ? `no ${of === 'batch' ? 'batch' : 'level'} is 90 % sure`
+      : `${sureUpTo(90, level, of)}, ${sureUpTo(99, safeLevel, of)}`;
+  return `${kept}; ${levels}; ${room}`;
 }
 
 function sureUpTo(percent: number, level: number | null, of: Recommendation['of']): string {
   if (level === null) return `${percent} % sure at no ${of === 'batch' ? 'batch' : 'level'}`;
-  return `${percent} % sure up to ${of === 'batch' ? 'batch ' : ''}${level}`;
+  return `${percent} % sure up to ${of === 'batch' ? 'batch ' : ''}${formatFigure(level)}`;
 }
 
 /** The same in less space: `93 % sure here; 90 % at 66, 99 % at 56; 8 % of budget left`. */
 export function describeRecommendationShort({ level, chance, safeLevel, margin, of }: Recommendation): string {
-  const at = (one: number | null): string => `${of === 'batch' && one !== null ? 'batch ' : ''}${one ?? 'none'}`;
-  return `${describeChance(chance)} sure here; 90 % at ${at(level)}, 99 % at ${at(safeLevel)}; ${percentOf(margin)} of budget left`;
+  const at = (one: number | null): string =>
+    one === null ? 'none' : `${of === 'batch' ? 'batch ' : ''}${formatFigure(one)}`;
+  const left = `${percentOf(Math.abs(margin))} ${margin >= 0 ? 'of budget left' : 'over budget'}`;
+  return `${describeChance(chance)} sure here; 90 % at ${at(level)}, 99 % at ${at(safeLevel)}; ${left}`;
 }
 
 /** Never a certainty: it comes from a curve. */

@@ -54,8 +54,12 @@ function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | nul
   if (!floor) return null;
   const { tone, figures, meaning } = describeNoise(floor, study.goal.budget);
   if (onlyLoud && tone === 'quiet') return null;
-  const said = meaning === null ? [] : [span(`, ${meaning}`, tone === 'quiet' ? 'muted' : 'warning')];
-  return fitted([label('at rest'), span(figures), ...said], width);
+  const said = span(meaning ?? '', tone === 'quiet' ? 'muted' : 'warning');
+  if (meaning === null) return fitted([label('at rest'), span(figures)], width);
+  // If a part must be cut, the figures matter less than their meaning.
+  const isCut = LABEL_COLUMNS + figures.length + 2 + meaning.length > width;
+  const words = isCut ? [said, span(`; ${figures}`)] : [span(`${figures}, `), said];
+  return fitted([label('at rest'), ...words], width);
 }
 
 /** Returns what the person has ruled out and asked for; no row if there is nothing. */
@@ -77,7 +81,7 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   if (!change || !range) return [];
   const { usual } = study.speeds;
   const text = study.finished
-    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; compared at the usual, ${describeSpeed(usual)}`
+    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; figures are compared at the usual speed, ${describeSpeed(usual)}`
     : describeSpeedChange(change.speed.value, usual);
   const lines = wrapped(text, width - LABEL_COLUMNS);
   return lines.map((line, index) => [label(index === 0 ? 'speed' : ''), span(line, 'warning')]);

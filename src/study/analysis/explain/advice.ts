@@ -78,7 +78,8 @@ function looserBudget({ state: { front, goal }, measurement: { throughput } }: F
   const { trial, measurement } = next;
   const { percentile, value } = measurement.budgetLatencyMs;
   const rate = formatRate(measurement.throughput.value);
+  const who = trial.number === 0 ? 'the original config' : `trial ${trial.number}`;
   return [
-    `a looser budget: at p${percentile} ${formatMs(value)} trial ${trial.number} serves ${rate} (${describeLevel(measurement.level)})`,
+    `a looser budget: at p${percentile} ${formatMs(value)} ${who} serves ${rate} (${describeLevel(measurement.level)})`,
   ];
 }

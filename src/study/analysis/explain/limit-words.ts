@@ -82,7 +82,7 @@ export function budgetWords(found: FoundLimit): string {
   const { limit, state, measurement } = found;
   if (!limit.missed && limit.higher?.missed) return `${nextLevel(found)} misses it`;
   const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
-  return `p${percentile} ${formatMs(value)} of ${formatMs(state.goal.budget?.latencyMs ?? value)} allowed`;
+  return `p${percentile} ${formatMs(value)} where ${formatMs(state.goal.budget?.latencyMs ?? value)} is allowed`;
 }
 
 export function latencyWords({ state, measurement }: FoundLimit): string {
