@@ -52,6 +52,15 @@ describe('the limit of the best', () => {
       },
     ],
     [
+      'none',
+      'Nothing that was measured is at its limit; 4 instances, busy 13 % of the time, in batches of 4 where 16 are allowed.',
+      // Requests wait for far longer than the delay: something else holds them.
+      {
+        assignment: { ...batching, queue_delay_us: 2000 },
+        measurements: [served({ ...calm, queueMs: 5, batch: 4 })],
+      },
+    ],
+    [
       'latency-budget',
       'The limit now is the latency budget: concurrency 16 misses it; that level served 1,200 infer/s; 4 instances, busy 50 % of the time.',
       four(

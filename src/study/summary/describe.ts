@@ -136,8 +136,8 @@ export function describePrediction(
 ): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
   const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
-  const own = compared ? `; at the machine's usual speed, at which ${describeFigures(compared)} were measured` : '';
-  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis}${own})`;
+  const own = compared ? `; measured: ${describeFigures(compared)}, both at the machine's usual speed` : '';
+  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis})${own}`;
 }
 
 const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>): string =>
