@@ -319,7 +319,7 @@ const record = z.discriminatedUnion('type', [
     type: z.literal('study-finished'),
     ...stamp,
     stopReason: text,
-    notes: z.array(text).optional(),
+    notes: z.array(text).optional().describe('what else there is to say about the end, the most important first'),
     interrupted: z.boolean(),
     wallSeconds: figure,
   }),
