@@ -16,7 +16,10 @@ export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
   let inner = value;
   for (const segment of path) {
     inner = typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[segment] : undefined;
-    const below = forms.flatMap((form) => childOf(form, segment) ?? []).map((form) => resolved(form, document));
+    const below = forms
+      .map((form) => childOf(form, segment))
+      .filter((form) => form !== null)
+      .map((form) => resolved(form, document));
     description = below.map((form) => form.description).find((text) => typeof text === 'string') ?? null;
     forms = chosen(below, inner);
   }
