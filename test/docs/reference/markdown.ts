@@ -1,0 +1,56 @@
+import type { Row, Section, Table } from './sections.ts';
+import { code, linkTo, type Source } from './type-words.ts';
+
+type DocumentKind = Source['kind'];
+
+/** Returns a page: its title, its paragraphs and tables, and how to print it again. */
+export const printPage = (title: string, blocks: readonly string[]): string =>
+  `${[
+    `# ${title}`,
+    ...blocks,
+    '*This page is printed from the code. After a change of the code, `npm run docs:reference` prints it again.*',
+  ].join('\n\n')}\n`;
+
+/** Returns an example in a code block. */
+export const printExample = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+
+/** Returns the sections as Markdown. */
+export const printSections = (sections: readonly Section[], kind: DocumentKind): string =>
+  sections.map((section) => printSection(section, kind)).join('\n\n');
+
+function printSection({ heading, intro, shared, tables }: Section, kind: DocumentKind): string {
+  const blocks = [
+    `## ${heading}`,
+    ...(intro === '' ? [] : [`${intro}.`]),
+    ...(shared ? [`As in ${linkTo(shared.heading)}: ${shared.fields.map(code).join(', ')}.`] : []),
+    ...tables.flatMap((table) => printForm(table, kind)),
+  ];
+  return blocks.join('\n\n');
+}
+
+function printForm({ caption, rows }: Table, kind: DocumentKind): readonly string[] {
+  if (rows.length === 0) return caption === '' ? [] : [`${caption}: no other field.`];
+  return [...(caption === '' ? [] : [`${caption}:`]), printFields(rows, kind)];
+}
+
+function printFields(rows: Table['rows'], kind: DocumentKind): string {
+  if (kind === 'output') {
+    return printTable(
+      ['field', 'type', 'meaning'],
+      rows.map((row) => [code(row.field), row.isRequired ? row.type : `${row.type}, optional`, row.meaning]),
+    );
+  }
+  return printTable(
+    ['field', 'type', 'default', 'meaning'],
+    rows.map((row) => [code(row.field), row.type, standardOf(row), row.meaning]),
+  );
+}
+
+const standardOf = ({ isRequired, defaultValue }: Row): string => (isRequired ? '**required**' : defaultValue);
+
+/** Returns a table as Markdown. */
+export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(heads), `|${heads.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
+}
