@@ -134,7 +134,9 @@ export const spaceFile = z
       .describe('figures for rules, such as cores; null when unknown, and rules that need it then do not count'),
     parameters: z
       .object(knownParameters)
-      .catchall(parameter)
+      .catchall(
+        parameter.describe('any other field of the model config by its path, or by your own name with a `path`'),
+      )
       .refine((all) => Object.keys(all).length <= maxParameters, `a space has at most ${maxParameters} parameters`)
       .optional()
       .describe(

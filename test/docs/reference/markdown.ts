@@ -33,16 +33,13 @@ function printForm({ caption, rows }: Table, kind: DocumentKind): readonly strin
   return [...(caption === '' ? [] : [`${caption}:`]), printFields(rows, kind)];
 }
 
+/** In a file people look for what they must write, in an output for what may be absent. */
 function printFields(rows: Table['rows'], kind: DocumentKind): string {
-  if (kind === 'output') {
-    return printTable(
-      ['field', 'type', 'meaning'],
-      rows.map((row) => [code(row.field), row.isRequired ? row.type : `${row.type}, optional`, row.meaning]),
-    );
-  }
+  const hasDefaults = kind === 'file' && rows.some((row) => standardOf(row) !== '');
+  const typeOf = ({ type, isRequired }: Row): string => (kind === 'file' || isRequired ? type : `${type}, optional`);
   return printTable(
-    ['field', 'type', 'default', 'meaning'],
-    rows.map((row) => [code(row.field), row.type, standardOf(row), row.meaning]),
+    ['field', 'type', ...(hasDefaults ? ['default'] : []), 'meaning'],
+    rows.map((row) => [code(row.field), typeOf(row), ...(hasDefaults ? [standardOf(row)] : []), row.meaning]),
   );
 }
 
