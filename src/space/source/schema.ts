@@ -58,7 +58,12 @@ const valueFields = {
     .optional()
     .describe('numbers from and to, both included: [1, 4] is 1, 2, 3, 4'),
   step: z.number().positive().optional().describe('step between the values of the range; 1 by default'),
-  points: z.int().min(2).max(maxValues).optional().describe('how many values, evenly spaced over the range'),
+  points: z
+    .int()
+    .min(2)
+    .max(maxValues)
+    .optional()
+    .describe('how many values, evenly spaced over the range: 5 from 0.5 to 0.9'),
   powers: z.tuple([z.number(), z.number()]).optional().describe('powers of two between these, both included: [1, 64]'),
   choices: z
     .record(z.string(), z.record(z.string(), z.json()).describe('field path → value; null removes the field'))
