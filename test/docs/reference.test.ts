@@ -7,8 +7,9 @@ import { recordJsonSchema } from '../../src/study/records/record-schema.ts';
 import { exitCodesPage, metricsPage } from './reference/code-pages.ts';
 import type { JsonSchema } from './reference/json-schema.ts';
 import { printSections } from './reference/markdown.ts';
+import type { SchemaDocument } from './reference/parts.ts';
 import { printSchemaPage, schemaPages } from './reference/schema-pages.ts';
-import { type SchemaDocument, sectionsOf, undescribed } from './reference/sections.ts';
+import { sectionsOf, undescribed } from './reference/sections.ts';
 import { unitOf } from './reference/unit-of.ts';
 import { unknownFields } from './reference/unknown-fields.ts';
 
@@ -114,7 +115,7 @@ describe('a reference page', () => {
     const page = print(document, { elsewhere: { other: '[other](other.md)' } });
     expect(page).toContain('| `large` | [large](#large) |');
     expect(page).toContain('## large');
-    expect(page).toContain('| `other` | [other](other.md) |  | Of another page |');
+    expect(page).toContain('| `other` | [other](other.md) | Of another page |');
     expect(page).toContain('## shape\n\n`kind: round`:\n\n| field');
     expect(page).not.toContain('## other');
   });

@@ -1,4 +1,5 @@
-import type { Row, Section, Table } from './sections.ts';
+import type { Row } from './rows.ts';
+import type { Section, Table } from './sections.ts';
 import { code, linkTo, type Source } from './type-words.ts';
 
 type DocumentKind = Source['kind'];

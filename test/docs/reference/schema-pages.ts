@@ -15,7 +15,8 @@ import { parseWorkload } from '../../../src/workload/read-workload.ts';
 import { goalOf, studyStarted } from '../../study/builders.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { printExample, printPage, printSections } from './markdown.ts';
-import { type SchemaDocument, sectionsOf } from './sections.ts';
+import type { SchemaDocument } from './parts.ts';
+import { sectionsOf } from './sections.ts';
 
 /** A page that describes a file by its schema. */
 export interface SchemaPage extends SchemaDocument {

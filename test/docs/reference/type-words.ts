@@ -167,3 +167,8 @@ function boundsOf({ kind }: Source, { minimum, exclusiveMinimum, maximum, exclus
   ];
   return ends.length > 0 ? ` ${ends.join(' and ')}` : '';
 }
+
+/** Returns the text with a capital letter at its start, unless that is a name. */
+export function sentence(text = ''): string {
+  return /^[a-z]+(?:[ ,;:]|$)/.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
+}
