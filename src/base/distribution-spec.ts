@@ -10,14 +10,20 @@ const bell = {
 /** A distribution of whole numbers, such as token counts. */
 export const distributionSpec = z
   .discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('constant'), value: z.number().nonnegative().describe('The only value') }),
     z.strictObject({
-      kind: z.literal('uniform'),
+      kind: z.literal('constant').describe('Always the same value'),
+      value: z.number().nonnegative().describe('The only value'),
+    }),
+    z.strictObject({
+      kind: z.literal('uniform').describe('Each value from low to high alike'),
       low: z.number().nonnegative().describe('Least value'),
       high: z.number().nonnegative().describe('Largest value'),
     }),
-    z.strictObject({ kind: z.literal('normal'), ...bell }),
-    z.strictObject({ kind: z.literal('log-normal'), ...bell }),
+    z.strictObject({ kind: z.literal('normal').describe('A normal distribution'), ...bell }),
+    z.strictObject({
+      kind: z.literal('log-normal').describe('A log-normal distribution; mean and deviation are of the values'),
+      ...bell,
+    }),
   ])
   .refine((given) => given.kind !== 'uniform' || given.low <= given.high, 'a range must not end before it begins')
   .refine(

@@ -105,7 +105,7 @@ describe('a reference page', () => {
       $defs: {
         shape: {
           oneOf: [
-            object({ kind: { const: 'round' }, size: text }),
+            object({ kind: { const: 'round', description: 'A circle' }, size: text }),
             object({ kind: { const: 'square' }, ...large.properties }),
           ],
         },
@@ -116,7 +116,7 @@ describe('a reference page', () => {
     expect(page).toContain('| `large` | [large](#large) |');
     expect(page).toContain('## large');
     expect(page).toContain('| `other` | [other](other.md) | Of another page |');
-    expect(page).toContain('## shape\n\n`kind: round`:\n\n| field');
+    expect(page).toContain('## shape\n\n`kind: round`: a circle.\n\n| field');
     expect(page).not.toContain('## other');
   });
 

@@ -61,7 +61,7 @@ const cv = z
 const timeUnits = ['s', 'ms', 'us', 'ns'] as const;
 
 const traceArrivals = z.strictObject({
-  process: z.literal('trace'),
+  process: z.literal('trace').describe('Recorded times'),
   file: text.optional().describe('A time a line, CSV, JSON lines or a JSON list; the path is relative to this file'),
   atS: z.array(z.number().nonnegative()).min(1).optional().describe('The times themselves, in seconds'),
   classOf: z.array(text).optional().describe('The class of each of atS'),
@@ -88,18 +88,21 @@ const traceArrivals = z.strictObject({
 
 const arrivals = z
   .discriminatedUnion('process', [
-    z.strictObject({ process: z.literal('constant'), perSecond }),
-    z.strictObject({ process: z.literal('poisson'), perSecond }),
-    z.strictObject({ process: z.literal('gamma'), perSecond, cv }),
+    z.strictObject({ process: z.literal('constant').describe('Evenly spaced arrivals'), perSecond }),
     z.strictObject({
-      process: z.literal('ramp'),
+      process: z.literal('poisson').describe('Independent arrivals, as from very many users'),
+      perSecond,
+    }),
+    z.strictObject({ process: z.literal('gamma').describe('Gaps of a gamma distribution, for bursts'), perSecond, cv }),
+    z.strictObject({
+      process: z.literal('ramp').describe('A rate that changes evenly'),
       fromPerSecond: perSecond.describe('Requests per second at the start of the phase'),
-      toPerSecond: perSecond.describe('Requests per second at its end; the rate changes evenly in between'),
+      toPerSecond: perSecond.describe('Requests per second at its end'),
       cv: cv.default(1),
     }),
     z.strictObject({
-      process: z.literal('diurnal'),
-      perSecond: perSecond.describe('Mean requests per second over a period; the rate follows a cosine'),
+      process: z.literal('diurnal').describe('A rate that rises and falls over the day, as a cosine'),
+      perSecond: perSecond.describe('Mean requests per second over a period'),
       peakRatio: z.number().min(1).max(1e6).describe('The highest rate over the lowest'),
       periodS: seconds.default(86_400).describe('Length of a period, in seconds'),
       peakAtS: z

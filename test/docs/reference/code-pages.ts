@@ -60,9 +60,9 @@ function metricRow({ name, description, unit, units, better, interval, needs }: 
   return [
     code(name),
     description,
-    spellings.join(', ') || '–',
+    spellings.join(', '),
     better,
-    interval ? `from ${interval.from === 'windows' ? 'windows' : 'histograms'}` : '–',
-    needs.map((need) => metricNeeds[need].words).join(', ') || '–',
+    interval ? `from ${interval.from === 'windows' ? 'windows' : 'histograms'}` : '',
+    needs.map((need) => metricNeeds[need].words).join(', '),
   ];
 }

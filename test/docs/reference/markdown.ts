@@ -30,8 +30,7 @@ function printSection({ heading, intro, shared, tables }: Section, kind: Documen
 }
 
 function printForm({ caption, rows }: Table, kind: DocumentKind): readonly string[] {
-  if (rows.length === 0) return caption === '' ? [] : [`${caption}: no other field.`];
-  return [...(caption === '' ? [] : [`${caption}:`]), printFields(rows, kind)];
+  return [...(caption === '' ? [] : [`${caption}.`]), ...(rows.length === 0 ? [] : [printFields(rows, kind)])];
 }
 
 /** In a file people look for what they must write, in an output for what may be absent. */

@@ -63,6 +63,10 @@ type FixedField = readonly [name: string, schema: JsonSchema];
 const fixedField = ({ properties = {} }: JsonSchema): FixedField | undefined =>
   Object.entries(properties).find(([, { const: value, enum: values }]) => value !== undefined || values !== undefined);
 
-/** `kind: constant` */
-const captionOf = ([name, { const: value, enum: values = [value] }]: FixedField): string =>
-  values.map((each) => code(`${name}: ${each}`)).join(', ');
+/** `kind: constant`, and what that means. */
+function captionOf([name, { const: value, enum: values = [value], description = '' }]: FixedField): string {
+  const names = values.map((each) => code(`${name}: ${each}`)).join(', ');
+  return [names, lowerFirst(description)].filter((each) => each !== '').join(': ');
+}
+
+const lowerFirst = (text: string): string => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;

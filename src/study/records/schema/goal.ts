@@ -68,13 +68,17 @@ const batch = count.optional().describe('samples in one request, where the study
 export const levels = z
   .discriminatedUnion('kind', [
     z.looseObject({
-      kind: z.literal('search'),
+      kind: z.literal('search').describe('the highest level that meets the goal'),
       start: z.number().positive().optional().describe('level to begin at'),
       batch,
     }),
-    z.looseObject({ kind: z.literal('fixed'), values: z.array(z.number()).describe('the levels'), batch }),
+    z.looseObject({
+      kind: z.literal('fixed').describe('exactly these levels'),
+      values: z.array(z.number()).describe('the levels'),
+      batch,
+    }),
   ])
-  .meta({ id: 'levels', description: 'the load levels of a trial: the highest that meets the goal, or these' });
+  .meta({ id: 'levels', description: 'the load levels of a trial' });
 
 export const restriction = z
   .union([
