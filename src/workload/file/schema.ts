@@ -90,7 +90,7 @@ const arrivals = z
   .discriminatedUnion('process', [
     z.strictObject({ process: z.literal('constant').describe('Evenly spaced arrivals'), perSecond }),
     z.strictObject({
-      process: z.literal('poisson').describe('Independent arrivals, as from very many users'),
+      process: z.literal('poisson').describe('Independent arrivals, as from many users'),
       perSecond,
     }),
     z.strictObject({ process: z.literal('gamma').describe('Gaps of a gamma distribution, for bursts'), perSecond, cv }),
