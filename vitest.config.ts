@@ -12,8 +12,8 @@ const onTriton = {
   retry: { count: 1, delay: 15_000, condition: /SERVER_UNREACHABLE|cannot reach the server|ECONNREFUSED/ },
 };
 
-/** Rooms whose tests start no process of their own and change nothing that others see: they share loaded modules, which takes half of the time. */
-const shared = [
+/** Rooms whose tests start no process of their own: they compute, and need no more workers than there are cores. */
+const computing = [
   ...[
     'adapter',
     'base',
@@ -33,9 +33,20 @@ const shared = [
   ],
   ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
 ].map((room) => `test/${room}/**/*.test.ts`);
+/** Files that need a process of their own: they count what it holds, or set a variable that a package reads when it is loaded. */
+const alone = ['soak/soak', 'tui/frames', 'security/hostile-words'].map((name) => `test/${name}.test.ts`);
+/** All other files share loaded modules, which takes half of the time: a test leaves the process as it found it. */
 const unit = {
   globalSetup: [ownFolder],
   testTimeout: 60_000,
+};
+const processes = {
+  ...unit,
+  // More than two cores have: many tests wait for a process that they started.
+  maxWorkers: 4,
+  globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
+  // As the program has it before it draws: React checks more otherwise, which takes half as long again.
+  env: { NODE_ENV: 'production' },
 };
 
 export default defineConfig({
@@ -45,19 +56,19 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**', ...shared],
-          // More than two cores have: many tests wait for a process that they started.
-          maxWorkers: 4,
-          ...unit,
-          globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
-          // As the program has it before it draws: React checks more otherwise, which takes half as long again.
-          env: { NODE_ENV: 'production' },
+          exclude: [
+            ...['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**'],
+            ...[...computing, ...alone],
+          ],
+          isolate: false,
+          ...processes,
         },
       },
+      { test: { name: 'unit-alone', include: alone, ...processes } },
       {
         test: {
           name: 'unit-shared',
-          include: shared,
+          include: computing,
           exclude: ['test/report/browser/**'],
           isolate: false,
           maxWorkers: 2,
