@@ -133,7 +133,10 @@ class ThreadAlarm implements PreciseAlarm {
 
   #learnLead(): void {
     if (this.#ring === null) return;
-    const change = nowNs() > this.#dueNs ? PATIENCE * LEAD_STEP_NS : -LEAD_STEP_NS;
+    const lateNs = nowNs() - this.#dueNs;
+    // No lead makes up for that: other programs had the core, and would have even less of it if we turned the event loop for longer.
+    if (lateNs > LONGEST_LEAD_NS) return;
+    const change = lateNs > 0 ? PATIENCE * LEAD_STEP_NS : -LEAD_STEP_NS;
     this.#leadNs = Math.min(Math.max(this.#leadNs + change, LEAD_STEP_NS), LONGEST_LEAD_NS);
   }
 
