@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { SlowFirst } from './test/support/slow-first.ts';
 
 /** The suite on a real Triton, one file after the other, in two halves that take as long: CI lets them run side by side. */
 const runs = ['tune', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
 const ownFolder = 'test/support/own-folder.ts';
+const testFile = (name: string): string => `test/${name}.test.ts`;
 const onTriton = {
   globalSetup: [ownFolder, 'test/real/global-setup.ts'],
   fileParallelism: false,
@@ -12,8 +14,8 @@ const onTriton = {
   retry: { count: 1, delay: 15_000, condition: /SERVER_UNREACHABLE|cannot reach the server|ECONNREFUSED/ },
 };
 
-/** Rooms whose tests start no process of their own: they compute, and need no more workers than there are cores. */
-const computing = [
+/** Rooms and files whose tests start no process of their own: they compute, and need no more workers than there are cores. */
+const rooms = [
   ...[
     'adapter',
     'base',
@@ -32,9 +34,13 @@ const computing = [
     'spec',
   ],
   ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
-].map((room) => `test/${room}/**/*.test.ts`);
+];
+const computing = [
+  ...rooms.map((room) => `test/${room}/**/*.test.ts`),
+  ...['cli/expected-duration', 'fleet/study/*', 'soak/journal-scale', 'tui/speed', 'tui/state'].map(testFile),
+];
 /** Files that need a process of their own: they count what it holds, or set a variable that a package reads when it is loaded. */
-const alone = ['soak/soak', 'tui/frames', 'security/hostile-words'].map((name) => `test/${name}.test.ts`);
+const alone = ['soak/soak', 'tui/frames', 'security/hostile-words'].map(testFile);
 /** All other files share loaded modules, which takes half of the time: a test leaves the process as it found it. */
 const unit = {
   globalSetup: [ownFolder],
@@ -51,7 +57,10 @@ const processes = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
     projects: [
+      // Projects run in the order of their names, and one of these files takes long.
+      { test: { name: 'isolated', include: alone, ...processes } },
       {
         test: {
           name: 'unit',
@@ -64,7 +73,6 @@ export default defineConfig({
           ...processes,
         },
       },
-      { test: { name: 'unit-alone', include: alone, ...processes } },
       {
         test: {
           name: 'unit-shared',

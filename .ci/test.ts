@@ -5,7 +5,7 @@ import { once } from 'node:events';
  * The README's test command: both halves of the unit tests side by side, as one mostly waits for processes that it started and the other
  * mostly computes. Each one's output comes whole; arguments go to both.
  */
-const halves = [['unit', 'unit-alone'], ['unit-shared']];
+const halves = [['isolated', 'unit'], ['unit-shared']];
 const asked = process.argv.slice(2);
 
 async function run(projects: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
