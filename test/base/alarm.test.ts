@@ -6,9 +6,10 @@ describe('the lead of an alarm', () => {
     expect(learnedLeadNs(1e5, 3e4)).toBeGreaterThan(1e5);
     expect(learnedLeadNs(1e5, -3e4)).toBeLessThan(1e5);
     expect(1e5 - learnedLeadNs(1e5, -3e4)).toBeLessThan(learnedLeadNs(1e5, 3e4) - 1e5);
-    const after = (lateNs: number): number => Array.from({ length: 200 }).reduce<number>((lead) => learnedLeadNs(lead, lateNs), 1e5);
-    expect(after(3e4)).toBe(5e5);
-    expect(after(-1)).toBeGreaterThan(0);
+    const settled = (lateNs: number): number =>
+      Array.from({ length: 200 }).reduce<number>((lead) => learnedLeadNs(lead, lateNs), 1e5);
+    expect(settled(3e4)).toBe(5e5);
+    expect(settled(-1)).toBeGreaterThan(0);
   });
 
   it('stays as it was after a wake-up that no lead would have made punctual', () => {

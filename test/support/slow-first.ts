@@ -12,9 +12,6 @@ const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((name) =>
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const projects = Map.groupBy(await super.sort(files), ({ project }) => project.name);
-    return [...projects.values()].flatMap((own) => [
-      ...own.filter(isSlow),
-      ...own.filter((file) => !isSlow(file)),
-    ]);
+    return [...projects.values()].flatMap((own) => [...own.filter(isSlow), ...own.filter((file) => !isSlow(file))]);
   }
 }
