@@ -118,7 +118,7 @@ function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Plac
 /** Hypotheses of the distance for each setting that differs: for a setting that changes the simulator's error, and for one that hardly does. */
 export const SETTING_DISTANCES = [0.7, 0.15] as const;
 
-function distanceBetween(a: Place, b: Place, settingDistance: number): number {
+export function distanceBetween(a: Place, b: Place, settingDistance: number): number {
   let squares = 0;
   for (const [index, value] of a.coordinates.entries()) squares += (value - (b.coordinates[index] as number)) ** 2;
   if (a.settings !== b.settings) squares += differingCount(a.settings, b.settings) * settingDistance ** 2;

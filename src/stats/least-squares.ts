@@ -26,7 +26,7 @@ export interface LeastSquaresFit {
 export interface LeastSquaresOptions {
   /** The beliefs before any residual; the search begins at `start`, or at the means. */
   readonly priors: readonly Normal[];
-  readonly start?: readonly number[];
+  readonly start?: readonly number[] | undefined;
   /** The change of a parameter for measuring slopes. */
   readonly step: number;
   /** The largest change of a parameter in one iteration. */

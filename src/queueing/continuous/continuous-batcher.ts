@@ -18,7 +18,8 @@ const FORGOTTEN = 64;
  * It behaves like vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`). Running sequences come first, in the order of admission, each with a
  * token of output or a chunk of its prompt. Waiting ones follow, while sequences and tokens are below their limits and the whole prompt fits into
  * the KV cache. If a running sequence has no place, the last admitted one gives up its own, waits before all others, and computes its tokens again.
- * A policy that does not chunk prompts behaves like vLLM V0's: a step has whole prompts, or else decodes.
+ * A policy that does not chunk prompts behaves like vLLM V0's: a step has whole prompts, or else decodes. A static one admits nothing while any
+ * sequence runs.
  */
 export class ContinuousBatcher {
   readonly policy: ContinuousPolicy;
@@ -29,6 +30,8 @@ export class ContinuousBatcher {
   readonly #decoding = new Decoding(this.#byId);
   /** The most sequences that run at once: in a step with chunks each takes at least one token. */
   readonly #mostRunning: number;
+  /** False while a static batch runs. */
+  #admits = true;
   #waiting: Progress[] = [];
   #prefilling: Progress[] = [];
   /** Running sequences in the order of admission, and some that have left. */
@@ -101,9 +104,14 @@ export class ContinuousBatcher {
   /** Begins a step and returns it; null when there is nothing to do. */
   step(nowNs: number): Step | null {
     const [admitted, preempted]: [Admission[], Progress[]] = [[], []];
-    const { chunksPrefill } = this.policy;
+    const { chunksPrefill, isStatic = false } = this.policy;
+    if (isStatic) {
+      this.#admits = this.running === 0;
+      while (chunksPrefill && this.#canAdmit(this.#waiting[0])) this.#admit(admitted);
+    }
     const chunks = chunksPrefill ? this.#chunksBesideDecoding(admitted, preempted) : this.#wholePrompts(admitted);
     const decodes = chunksPrefill || chunks.length === 0;
+    if (isStatic) this.#admits = false;
     if (decodes) this.#makePlace(0, preempted);
     const decoding = decodes ? this.#decoding.count : 0;
     if (decoding === 0 && chunks.length === 0) return null;
@@ -191,7 +199,7 @@ export class ContinuousBatcher {
 
   /** True if a waiting sequence has its place: always if nothing else runs. */
   #canAdmit(progress: Progress | undefined): progress is Progress {
-    if (!progress || this.running >= this.#mostRunning) return false;
+    if (!progress || !this.#admits || this.running >= this.#mostRunning) return false;
     const idle = progress.sequence.prefix && this.policy.cachesPrefixes ? this.#kv.idleOf(progress.sequence.prefix) : 0;
     const tokens = progress.needed - this.#cachedTokens(progress) + idle;
     return this.running === 0 || this.#kv.free - this.#decoding.count >= tokens;

@@ -13,4 +13,9 @@ export interface ContinuousPolicy {
   readonly kvCacheTokens: number | null;
   /** True if prompts with the same beginning share the work on it. */
   readonly cachesPrefixes: boolean;
+  /**
+   * True if waiting sequences begin together, and only once none runs: static batching, as before Orca. TensorRT-LLM's backend calls it
+   * `batching_strategy: v1`. Absent: they join between steps.
+   */
+  readonly isStatic?: boolean;
 }
