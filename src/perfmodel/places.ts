@@ -76,7 +76,7 @@ const MANY_TOKENS = { step: 15, cache: 24 };
 /** Returns the coordinates of an engine: the simulation's errors depend mostly on how full it is and how prompts interrupt the decoding steps. */
 function placeOfEngine(
   { policy, settings }: Choice,
-  { maxSequences, maxStepTokens, chunksPrefill, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
+  { maxSequences, maxStepTokens, chunksPrefill, mixesPrefill = true, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
   level: number,
 ): Place {
   const doublings = (tokens: number | null, most: number): number =>
@@ -87,6 +87,7 @@ function placeOfEngine(
       Math.log2(Math.min(maxSequences, level)) / 2,
       doublings(maxStepTokens, MANY_TOKENS.step) / 4,
       chunksPrefill ? 0 : 0.7,
+      chunksPrefill || mixesPrefill ? 0 : 0.7,
       doublings(kvCacheTokens, MANY_TOKENS.cache) / 4,
       cachesPrefixes ? 0.7 : 0,
       Math.log2(level) / 1.5,

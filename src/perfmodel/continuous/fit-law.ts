@@ -82,13 +82,15 @@ export function fitLaw(
 
 /** The mean number of sequences at once from which on both kinds of batches differ. */
 const SEVERAL = 1.2;
-/** The mean square of a poor fit's residuals, and the factor by which that of a far better one is smaller. */
+/** The mean square of a poor fit's residuals. */
 const POOR = 4;
-const FAR_BETTER = 0.7;
+/** The log prior odds against an engine that does not do what its settings say. */
+const LOG_ODDS = 6;
 
 /**
- * Returns the fit of an engine that batches continuously, as its settings say; or that of static batches, if the first one is poor and the second far
- * better. Some servers say one thing and do the other: a lock that decoding sequences hold keeps new ones out.
+ * Returns the fit of an engine that batches continuously, as its settings say; or that of static batches, if the first one is poor and the second
+ * clearly likelier. Some servers say one thing and do the other: a lock that decoding sequences hold keeps new ones out. The likelihoods are those of
+ * normal residuals of an unknown size: their ratio is that of the mean squares to the power of half their number.
  */
 function asFitsBest(
   observations: readonly TokenObservation[],
@@ -98,7 +100,8 @@ function asFitsBest(
   const tells = observations.some((each) => meanRunning(each) > SEVERAL);
   if (continuous.fit.misfit < POOR || !tells) return continuous;
   const other = { fit: fitWith(true, continuous.fit.parameters), isStatic: true };
-  return other.fit.misfit < FAR_BETTER * continuous.fit.misfit ? other : continuous;
+  const logRatio = 0.5 * FITTED.length * observations.length * Math.log(continuous.fit.misfit / other.fit.misfit);
+  return logRatio > LOG_ODDS ? other : continuous;
 }
 
 function residualsOf(

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { Decoding } from './decoding.ts';
 import { KvCache } from './kv-cache.ts';
-import type { ContinuousPolicy } from './policy.ts';
+import { type ContinuousPolicy, isMixed } from './policy.ts';
 import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
 import type { Sequence } from './sequence.ts';
 import type { Admission, Step } from './step.ts';
@@ -18,7 +18,7 @@ const FORGOTTEN = 64;
  * It behaves like vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`). Running sequences come first, in the order of admission, each with a
  * token of output or a chunk of its prompt. Waiting ones follow, while sequences and tokens are below their limits and the whole prompt fits into
  * the KV cache. If a running sequence has no place, the last admitted one gives up its own, waits before all others, and computes its tokens again.
- * A policy that does not chunk prompts behaves like vLLM V0's: a step has whole prompts, or else decodes. A static one admits nothing while any
+ * A policy that neither chunks nor mixes prompts behaves like vLLM V0's: a step has whole prompts, or else decodes. A static one admits nothing while any
  * sequence runs.
  */
 export class ContinuousBatcher {
@@ -28,7 +28,7 @@ export class ContinuousBatcher {
   readonly #kv: KvCache;
   readonly #byId = new Map<number, Progress>();
   readonly #decoding = new Decoding(this.#byId);
-  /** The most sequences that run at once: in a step with chunks each takes at least one token. */
+  /** The most sequences that run at once: in a mixed step each takes at least one token. */
   readonly #mostRunning: number;
   /** False while a static batch runs. */
   #admits = true;
@@ -41,7 +41,7 @@ export class ContinuousBatcher {
 
   /** `spread`: draws a factor on each step's time; default constantly 1. Throws INPUT_INVALID for a policy under which nothing can run. */
   constructor(policy: ContinuousPolicy, law: StepLaw | StepTimes, spread: () => number = () => 1) {
-    const { maxSequences, maxStepTokens, kvCacheTokens, chunksPrefill } = policy;
+    const { maxSequences, maxStepTokens, kvCacheTokens } = policy;
     for (const [name, value] of Object.entries({ maxSequences, maxStepTokens, kvCacheTokens })) {
       if (value === null || value >= 1) continue;
       throw new TrituneError('INPUT_INVALID', `no engine runs with ${name} ${value}`, 'give a number of at least 1');
@@ -50,7 +50,7 @@ export class ContinuousBatcher {
     this.#law = law;
     this.#spread = spread;
     this.#kv = new KvCache(kvCacheTokens);
-    this.#mostRunning = chunksPrefill ? Math.min(maxSequences, maxStepTokens ?? maxSequences) : maxSequences;
+    this.#mostRunning = isMixed(policy) ? Math.min(maxSequences, maxStepTokens ?? maxSequences) : maxSequences;
   }
 
   /** The number of running sequences. */
@@ -105,12 +105,13 @@ export class ContinuousBatcher {
   step(nowNs: number): Step | null {
     const [admitted, preempted]: [Admission[], Progress[]] = [[], []];
     const { chunksPrefill, isStatic = false } = this.policy;
+    const mixes = isMixed(this.policy);
     if (isStatic) {
       this.#admits = this.running === 0;
       while (chunksPrefill && this.#canAdmit(this.#waiting[0])) this.#admit(admitted);
     }
-    const chunks = chunksPrefill ? this.#chunksBesideDecoding(admitted, preempted) : this.#wholePrompts(admitted);
-    const decodes = chunksPrefill || chunks.length === 0;
+    const chunks = mixes ? this.#chunksBesideDecoding(admitted, preempted) : this.#wholePrompts(admitted);
+    const decodes = mixes || chunks.length === 0;
     if (isStatic) this.#admits = false;
     if (decodes) this.#makePlace(0, preempted);
     const decoding = decodes ? this.#decoding.count : 0;
@@ -160,7 +161,10 @@ export class ContinuousBatcher {
     return { steps, sequences, work, firstNs, growthNs };
   }
 
-  /** Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each decoding sequence. */
+  /**
+   * Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each decoding sequence; without chunking, whole prompts
+   * that fit, and in a step without anything else the first one whatever its length.
+   */
   #chunksBesideDecoding(admitted: Admission[], preempted: Progress[]): Chunk[] {
     const chunks: Chunk[] = [];
     let budget = (this.policy.maxStepTokens ?? Number.POSITIVE_INFINITY) - this.#decoding.count;
@@ -174,7 +178,16 @@ export class ContinuousBatcher {
     if (this.#prefilling.length > 0) {
       for (const progress of [...this.#prefilling]) if (budget > 0 && progress.state === 'prefilling') add(progress);
     }
-    while (budget > 0 && preempted.length === 0 && this.#canAdmit(this.#waiting[0])) add(this.#admit(admitted));
+    while (budget > 0 && preempted.length === 0) {
+      const [next] = this.#waiting;
+      if (!this.#canAdmit(next)) break;
+      const tokens = next.needed - this.#cachedTokens(next);
+      if (!this.policy.chunksPrefill && tokens > budget) {
+        if (this.running > 0) break;
+        budget = tokens;
+      }
+      add(this.#admit(admitted));
+    }
     return chunks;
   }
 

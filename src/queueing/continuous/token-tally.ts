@@ -2,6 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_S } from '../../base/units.ts';
 import type { ContinuousBatcher } from './continuous-batcher.ts';
 import { LongestSince } from './longest-since.ts';
+import { isMixed } from './policy.ts';
 import type { Sequence } from './sequence.ts';
 import type { Step } from './step.ts';
 import { addParts, isStepLaw, type StepLaw, type StepParts, type StepTimes, type StepWork } from './step-law.ts';
@@ -135,7 +136,7 @@ export class TokenTally {
       this.#firstNs.set(id, endNs);
       this.#firstGap.set(id, this.#gaps);
     }
-    if (batcher.policy.chunksPrefill || work.decoding > 0) {
+    if (isMixed(batcher.policy) || work.decoding > 0) {
       this.#decodedNs = endNs;
       this.#fresh.clear();
     } else {

@@ -122,7 +122,7 @@ describe('an engine whose steps have the form of the law', () => {
   ];
   const simulator = simulatorFor(problem, all);
 
-  it('is predicted within 5 % for other settings', () => {
+  it('is predicted within 5 % for other settings, and its medians of TTFT and ITL within 10 %', () => {
     for (const candidate of [
       at({ max_num_seqs: 32, max_num_batched_tokens: 0 }),
       at({ max_num_seqs: 128, max_num_batched_tokens: 1024 }),
@@ -133,7 +133,7 @@ describe('an engine whose steps have the form of the law', () => {
       for (const name of ['output-token-throughput', 'tpot-avg', 'itl-p50', 'ttft-p50'] as const) {
         const truth = readTokenFigure(name, exact)?.value ?? Number.NaN;
         const miss = Math.abs(Number(simulated?.[name]) / truth - 1);
-        expect(miss, name).toBeLessThan(name === 'ttft-p50' ? 0.1 : 0.05);
+        expect(miss, name).toBeLessThan(name.endsWith('p50') ? 0.1 : 0.05);
       }
       // Requests near a limit are neither good nor bad to the model.
       const goodput = readGoodput(exact)?.value ?? Number.NaN;

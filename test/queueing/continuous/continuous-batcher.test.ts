@@ -49,8 +49,8 @@ describe('an engine without pressure', () => {
     expect(steps[5]?.durationNs).toBe(1000 + 500 + 0.5 * 15);
   });
 
-  it('lets whole prompts go before decoding without chunks, as many as a step has tokens for', () => {
-    const batcher = new ContinuousBatcher(policy({ chunksPrefill: false }), law);
+  it('lets whole prompts go before decoding without chunks and mixed steps, as many as a step has tokens for', () => {
+    const batcher = new ContinuousBatcher(policy({ chunksPrefill: false, mixesPrefill: false }), law);
     for (const inputTokens of [100, 30, 30, 30]) batcher.enqueue({ inputTokens, outputTokens: 2 });
     const steps = stepsOf(batcher);
     expect(steps.map(({ work }) => [work.prefillTokens, work.decoding])).toEqual([
@@ -60,6 +60,22 @@ describe('an engine without pressure', () => {
       [0, 4],
     ]);
     expect(steps.map(({ emitted }) => emitted)).toEqual([[0], [1, 2], [3], [0, 1, 2, 3]]);
+  });
+
+  it('computes whole prompts beside sequences that decode without chunks, if the step has tokens for both', () => {
+    const batcher = new ContinuousBatcher(policy({ chunksPrefill: false }), law);
+    for (const inputTokens of [100, 30, 30, 70]) batcher.enqueue({ inputTokens, outputTokens: 3 });
+    const steps = stepsOf(batcher);
+    expect(steps.map(({ work }) => [work.prefillTokens, work.decoding])).toEqual([
+      [100, 0],
+      [60, 1],
+      [0, 3],
+      [0, 2],
+      [70, 0],
+      [0, 1],
+      [0, 1],
+    ]);
+    expect(steps.map(({ first }) => first)).toEqual([[0], [1, 2], [], [], [3], [], []]);
   });
 
   it('takes longer for a step with tokens of prompts, whatever their number', () => {
