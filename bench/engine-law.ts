@@ -108,7 +108,8 @@ for (const argument of process.argv.slice(2)) {
       number,
     ];
     const scatter = scatterOf(repeated, figure);
-    const floor = scatter.length > 0 ? `${percent(median([...scatter]))} scatter of ${scatter.length} readings` : 'no repeats';
+    const floor =
+      scatter.length > 0 ? `${percent(median([...scatter]))} scatter of ${scatter.length} readings` : 'no repeats';
     const within = own.filter(({ isWithin }) => isWithin).length / own.length;
     console.log(
       `  ${figure.padEnd(24)} ${percent(law)} law, ${percent(corrected)} corrected, ${floor}, ${percent(within)} of ${own.length} within two deviations`,

@@ -15,7 +15,10 @@ export interface LawSums {
    * Returns the slope of the logarithm of a time with these shares of the law's parts over each parameter, and its standard deviation by settings
    * that no observed choice has.
    */
-  slopesOf(choice: Choice, shares: StepParts): { readonly slopes: ReadonlyMap<number, number>; readonly unknownSd: number };
+  slopesOf(
+    choice: Choice,
+    shares: StepParts,
+  ): { readonly slopes: ReadonlyMap<number, number>; readonly unknownSd: number };
 }
 
 /** `observed`: at least one choice, the reference first; `all`: every choice to predict later. */
@@ -36,10 +39,7 @@ export function lawSums(observed: readonly [Choice, ...Choice[]], all: readonly 
       const part = partOfFigure(figure);
       const onPart = part === null ? [] : own;
       const offset = part === null ? 0 : settingParts.indexOf(part);
-      return [
-        { parameter, weight: 1 },
-        ...onPart.map(({ index, weight }) => ({ parameter: index + offset, weight })),
-      ];
+      return [{ parameter, weight: 1 }, ...onPart.map(({ index, weight }) => ({ parameter: index + offset, weight }))];
     });
   };
   return {

@@ -47,10 +47,9 @@ export const partOfFigure = (name: LawFigure): SettingPart | null => parts[name]
 
 /** Returns the law with these logarithms of its figures. */
 export function lawOf(logs: readonly number[], isStatic: boolean): EngineLaw {
-  const figures = Object.fromEntries(lawFigures.map((name, index) => [name, Math.exp(logs[index] as number)])) as Record<
-    LawFigure,
-    number
-  >;
+  const figures = Object.fromEntries(
+    lawFigures.map((name, index) => [name, Math.exp(logs[index] as number)]),
+  ) as Record<LawFigure, number>;
   return { ...figures, cv: Math.min(MOST_CV, figures.cv), isStatic };
 }
 

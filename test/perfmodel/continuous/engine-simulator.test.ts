@@ -144,7 +144,11 @@ describe('an engine whose steps have the form of the law', () => {
   it('is found out if it admits nothing while sequences run, whatever its settings say', () => {
     const secretly = (candidate: Candidate, levels: readonly number[]): Measured => {
       const continuous = { ...(candidate.shape.continuous as ContinuousPolicy), isStatic: true };
-      const real = { ...candidate, fingerprint: `static ${candidate.fingerprint}`, shape: { ...candidate.shape, continuous } };
+      const real = {
+        ...candidate,
+        fingerprint: `static ${candidate.fingerprint}`,
+        shape: { ...candidate.shape, continuous },
+      };
       return { ...measured(problem, real, levels), choice: choiceOf(candidate) };
     };
     const few = at({ max_num_seqs: 8, max_num_batched_tokens: 512 });
@@ -154,7 +158,9 @@ describe('an engine whose steps have the form of the law', () => {
     const [exact] = secretly(many, [32]).measurements as [Measurement];
     const predicted = found.predict(choiceOf(many), 32)?.tokens;
     expect(Number(predicted?.['ttft-p50']) / (exact.tokens?.ttftMs.p50 ?? 0)).toBeCloseTo(1, 0);
-    expect(Number(predicted?.['output-token-throughput']) / (exact.tokens?.outputTokensPerSecond.value ?? 0)).toBeCloseTo(1, 0);
+    expect(
+      Number(predicted?.['output-token-throughput']) / (exact.tokens?.outputTokensPerSecond.value ?? 0),
+    ).toBeCloseTo(1, 0);
     expect(simulator.law.lawOf(choiceOf(many)).isStatic).toBe(false);
   });
 

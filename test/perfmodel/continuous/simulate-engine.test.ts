@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { engineCandidate } from '../../../src/benchmark/engines/engine-space.ts';
+import { engineAt } from '../../../src/benchmark/engines/engines.ts';
 import { simulateEngine } from '../../../src/perfmodel/continuous/simulate-engine.ts';
 import type { EngineLaw } from '../../../src/perfmodel/continuous/step-law-parameters.ts';
 import { choiceOf } from '../../../src/perfmodel/modelled-config.ts';
@@ -15,9 +15,14 @@ const law: EngineLaw = {
 
 it('requests that are answered together do not come back at one instant: the first has a step of its own', () => {
   const engine = engineAt(0);
-  const choice = choiceOf(engineCandidate(engine, { ...engine.original, max_num_seqs: 4, max_num_batched_tokens: 4096 }));
+  const choice = choiceOf(
+    engineCandidate(engine, { ...engine.original, max_num_seqs: 4, max_num_batched_tokens: 4096 }),
+  );
   const simulated = (roundTripNs: number) =>
-    simulateEngine(choice, { mode: 'concurrency', value: 4 }, { ...law, roundTripNs }, lengths, { seed: 1, requests: 40 });
+    simulateEngine(choice, { mode: 'concurrency', value: 4 }, { ...law, roundTripNs }, lengths, {
+      seed: 1,
+      requests: 40,
+    });
   // Three prompts of 100 tokens come between the first one's tokens; or all four at once, between nobody's.
   const [apart, together] = [simulated(1e6), simulated(0)];
   expect((apart?.itl.quantileNs(0.99) ?? 0) / (2e6 + 300 * 1e5 + 2e5)).toBeCloseTo(1, 1);
