@@ -38,7 +38,7 @@ const REQUESTS = 60;
 /** The change of a parameter for measuring slopes: smaller ones drown in the jumps of a simulation. */
 const STEP = 0.1;
 const MOST_CHANGE = 1.2;
-const ITERATIONS = 6;
+const ITERATIONS = 10;
 const PERCENTILE = 99;
 
 /** Fits the law of an engine's steps. `observations`: at least one; `all`: every choice to predict later. */

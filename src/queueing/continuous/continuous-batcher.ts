@@ -7,6 +7,7 @@ import type { Sequence } from './sequence.ts';
 import type { Admission, Step } from './step.ts';
 import { type StepLaw, type StepTimes, stepTimeNs } from './step-law.ts';
 import { type DecodeStretch, stepsWithin } from './stretch.ts';
+import { TakenStep } from './taken-step.ts';
 
 /** The most finished sequences that stay listed, besides as many as run. */
 const FORGOTTEN = 64;
@@ -120,23 +121,10 @@ export class ContinuousBatcher {
     const work = workOf(chunks, decoding, contextTokens);
     const durationNs = stepTimeNs(this.#law, work) * this.#spread();
     const ended = decodes ? this.#decode() : [];
-    const before = decodes ? this.#decoding.steps : 0;
+    const decodingStep = decodes ? this.#decoding.steps : 0;
     const completed = this.#prefill(chunks);
     const running = this.#admitted;
-    return {
-      durationNs,
-      endNs: nowNs + durationNs,
-      work,
-      admitted,
-      get emitted() {
-        const decoded = running.filter(({ state, decodesFrom }) => state === 'decoding' && decodesFrom < before);
-        return [...decoded, ...ended, ...completed].map(({ id }) => id);
-      },
-      first: idsOf(completed, isFirst),
-      resumed: idsOf(completed, (progress) => !isFirst(progress)),
-      finished: [...idsOf(ended), ...idsOf(completed, ({ state }) => state === 'gone')],
-      preempted: idsOf(preempted),
-    };
+    return new TakenStep(nowNs, durationNs, work, { admitted, preempted, ended, completed, running, decodingStep });
   }
 
   /**
@@ -313,14 +301,4 @@ export class ContinuousBatcher {
       this.#admitted = this.#admitted.filter(({ state }) => state !== 'gone');
     }
   }
-}
-
-/** True if the token that a sequence got by its prompt was its first. */
-const isFirst = ({ needed, sequence }: Progress): boolean => needed === sequence.inputTokens;
-
-/** Most lists of most steps are empty. */
-const NONE: readonly number[] = [];
-
-function idsOf(sequences: readonly Progress[], which: (progress: Progress) => boolean = () => true): readonly number[] {
-  return sequences.length === 0 ? NONE : sequences.filter(which).map(({ id }) => id);
 }
