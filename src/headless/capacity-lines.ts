@@ -5,15 +5,19 @@ import type { CapacityLimit } from '../capacity/reading.ts';
 import {
   burstText,
   cliffText,
+  costText,
+  gpusText,
   shareText as percent,
   pointText,
   rangeText,
   rateText as rate,
+  rateCostText,
   replicasText,
   verdictText,
 } from '../capacity/words.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
+import { describeInstanceType } from '../study/summary/cost-point.ts';
 
 /** The output for an event: the current activity, or a permanent line. */
 export interface EventLine {
@@ -70,7 +74,7 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
 
 /** Returns the results as lines. */
 export function capacityLines(document: CapacityDocument): string[] {
-  const { at, saturation, cliff, burst, replicas } = document;
+  const { at, saturation, cliff, burst, replicas, gpus, cost } = document;
   return [
     '',
     verdictText(document),
@@ -80,7 +84,19 @@ export function capacityLines(document: CapacityDocument): string[] {
       : []),
     ...cliff.map((each) => `  ${each.factor.toFixed(2)}× (${rate(each.perSecond)}): ${cliffText(document, each)}`),
     ...(burst ? [`  ${burstText(burst)}`] : []),
+    ...(gpus ? [`  ${gpusText(gpus)}`] : []),
     ...(replicas ? replicasLines(replicas) : []),
+    ...(cost ? costLines(cost, document) : []),
+  ];
+}
+
+function costLines(cost: NonNullable<CapacityDocument['cost']>, document: CapacityDocument): string[] {
+  const ofRate = rateCostText(cost, document.replicas);
+  const { currency, instanceTypes } = cost;
+  return [
+    `  ${costText(cost, document.gpus ?? null)}`,
+    ...(ofRate === null ? [] : [`  ${ofRate}`]),
+    ...instanceTypes.map((type) => `    ${describeInstanceType(type, currency)}`),
   ];
 }
 

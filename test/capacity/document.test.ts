@@ -57,7 +57,7 @@ describe('the document of a capacity', () => {
     for (const part of ['Beyond the capacity', 'Burst', 'Replicas', 'Measurements', '<svg'])
       expect(page).toContain(part);
     expect(capacityHtml(aCapacity({ capacity: null, probes: [], cliff: [], outcome: 'interrupted' }))).toContain(
-      'the capacity is unknown',
+      'The capacity is unknown',
     );
   });
 

@@ -15,6 +15,8 @@ const head = {
   commandLine: [],
 } as const;
 
+const end = { wasInterrupted: false, seconds: 1, hardware: { gpus: null, terms: null } };
+
 const asked = (model: QueueModel, change: Partial<CapacityQuestion> = {}): CapacityQuestion => ({
   limit: { kind: 'latency', percentile: 99, budgetMs: model.budgetMs },
   batch: 1,
@@ -36,7 +38,7 @@ const run = async (model: QueueModel, seed: number, change: Partial<CapacityQues
     state,
     events,
     seen,
-    document: capacityDocument(head, question, state, { wasInterrupted: false, seconds: 1 }),
+    document: capacityDocument(head, question, state, end),
   };
 };
 
@@ -102,9 +104,9 @@ describe('the search for the capacity', () => {
     };
     const question = asked(model);
     // The first guess is below what the client reaches.
-    const slow: typeof loads = { ...bent, scouting: { kind: 'rate', perSecond: 800 } };
+    const slow: typeof loads = { ...bent, scouting: { kind: 'rate', perSecond: 800, passSeconds: 8 } };
     await runCapacity(question, state, { loads: slow, clock, onEvent: () => undefined });
-    const document = capacityDocument(head, question, state, { wasInterrupted: false, seconds: 1 });
+    const document = capacityDocument(head, question, state, end);
     expect(document.outcome).toBe('client-limited');
     expect(document.atLeast).toBeGreaterThan(700);
     expect(document.notes.join()).toContain('the load generator was the limit');

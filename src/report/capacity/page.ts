@@ -1,9 +1,20 @@
 import { capital, formatDuration, formatFigure, formatMs } from '../../base/format.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
-import { burstText, rangeText, rateText, replicasText, shareText, verdictText } from '../../capacity/words.ts';
+import {
+  burstText,
+  costText,
+  rangeText,
+  rateCostText,
+  rateText,
+  replicasText,
+  shareText,
+  verdictText,
+} from '../../capacity/words.ts';
 import { type Html, html, none } from '../html.ts';
 import { headAssets } from '../page/assets.ts';
 import { figure } from '../page/figure.ts';
+import { instanceTypesTable } from '../page/instance-types-table.ts';
+import { capacityCards } from './cards.ts';
 import { capacityChart } from './chart.ts';
 
 /** Returns a server's capacity as one self-contained page, which loads nothing and suits light, dark, paper and narrow screens. */
@@ -21,12 +32,14 @@ ${headAssets()}
 <h1>${model} <small>on ${server.name} ${server.version}</small></h1>
 ${server.emulated === null ? none : html`<p class="notice">The server was emulated, with the profile ${server.emulated}.</p>`}
 ${notes.map((note) => html`<p class="notice">${note}</p>`)}
-<p class="verdict">${verdictText(document)}</p>
+<p class="verdict ${toneOf(document)}">${sentence(verdictText(document))}</p>
+${capacityCards(document)}
 ${factsSection(document)}
 ${probes.length === 0 ? none : figure(capacityChart(document), 'latency-over-rate', chartTitle(document), html`Latency over the request rate, from the time that each request was due. Bars are 95 % intervals of single measurements; the band is that of the capacity.`)}
 ${beyondSection(document)}
 ${burstSection(document)}
 ${replicasSection(document)}
+${costSection(document)}
 ${probesSection(document)}
 ${methodSection(document)}
 </body>
@@ -44,15 +57,11 @@ function chartTitle({ limit, capacity, probes }: CapacityDocument): string {
     : `At no rate is it sure that ${kept}`;
 }
 
-function factsSection({ capacity, at, saturation, limit, speed }: CapacityDocument): Html {
+const toneOf = ({ outcome }: CapacityDocument): string =>
+  outcome === 'infeasible' ? 'bad' : outcome === 'found' ? 'good' : 'unsure';
+
+function factsSection({ saturation, speed }: CapacityDocument): Html {
   const rows: [string, string][] = [];
-  if (capacity) rows.push(['capacity', `${rateText(capacity.value)}, 95 % interval ${rangeText(capacity)}`]);
-  if (at?.percentileMs) {
-    rows.push([
-      `at ${rateText(at.perSecond)}`,
-      `p50 ${formatMs(at.p50Ms)}, p${limit.percentile} ${formatMs(at.percentileMs.value)} (${rangeText(at.percentileMs)}), ${shareText(at.badShare)} over the limit`,
-    ]);
-  }
   if (saturation)
     rows.push([
       'saturation',
@@ -79,7 +88,7 @@ function beyondSection({ cliff, limit }: CapacityDocument): Html {
 <thead><tr><th>rate</th><th>requests/s</th><th>p50</th><th>p${limit.percentile}</th><th>over the limit</th><th>failed or not sent</th><th>served/s</th><th>mean latency grows</th></tr></thead>
 <tbody>${cliff.map(
     (each) =>
-      html`<tr><td>${each.factor.toFixed(2)}×</td><td>${formatFigure(each.perSecond)}</td><td>${formatMs(each.p50Ms)}</td><td>${each.percentileMs ? formatMs(each.percentileMs.value) : '–'}</td><td>${shareText(each.badShare)}</td><td>${shareText(each.errorRate)}</td><td>${formatFigure(each.servedPerSecond)}</td><td>${formatMs(Math.max(0, each.growthMsPerSecond))} a second</td></tr>`,
+      html`<tr><td>${each.factor.toFixed(2)}×</td><td>${formatFigure(each.perSecond)}</td><td>${formatMs(each.p50Ms)}</td><td>${each.percentileMs ? formatMs(each.percentileMs.value) : '–'}</td><td>${shareText(each.badShare)}</td><td>${shareText(each.errorRate)}</td><td>${formatFigure(each.servedPerSecond)}</td><td>${each.growthMsPerSecond === null ? '–' : `${formatMs(Math.max(0, each.growthMsPerSecond))} a second`}</td></tr>`,
   )}</tbody></table></div>
 <p class="soft">Each rate was played for ${formatDuration(Math.max(...cliff.map(({ seconds }) => seconds)))}. Where a queue grows, a longer time gives higher latency.</p>`;
 }
@@ -107,6 +116,14 @@ function replicasSection({ replicas }: CapacityDocument): Html {
       html`<tr><td>${row.replicas}</td><td>${formatFigure(row.perReplica)}</td><td>${shareText(row.chance)}</td></tr>`,
   )}</tbody></table></div>
 <p class="soft">Requests that arrive at random and are sent to a replica at random arrive at each at random too, so that what was measured of one holds for each.${replicas.spread > 0 ? ` Replicas differ by ${shareText(replicas.spread)}.` : ' Replicas are taken to be alike.'}</p>`;
+}
+
+function costSection({ cost, gpus, replicas }: CapacityDocument): Html {
+  if (!cost) return none;
+  const ofRate = rateCostText(cost, replicas);
+  return html`<h2>Cost</h2>
+<p>${sentence(costText(cost, gpus ?? null))}${ofRate === null ? '' : ` ${sentence(ofRate)}`}</p>
+${instanceTypesTable(cost.instanceTypes, cost.currency)}`;
 }
 
 function probesSection({ probes, closedLoops, limit }: CapacityDocument): Html {

@@ -186,6 +186,16 @@ const goal = z.looseObject({
       forRate: z.union([z.number().positive(), z.record(text, z.number().positive())]).optional(),
       headroom: z.number().min(0).lt(1),
       chance: z.number().gt(0).lt(1),
+      instanceTypes: z
+        .array(
+          z.looseObject({
+            name: text.describe('Name in the prices'),
+            gpus: z.number().positive().describe('GPUs or slices that it has'),
+            perHour: z.number().positive().describe('Price of an hour, in the currency'),
+          }),
+        )
+        .optional()
+        .describe('Types of instances in the prices with the same GPU'),
     })
     .optional(),
 });

@@ -5,6 +5,7 @@ import type { Topology } from '../../space/topology.ts';
 import type { Explanation } from '../analysis/explain/explain.ts';
 import type { Reason } from '../analysis/explain/reasons.ts';
 import { barKinds } from '../analysis/explain/time-bar.ts';
+import type { InstanceTypeCost } from '../goal/instance-types.ts';
 import type { SpeedSummary } from '../speed/summary.ts';
 import type { CostPoint } from './cost-point.ts';
 import type { NoiseFloor } from './noise-floor.ts';
@@ -171,6 +172,22 @@ const pointFields = {
 const point: z.ZodType<SummaryPoint> = z.strictObject(pointFields).meta({ id: 'point' });
 
 const amount = z.strictObject(intervalFields).meta({ id: 'amount', description: 'with its 95 % interval' });
+const known = z.strictObject({ value: finite, low: finite, high: finite });
+const instanceType: z.ZodType<InstanceTypeCost> = z.strictObject({
+  name: text.describe('name in the prices'),
+  gpus: finite.describe('GPUs or slices that it has'),
+  perHour: finite.describe('of one instance'),
+  holds: finite.describe('replicas that it has GPUs for'),
+  perMillion: known.describe('of a million inferences'),
+  perMillionTokens: known.optional().describe('of a million output tokens; of a language model only'),
+  forRate: z
+    .strictObject({
+      instances: finite.describe('instances that it needs'),
+      perHour: finite.describe('of all instances'),
+    })
+    .optional()
+    .describe('where a rate is asked for'),
+});
 const cost: z.ZodType<CostPoint> = z
   .strictObject({
     currency: text,
@@ -187,6 +204,9 @@ const cost: z.ZodType<CostPoint> = z
     replicas: amount.optional(),
     load: figure.optional().describe('how much of what a replica is counted with the rate takes, 0 to 1'),
     chance: figure.optional().describe('that the replicas hold the rate with the headroom left, 0 to 1'),
+    throughputPerGpu: amount.optional().describe('infer/s on each GPU that is used'),
+    tokensPerGpu: amount.optional().describe('output tokens/s on each GPU that is used; of a language model only'),
+    instanceTypes: z.array(instanceType).optional().describe('types of instances with the same GPU, cheapest first'),
   })
   .meta({ id: 'cost' });
 
