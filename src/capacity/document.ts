@@ -5,7 +5,7 @@ import type { CapacityDocument } from './document-schema.ts';
 import { type Hardware, hardwareFigures, whyNoCost } from './hardware.ts';
 import type { CourseWindow } from './loads.ts';
 import type { CapacityQuestion } from './question.ts';
-import { isKept, type RateReading } from './reading.ts';
+import { isEstimate, isKept, type RateReading } from './reading.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 import { cutText } from './words.ts';
 
@@ -46,7 +46,7 @@ export function capacityDocument(
   const missed = readings.filter((reading) => !isKept(reading, limit)).map(({ perSecond }) => perSecond);
   const isContradictory = Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
   const outcome = outcomeOf(state, end, isContradictory);
-  const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && readings.length > 1;
+  const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && isEstimate(readings, limit);
   const capacity = isKnown ? (state.posterior?.interval ?? null) : null;
   const speed = speedOf(readings, question);
   const replicas =

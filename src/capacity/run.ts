@@ -1,4 +1,4 @@
-import { MS_PER_S } from '../base/units.ts';
+import { MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { bisectRate } from './bisect.ts';
@@ -6,10 +6,10 @@ import { findBurstRate } from './burst.ts';
 import type { CapacityMeans } from './means.ts';
 import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
-import { isKept } from './reading.ts';
-import { priorAround, priorOf, scout } from './scout.ts';
+import { isEstimate, isKept } from './reading.ts';
+import { priorAround, priorOf, type Scouting, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
-import { secondsBeyond, secondsLeftBeyond, type TimePlan, timePlan } from './time-plan.ts';
+import { FIRST_PACE, type Pace, type TimePlan, timePlan } from './time-plan.ts';
 
 /** The maximum number of attempts at a measurement that the load generator distorted because other programs had its CPU. */
 const TRIES = 10;
@@ -33,9 +33,9 @@ export async function runCapacity(
 ): Promise<void> {
   const { scouting } = means.loads;
   const passSeconds = scouting.kind === 'rate' ? scouting.passSeconds : null;
-  const beyond = { loads: CLIFF_FACTORS.length, seconds: secondsBeyond(question.limit, passSeconds) };
-  const plan = timePlan(means.clock, { mostSeconds: question.mostSeconds, beyond, passSeconds });
-  const run: Run = { ...means, question, state, plan, passSeconds };
+  const { mostSeconds, limit } = question;
+  const plan = timePlan(means.clock, { mostSeconds, limit, loadsBeyond: CLIFF_FACTORS.length, passSeconds });
+  const run: Run = { ...means, question, state, plan, passSeconds, pace: FIRST_PACE };
   await findPrior(run);
   try {
     // The reading at the answer counts too: it may narrow the interval enough, or contradict earlier readings.
@@ -45,9 +45,9 @@ export async function runCapacity(
       if (state.ending === 'infeasible') return;
       if (!isAnswerAtEnd(state)) await measureAnswer(run);
       precision = question.precision;
-    } while (state.ending === 'precise' && !isPreciseNow(run) && plan.hasTimeUntil(plan.answerEndNs));
+    } while (state.ending === 'precise' && !isPreciseNow(run) && hasTimeForAnswer(run));
     await measureCliff(run);
-    if (question.burst && isKnown(state)) await findBurstRate(question, question.burst, state, means);
+    if (question.burst && isKnown(run)) await findBurstRate(question, question.burst, state, means);
   } catch (error) {
     if (!(error instanceof ClientLimited)) throw error;
     state.ending ??= 'client';
@@ -61,26 +61,30 @@ interface Run extends CapacityMeans {
   readonly plan: TimePlan;
   /** Seconds of a measurement of a workload; null for rates. */
   readonly passSeconds: number | null;
+  /** The pace of the last load. */
+  pace: Pace;
 }
 
-/** One reading says little more than the first guess. */
-const isKnown = ({ probes }: CapacityState): boolean => probes.length > 1;
+/** True if there is an estimate that says more than the first guess: of several readings, some of which kept the limit. */
+const isKnown = ({ question, state }: Run): boolean => isEstimate(readingsOf(state, question), question.limit);
 
-async function findPrior({ question, state, plan, loads, clock, onEvent }: Run): Promise<void> {
+const hasTimeForAnswer = ({ plan, pace }: Run): boolean => plan.hasTimeUntil(plan.answerEndNs(pace), pace);
+
+async function findPrior({ question, state, plan, loads, onEvent }: Run): Promise<void> {
   const { limit, batch, followsHost } = question;
   const { scouting } = loads;
   if (scouting.kind === 'rate') {
     state.prior = priorAround(scouting.perSecond, limit, followsHost);
     return;
   }
-  const closedLoop = async (concurrency: number): Promise<Measurement> => {
-    const measurement = await scouting.measure(concurrency, plan.scoutingEndNs);
+  const measure: Scouting['measure'] = async (concurrency, attempt) => {
+    const measurement = await scouting.measure(concurrency, plan.closedLoopEndNs(attempt));
+    if (measurement.requests === 0) return measurement;
     state.closed.push(measurement);
     onEvent({ type: 'closed-loop', measurement });
     return measurement;
   };
-  const isOver = (): boolean => clock.nowNs() >= plan.scoutingEndNs;
-  state.scouted = await scout({ measure: closedLoop, isOver }, limit, batch);
+  state.scouted = await scout({ measure, isOver: plan.isScoutingOver }, limit, batch);
   state.prior = priorOf(state.scouted, limit, followsHost);
 }
 
@@ -90,8 +94,8 @@ const isPreciseNow = ({ question, state: { posterior } }: Run): boolean =>
 async function findCapacity(run: Run, precision: number): Promise<void> {
   const { question, state, plan, loads, onEvent } = run;
   if (!state.prior) return;
-  const endNs = (): number => plan.searchEndNs((state.probes.at(-1)?.durationMs ?? 0) / MS_PER_S);
-  const rule = { precision, mostReadings: MOST_READINGS, isOver: () => !plan.hasTimeUntil(endNs()) };
+  const endNs = (): number => plan.searchEndNs(run.pace);
+  const rule = { precision, mostReadings: MOST_READINGS, isOver: () => !plan.hasTimeUntil(endNs(), run.pace) };
   const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
     const untilNs = endNs();
@@ -109,7 +113,7 @@ function addProbe({ question, state, onEvent }: Run, measurement: Measurement): 
   const readings = readingsOf(state, question);
   state.posterior = posteriorOf(question, state);
   const last = readings.at(-1);
-  const interval = isKnown(state) ? (state.posterior?.interval ?? null) : null;
+  const interval = readings.length > 1 ? (state.posterior?.interval ?? null) : null;
   onEvent({ type: 'tried', measurement, isKept: last !== undefined && isKept(last, question.limit), interval });
   return readings;
 }
@@ -124,13 +128,16 @@ function posteriorOf(question: CapacityQuestion, state: CapacityState): Capacity
  * ClientLimited after several that are not valid.
  */
 async function unbent(
-  { state, onEvent, clock, passSeconds }: Run,
+  run: Run,
   perSecond: number,
   untilNs: number,
   measure: () => Promise<Measurement>,
 ): Promise<Measurement | null> {
+  const { state, onEvent, clock, passSeconds } = run;
   for (let tries = 1; ; tries++) {
+    const startNs = clock.nowNs();
     const measurement = await measure();
+    run.pace = paceOf(measurement, clock.nowNs() - startNs);
     const isLate = clock.nowNs() >= untilNs;
     if (isLate && (measurement.requests === 0 || (passSeconds !== null && !measurement.stable))) return null;
     const { bound, starved, reason = '' } = measurement.client;
@@ -143,14 +150,19 @@ async function unbent(
   }
 }
 
+function paceOf({ durationMs }: Measurement, tookNs: number): Pace {
+  const countedSeconds = durationMs / MS_PER_S;
+  return { countedSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - countedSeconds) };
+}
+
 const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
   answer !== null && posterior !== null && Math.abs(answer.level.value / posterior.interval.low - 1) < SAME_END;
 
 /** Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement counts for the capacity too. */
 async function measureAnswer(run: Run): Promise<void> {
   const { state, plan, loads, clock, onEvent } = run;
-  const untilNs = plan.answerEndNs;
-  if (!state.posterior || !isKnown(state) || !plan.hasTimeUntil(untilNs)) {
+  const untilNs = plan.answerEndNs(run.pace);
+  if (!state.posterior || state.probes.length < 2 || !hasTimeForAnswer(run)) {
     state.cutShort.add('answer');
     return;
   }
@@ -163,14 +175,13 @@ async function measureAnswer(run: Run): Promise<void> {
   addProbe(run, answer);
 }
 
-async function measureCliff({ question, state, plan, loads, clock, onEvent, passSeconds }: Run): Promise<void> {
-  const wanted = secondsBeyond(question.limit, passSeconds);
+async function measureCliff(run: Run): Promise<void> {
+  const { state, plan, loads, onEvent, pace } = run;
   const capacity = state.posterior?.interval.value;
   for (const [index, factor] of CLIFF_FACTORS.entries()) {
-    const still = { loads: CLIFF_FACTORS.length - index, wanted, isWhole: passSeconds !== null };
-    const seconds = secondsLeftBeyond(plan, clock.nowNs(), still);
-    const isLeftOut = seconds === null || capacity === undefined || !isKnown(state);
-    if (isLeftOut || seconds < wanted) state.cutShort.add('beyond');
+    const seconds = plan.beyondSeconds(CLIFF_FACTORS.length - index, pace);
+    const isLeftOut = seconds === null || capacity === undefined || !isKnown(run);
+    if (isLeftOut || seconds < plan.wantedBeyond) state.cutShort.add('beyond');
     if (isLeftOut) return;
     const perSecond = rounded(factor * capacity);
     onEvent({ type: 'beyond', factor, perSecond, seconds });

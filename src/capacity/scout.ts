@@ -41,7 +41,8 @@ const LOWEST_SHARE_THEN = 0.1;
 
 /** How closed loops are measured, and when the time for them is up. */
 export interface Scouting {
-  measure(concurrency: number): Promise<Measurement>;
+  /** `attempt`: the first closed loop, the same once more because no reply came in its time, or a later one. */
+  measure(concurrency: number, attempt: 'first' | 'first-again' | 'later'): Promise<Measurement>;
   isOver(): boolean;
 }
 
@@ -54,16 +55,22 @@ export async function scout({ measure, isOver }: Scouting, limit: CapacityLimit,
   for (let concurrency = 1; concurrency <= MOST_CONCURRENCY; concurrency *= GROWTH) {
     const before = Math.max(0, ...seen.map(({ throughput }) => throughput.value));
     if (seen.length > 0 && isOver()) break;
-    const measurement = await measure(concurrency);
-    if (!(measurement.throughput.value > 0)) {
-      if (seen.length === 0) throw noReply(measurement);
-      break;
-    }
+    const measurement = seen.length === 0 ? await first(measure) : await measure(concurrency, 'later');
+    if (!(measurement.throughput.value > 0)) break;
     seen.push(measurement);
     if (measurement.throughput.value < before * (1 + LEAST_GAIN)) return scouted(seen, true, limit, batch);
     if (excessOf(measurement, limit) > FAR_OVER || measurement.client.bound) break;
   }
   return scouted(seen, false, limit, batch);
+}
+
+/** Measures a single request in flight, once more if no reply came in its time. Errors: as `scout`. */
+async function first(measure: Scouting['measure']): Promise<Measurement> {
+  const isServed = ({ throughput }: Measurement): boolean => throughput.value > 0;
+  let measurement = await measure(1, 'first');
+  if (!isServed(measurement) && measurement.failures.length === 0) measurement = await measure(1, 'first-again');
+  if (isServed(measurement)) return measurement;
+  throw noReply(measurement);
 }
 
 function noReply({ failures }: Measurement): TrituneError {
@@ -77,7 +84,7 @@ function noReply({ failures }: Measurement): TrituneError {
   }
   return new TrituneError(
     'SERVER_TIMEOUT',
-    'no reply came in the time for the first measurement, a quarter of --max-duration',
+    'no reply came in half of --max-duration',
     'allow more time with --max-duration',
   );
 }

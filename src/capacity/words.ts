@@ -36,15 +36,21 @@ export function verdictText(document: CapacityDocument): string {
         ? `unknown capacity: the load generator was the limit before ${kept} could be tested`
         : `capacity of at least ${rateText(atLeast)} with ${kept}: the load generator could not send more`;
     default: {
-      if (!capacity) {
-        const isLate = document.cutShort?.includes('search') === true;
-        return isLate ? 'the capacity is unknown: the time was up too early' : 'the capacity is unknown';
-      }
+      if (!capacity) return unknownText(document, kept);
       const text = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
       const end = outcome === 'interrupted' ? 'the run was interrupted' : `less precise than ±${shareText(precision)}`;
       return outcome === 'found' ? text : `${text}; ${end}`;
     }
   }
+}
+
+function unknownText({ probes, cutShort }: CapacityDocument, kept: string): string {
+  const unknown = 'the capacity is unknown';
+  if (probes.length > 1) {
+    const lowest = Math.min(...probes.map(({ perSecond }) => perSecond));
+    return `${unknown}: even ${rateText(lowest)}, the lowest rate that was tried, did not keep ${kept}`;
+  }
+  return cutShort?.includes('search') ? `${unknown}: the time was up too early` : unknown;
 }
 
 type Point = NonNullable<CapacityDocument['at']>;

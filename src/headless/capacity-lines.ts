@@ -84,7 +84,7 @@ export function capacityLines(document: CapacityDocument): string[] {
       : []),
     ...cliff.map((each) => `  ${each.factor.toFixed(2)}× (${rate(each.perSecond)}): ${cliffText(document, each)}`),
     ...(burst ? [`  ${burstText(burst)}`] : []),
-    ...(gpus ? [`  ${gpusText(gpus)}`] : []),
+    ...(gpus && gpus.count > 1 ? [`  ${gpusText(gpus)}`] : []),
     ...(replicas ? replicasLines(replicas) : []),
     ...(cost ? costLines(cost, document) : []),
   ];

@@ -27,6 +27,7 @@ export class Traffic {
   readonly #options: LevelOptions;
   /** The plan of arrivals, if there is one; it repeats. */
   readonly plan: ArrivalPlan | undefined;
+  #isDrained = false;
   /** Ends the current pause. */
   #wake = (): void => undefined;
 
@@ -117,13 +118,15 @@ export class Traffic {
     }
   }
 
-  /** Stops sending and waits, for a limited time, for requests in flight. Safe to call more than once. */
+  /** Stops sending and waits, for a limited time, for requests in flight. Further calls do nothing. */
   async drain(): Promise<void> {
+    if (this.#isDrained) return;
     const { drainMs, level } = this.#options;
     const patientMs = drainMs ?? (level.mode === 'concurrency' ? DEFAULT_DRAIN_MS : DEFAULT_OPEN_DRAIN_MS);
     const leftMs = Math.max(LATE_DRAIN_MS, nsToMs(this.#untilNs - this.#clock.nowNs()));
     const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : Math.min(patientMs, leftMs);
     await this.#flow.drain(limitMs);
+    this.#isDrained = true;
   }
 
   /** True if the time of the measurement is up. */

@@ -47,7 +47,7 @@ function limitOf({ latencyBudget, goodput, percentile }: CapacitySpec, hasLimits
   const limits = Object.entries(goodput ?? {}).map(
     ([name, ns]) => `${name.replace(/Ns$/, '')} ${formatMs(nsToMs(ns))}`,
   );
-  return { kind: 'goodput', percentile, limits: limits.join(', ') || 'those of the workload' };
+  return { kind: 'goodput', percentile, limits: limits.join(', ') || 'the limits of the workload' };
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
