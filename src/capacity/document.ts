@@ -6,8 +6,9 @@ import { type Hardware, hardwareFigures, whyNoCost } from './hardware.ts';
 import type { CourseWindow } from './loads.ts';
 import type { CapacityQuestion } from './question.ts';
 import { isEstimate, isKept, type RateReading } from './reading.ts';
+import { refusalsIn } from './refusals.ts';
 import { type CapacityState, readingsOf } from './state.ts';
-import { cutText } from './words.ts';
+import { cutText, shareText } from './words.ts';
 
 /** The part of the document that precedes the figures. */
 export type CapacityHead = Pick<
@@ -171,6 +172,7 @@ function speedOf(readings: readonly RateReading[], { followsHost }: CapacityQues
 }
 
 function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument['speed']): string[] {
+  const refused = refusalsIn(probes);
   const foreign = probes.filter(({ foreignRequests }) => foreignRequests !== undefined).length;
   return [
     ...(clientLimit
@@ -180,6 +182,9 @@ function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument
       ? [
           `the host's speed changed from ${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual one meanwhile: repeat the run, or compare runs that were measured in turn`,
         ]
+      : []),
+    ...(refused
+      ? [`${shareText(refused.share)} of the replies had the status ${refused.statuses.join(', ')}; they count as bad`]
       : []),
     ...(foreign > 0 ? [`someone else used the model in ${foreign} of ${probes.length} measurements`] : []),
   ];

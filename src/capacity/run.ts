@@ -81,7 +81,7 @@ async function findPrior({ question, state, plan, loads, onEvent }: Run): Promis
     const measurement = await scouting.measure(concurrency, plan.closedLoopEndNs(attempt));
     if (measurement.requests === 0) return measurement;
     state.closed.push(measurement);
-    onEvent({ type: 'closed-loop', measurement });
+    onEvent({ type: 'closed-loop', measurement, perSecond: measurement.throughput.value / batch });
     return measurement;
   };
   state.scouted = await scout({ measure, isOver: plan.isScoutingOver }, limit, batch);

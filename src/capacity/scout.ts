@@ -3,6 +3,7 @@ import { plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { CapacityPrior } from './posterior.ts';
 import { allowedShare, budgetSecondsOf, type CapacityLimit } from './reading.ts';
+import { refusalsIn } from './refusals.ts';
 
 /** The results of closed loops of rising concurrency, before any rate is tried. */
 export interface Scouted {
@@ -69,8 +70,14 @@ async function first(measure: Scouting['measure']): Promise<Measurement> {
   const isServed = ({ throughput }: Measurement): boolean => throughput.value > 0;
   let measurement = await measure(1, 'first');
   if (!isServed(measurement) && measurement.failures.length === 0) measurement = await measure(1, 'first-again');
-  if (isServed(measurement)) return measurement;
-  throw noReply(measurement);
+  if (!isServed(measurement)) throw noReply(measurement);
+  const refused = refusalsIn([measurement]);
+  if (refused?.share !== 1) return measurement;
+  throw new TrituneError(
+    'SERVER_FAILED',
+    `every reply had the status ${refused.statuses.join(' or ')}`,
+    'check the URL, the method and the body',
+  );
 }
 
 function noReply({ failures }: Measurement): TrituneError {

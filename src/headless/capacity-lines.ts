@@ -1,4 +1,4 @@
-import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
+import { formatDuration, formatMs, plainLine } from '../base/format.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
 import type { CapacityEvent } from '../capacity/means.ts';
 import type { CapacityLimit } from '../capacity/reading.ts';
@@ -29,8 +29,8 @@ export interface EventLine {
 export function eventLine(event: CapacityEvent, limit: CapacityLimit): EventLine {
   switch (event.type) {
     case 'closed-loop': {
-      const { level, throughput, budgetLatencyMs } = event.measurement;
-      const what = `${formatFigure(throughput.value)} infer/s, p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`;
+      const { level, budgetLatencyMs } = event.measurement;
+      const what = `${rate(event.perSecond)}, p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`;
       return done(`closed loop of ${level.value}: ${what}`);
     }
     case 'trying':

@@ -3,6 +3,7 @@ import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import {
   burstText,
   costText,
+  gpusText,
   rangeText,
   rateCostText,
   rateText,
@@ -60,8 +61,14 @@ function chartTitle({ limit, capacity, probes }: CapacityDocument): string {
 const toneOf = ({ outcome }: CapacityDocument): string =>
   outcome === 'infeasible' ? 'bad' : outcome === 'found' ? 'good' : 'unsure';
 
-function factsSection({ saturation, speed }: CapacityDocument): Html {
+function factsSection({ saturation, speed, gpus, tokens }: CapacityDocument): Html {
   const rows: [string, string][] = [];
+  if (tokens)
+    rows.push([
+      'output tokens',
+      `${formatFigure(tokens.outputPerSecond.value)} a second at the capacity (${rangeText(tokens.outputPerSecond)}), ${formatFigure(tokens.outputPerRequest)} a reply`,
+    ]);
+  if (gpus) rows.push([gpus.count === 1 ? 'GPU' : 'GPUs', gpusText(gpus)]);
   if (saturation)
     rows.push([
       'saturation',
@@ -84,7 +91,7 @@ function factsSection({ saturation, speed }: CapacityDocument): Html {
 function beyondSection({ cliff, limit }: CapacityDocument): Html {
   if (cliff.length === 0) return none;
   return html`<h2>Beyond the capacity</h2>
-<div class="scroll"><table>
+<div class="scroll"><table class="numbers">
 <thead><tr><th>rate</th><th>requests/s</th><th>p50</th><th>p${limit.percentile}</th><th>over the limit</th><th>failed or not sent</th><th>served/s</th><th>mean latency grows</th></tr></thead>
 <tbody>${cliff.map(
     (each) =>
@@ -97,7 +104,7 @@ function burstSection({ burst, limit }: CapacityDocument): Html {
   if (!burst) return none;
   return html`<h2>Burst</h2>
 <p>${sentence(burstText(burst))}</p>
-<div class="scroll"><table>
+<div class="scroll"><table class="numbers">
 <thead><tr><th>base rate</th><th>in the burst</th><th>p${limit.percentile} over all</th><th>worst moment</th><th>within the budget again</th><th>verdict</th></tr></thead>
 <tbody>${burst.plays.map(
     (play) =>
@@ -109,7 +116,7 @@ function replicasSection({ replicas }: CapacityDocument): Html {
   if (!replicas) return none;
   return html`<h2>Replicas</h2>
 <p>${sentence(replicasText(replicas))}</p>
-<div class="scroll"><table>
+<div class="scroll"><table class="numbers">
 <thead><tr><th>replicas</th><th>requests/s each${replicas.headroom > 0 ? ', with what is kept free' : ''}</th><th>chance that all keep the limit</th></tr></thead>
 <tbody>${replicas.table.map(
     (row) =>
@@ -129,7 +136,7 @@ ${instanceTypesTable(cost.instanceTypes, cost.currency)}`;
 function probesSection({ probes, closedLoops, limit }: CapacityDocument): Html {
   if (probes.length === 0) return none;
   return html`<h2>Measurements</h2>
-<div class="scroll"><table>
+<div class="scroll"><table class="numbers">
 <thead><tr><th>requests/s</th><th>p${limit.percentile}</th><th>95 % interval</th><th>over the limit</th><th>time</th><th>verdict</th></tr></thead>
 <tbody>${probes.map(
     (probe) =>
@@ -138,7 +145,7 @@ function probesSection({ probes, closedLoops, limit }: CapacityDocument): Html {
 ${
   closedLoops.length === 0
     ? none
-    : html`<p class="soft">Before them closed loops of ${closedLoops.map(({ concurrency }) => concurrency).join(', ')} requests in flight gave a first guess.</p>`
+    : html`<p class="soft">Before them, closed loops gave a first guess. Requests in flight: ${closedLoops.map(({ concurrency }) => concurrency).join(', ')}.</p>`
 }`;
 }
 

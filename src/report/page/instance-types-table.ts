@@ -13,7 +13,7 @@ export function instanceTypesTable(types: readonly InstanceTypeCost[], currency:
       : none;
   const tokens = ({ perMillionTokens }: InstanceTypeCost): Html =>
     isOfTokens ? html`<td>${perMillionTokens ? formatFigure(perMillionTokens.value) : '–'}</td>` : none;
-  return html`<div class="scroll"><table class="instance-types">
+  return html`<div class="scroll"><table class="numbers instance-types">
 <thead><tr><th>instance type</th><th>GPUs</th><th>an hour, ${currency}</th><th>replicas on one</th><th>a million inferences, ${currency}</th>${isOfTokens ? html`<th>a million output tokens, ${currency}</th>` : none}${isForRate ? html`<th>instances for the rate</th><th>an hour of them, ${currency}</th>` : none}</tr></thead>
 <tbody>${types.map(
     (type) =>
