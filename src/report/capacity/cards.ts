@@ -45,7 +45,10 @@ function serversCard({ replicas, gpus, cost }: CapacityDocument): Card | null {
     const each = gpus && gpus.count > 1 ? [`of ${formatFigure(gpus.count)} GPUs each`] : [];
     return {
       name: `for ${rateText(replicas.perSecond)}`,
-      value: replicas.replicas === null ? 'no number' : `${formatFigure(replicas.replicas)} replica${replicas.replicas === 1 ? '' : 's'}`,
+      value:
+        replicas.replicas === null
+          ? 'no number'
+          : `${formatFigure(replicas.replicas)} replica${replicas.replicas === 1 ? '' : 's'}`,
       notes: [...each, `chance to hold ${shareText(replicas.chance)}`, ...price],
       tone: replicas.replicas === null ? 'bad' : 'plain',
     };

@@ -11,12 +11,16 @@ import {
   shareText,
   verdictText,
 } from '../../capacity/words.ts';
+import { narrowPaper, type Paper, widePaper } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
 import { headAssets } from '../page/assets.ts';
 import { figure } from '../page/figure.ts';
 import { instanceTypesTable } from '../page/instance-types-table.ts';
 import { capacityCards } from './cards.ts';
 import { capacityChart } from './chart.ts';
+
+/** Low enough that the chart is on the first screen. */
+const lowPaper: Paper = { ...widePaper, height: 350 };
 
 /** Returns a server's capacity as one self-contained page, which loads nothing and suits light, dark, paper and narrow screens. */
 export function capacityHtml(document: CapacityDocument): string {
@@ -36,7 +40,7 @@ ${notes.map((note) => html`<p class="notice">${note}</p>`)}
 <p class="verdict ${toneOf(document)}">${sentence(verdictText(document))}</p>
 ${capacityCards(document)}
 ${factsSection(document)}
-${probes.length === 0 ? none : figure(capacityChart(document), 'latency-over-rate', chartTitle(document), html`Latency over the request rate, from the time that each request was due. Bars are 95 % intervals of single measurements; the band is that of the capacity.`)}
+${probes.length === 0 ? none : figure(capacityChart(document), 'latency-over-rate', chartTitle(document), html`Latency over the request rate, from the time that each request was due. Bars are 95 % intervals of single measurements; the band is that of the capacity.`, [lowPaper, narrowPaper])}
 ${beyondSection(document)}
 ${burstSection(document)}
 ${replicasSection(document)}
