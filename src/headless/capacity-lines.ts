@@ -105,7 +105,7 @@ function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): str
     `  ${replicasText(replicas)}`,
     ...replicas.table.map(
       (row) =>
-        `    ${row.replicas} replicas: ${rate(row.perReplica)} each, limit kept with a chance of ${percent(row.chance)}`,
+        `    ${row.replicas} replica${row.replicas === 1 ? '' : 's'}: ${rate(row.perReplica)} each, limit kept with a chance of ${percent(row.chance)}`,
     ),
   ];
 }

@@ -39,7 +39,7 @@ export function describeValue(value: ParameterValue): string {
 }
 
 export const describeLevel = (level: LoadLevel): string =>
-  `${level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
+  `${level.mode === 'concurrency' ? `concurrency ${level.value}` : `${Number.isInteger(level.value) ? level.value : Number(level.value.toPrecision(4))} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
 
 /** Returns the level for a column: `64`, or `4×16` for 4 requests in flight of 16 samples. */
 export const shortLevel = ({ value, batch }: Pick<LoadLevel, 'value' | 'batch'>): string =>
