@@ -4,7 +4,8 @@ import { goalOf, type MakeSampler, planOf } from '../../src/benchmark/contest.ts
 import { type BudgetedProblem, worthOf } from '../../src/benchmark/problem.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
-import { Conductor, type Report, type StudyEnd } from '../../src/fleet/study/conductor.ts';
+import { Conductor } from '../../src/fleet/study/conductor.ts';
+import type { Report, StudyEnd } from '../../src/fleet/study/report.ts';
 import type { Work, WorkOutcome } from '../../src/fleet/study/work.ts';
 import { representative } from '../../src/study/final/final.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
