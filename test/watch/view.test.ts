@@ -91,7 +91,7 @@ describe('what the page shows of a study', () => {
   it('finds trials by words, server and failure, however long ago they ended', async () => {
     const study = watched(
       await fleetRecords({
-        maxTrials: 30,
+        maxTrials: 16,
         disturb: (outcome) =>
           outcome.work.kind === 'trial' && outcome.work.trial === 2
             ? { kind: 'lost', work: outcome.work, reason: 'its worker was killed' }
@@ -100,7 +100,7 @@ describe('what the page shows of a study', () => {
     );
     const find = (asked: Partial<TrialQuery>) => study.find({ words: '', server: '', failure: '', ...asked }, 0);
     const all = find({});
-    expect([all.total, all.matching, all.trials.length]).toEqual([31, 31, 31]);
+    expect([all.total, all.matching, all.trials.length]).toEqual([17, 17, 17]);
     expect(study.view(0).trials).toEqual(all.trials.slice(0, 12));
     const [lost] = find({ failure: 'server-lost' }).trials;
     expect(lost).toMatchObject({ trial: 2, standing: 'failed', failure: expect.stringContaining('was killed') });
@@ -111,7 +111,7 @@ describe('what the page shows of a study', () => {
       { words: 'killed', server: lost?.server ?? '' },
     ])
       expect(find(asked).trials).toEqual([lost]);
-    expect(find({ failure: 'out-of-memory' })).toEqual({ total: 31, matching: 0, trials: [] });
+    expect(find({ failure: 'out-of-memory' })).toEqual({ total: 17, matching: 0, trials: [] });
     for (const server of ['s0', 's1']) {
       const own = all.trials.filter((each) => each.server === server);
       expect(find({ server }).trials).toEqual(own);

@@ -7,7 +7,7 @@ import { loadProfile } from '../../../src/emulator/profile/profiles.ts';
 import { openClient } from '../../../src/fleet/temporal/connection.ts';
 import { startStudy } from '../../../src/fleet/temporal/studies.ts';
 import { specOf } from '../../../src/spec/spec-of-options.ts';
-import { languageProfile } from '../../support/emulator.ts';
+import { languageProfileFile } from '../../support/emulator.ts';
 import { finishedTrials, kill, type Machine, MODEL, TestFleet, until } from '../../support/fleet.ts';
 import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
 
@@ -22,7 +22,7 @@ let fleet: TestFleet;
 let original: readonly string[];
 beforeAll(async () => {
   const demo = loadProfile('demo');
-  fleet = await TestFleet.start({ profile: { ...demo, models: [...demo.models, ...languageProfile().models] } });
+  fleet = await TestFleet.start({ profile: { ...demo, models: [...demo.models, ...languageProfileFile().models] } });
   original = await fleet.configs();
 });
 afterAll(() => fleet.close());

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openClient } from '../../../src/fleet/temporal/connection.ts';
 import { newAuthority } from '../../support/certificates.ts';
 import { freshDirectory } from '../../support/cli.ts';
-import { languageProfile } from '../../support/emulator.ts';
+import { languageProfileFile } from '../../support/emulator.ts';
 import { AGENT_TOKEN, finishedTrials, kill, MODEL, TestFleet, until } from '../../support/fleet.ts';
 import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
 import { startTlsProxy } from '../../support/tls-proxy.ts';
@@ -147,7 +147,7 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
 
 it('tells Temporal no secret even without a key, of a language model that is asked over HTTP', async () => {
   const open = await TestFleet.start({
-    ...{ servers: 1, agents: 1, isEncrypted: false, protocol: 'http', model: TALK, profile: languageProfile() },
+    ...{ servers: 1, agents: 1, isEncrypted: false, protocol: 'http', model: TALK, profile: languageProfileFile() },
     workerOptions: ['--header-env', 'x-of-the-test:TRITUNE_TEST_HEADER'],
     env: { TRITUNE_TEST_HEADER: HEADER },
   });
