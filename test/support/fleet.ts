@@ -127,7 +127,8 @@ export class TestFleet {
   tune(study: string, ...more: readonly string[]): RunningCli {
     const { model = MODEL } = this.#setting;
     const where = ['--fleet', this.#address, '--group', GROUP, '-o', this.outputOf(study), ...this.#options];
-    return this.tritune('tune', ...where, '--study', study, '-m', model, '--ui', 'lines', ...more);
+    const named = more.includes('-m') ? [] : ['-m', model];
+    return this.tritune('tune', ...where, '--study', study, ...named, '--ui', 'lines', ...more);
   }
 
   attach(study: string): RunningCli {

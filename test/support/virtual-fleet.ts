@@ -66,7 +66,7 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
   const records: StudyRecord[] = [];
   const journal = { append: async (record: StudyRecord) => void records.push(record) };
   const build = (servers.get('s0') as { world: OfflineWorld }).world.adapter.build;
-  const conductor = new Conductor(plan, { sampler: sampler(), journal, clock, build }, () => undefined);
+  const conductor = new Conductor(plan, { sampler: sampler(), journal, clock, build });
   await conductor.open();
   const signal = new AbortController().signal;
   let running: UnderWay[] = [];

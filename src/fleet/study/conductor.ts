@@ -4,7 +4,6 @@ import type { StudyState } from '../../study/records/state.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { currentSampler } from '../../tuner/current-sampler.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
-import type { TunerEvent } from '../../tuner/seams.ts';
 import { STOPPED, tellLimits } from '../../tuner/search.ts';
 import { Steering } from '../../tuner/steering.ts';
 import { StudyRecorder } from '../../tuner/study-recorder.ts';
@@ -43,9 +42,9 @@ export class Conductor {
   readonly #search: SearchWork;
   readonly #final: FinalWork;
 
-  constructor(plan: TunePlan, parts: ConductorParts, emit: (event: TunerEvent) => void) {
+  constructor(plan: TunePlan, parts: ConductorParts) {
     const { build, clock } = parts;
-    const recorder = new StudyRecorder(parts.journal, clock, emit, plan.earlier, parts.estimateSpeeds);
+    const recorder = new StudyRecorder(parts.journal, clock, null, plan.earlier, parts.estimateSpeeds);
     const spentMs = plan.earlier.length > 0 ? recorder.state.elapsedSeconds * MS_PER_S : 0;
     const time = new TimeKeeper(clock, plan, { finalRounds: plan.finalRounds, traced: false }, spentMs);
     const sampler = currentSampler(parts, plan.study.goal);

@@ -4,11 +4,9 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
-import { requireMetrics } from '../goal/goal.ts';
-import { bestTrial, frontOf, standingOf } from '../goal/ranking.ts';
-import { acrossServers } from '../speed/across-servers.ts';
+import { frontOf } from '../goal/ranking.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
-import { type EstimateSpeeds, type Speeds, speedsOf } from '../speed/speeds.ts';
+import { type EstimateSpeeds, speedsOf } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
 import type {
   FinalMeasured,
@@ -25,6 +23,7 @@ import type {
   TrialStarted,
 } from './records.ts';
 import { ServersFold } from './servers-fold.ts';
+import { Ranking, type Standings } from './standings.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
 /** Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
@@ -44,7 +43,8 @@ interface OpenTrial {
 
 /** Takes records one by one and gives the state after the last of them. */
 export class StudyFold {
-  readonly #estimateSpeeds: EstimateSpeeds;
+  readonly #ranking: Ranking;
+  #standings: Standings | null = null;
   #started: StudyStarted | null = null;
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
@@ -59,9 +59,6 @@ export class StudyFold {
   #finished: StudyFinished | null = null;
   /** All that was measured, in order; those of void rounds too. */
   readonly #timed: TimedMeasurement[] = [];
-  #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
-  /** Trials as last ranked, so that thousands are not ranked again after each measurement. */
-  readonly #knownRanked = new WeakMap<Trial, { readonly goal: Goal; readonly ranked: Trial }>();
   #measurements = 0;
   #reloads = 0;
   #goal: Goal | null = null;
@@ -75,7 +72,7 @@ export class StudyFold {
   #lastRunMs: number | null = null;
 
   constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
-    this.#estimateSpeeds = acrossServers(estimateSpeeds);
+    this.#ranking = new Ranking(estimateSpeeds);
   }
 
   /** Errors: JOURNAL_INVALID when the record contradicts earlier ones. */
@@ -83,6 +80,7 @@ export class StudyFold {
     if (record.type === 'study-started') this.#start(record);
     else if (!this.#started) contradiction(`${record.type} before study-started`);
     else this.#apply(record);
+    if (!changesNoStanding.has(record.type)) this.#standings = null;
     this.#passTime(record);
   }
 
@@ -92,63 +90,91 @@ export class StudyFold {
   }
 
   /**
-   * Under the goal that the study has now, or ranked anew under another one. Errors: UNSUPPORTED when no measurement has the
-   * metrics that the other goal needs.
+   * Under the goal that the study has now, or ranked anew under another one. Computes what follows from all trials when it is asked for: the loop asks
+   * for the state after every record, and mostly for something else. Errors: UNSUPPORTED when no measurement has the metrics that the other goal needs.
    */
   state(otherGoal?: Goal): StudyState {
     const started = this.#started ?? contradiction('it has no study-started');
     const goal = otherGoal ?? this.#goal ?? started.goal;
     const doubted = otherGoal ? [] : this.#doubted;
-    const speeds = this.#speeds();
-    const compared = this.#ranked(otherGoal ?? this.#goal, speeds);
-    const foremost = bestTrial(compared, goal, doubted);
-    const standing = compared.map((trial) => (trial.number === foremost?.number ? foremost : trial));
-    const trials = standing.map((trial) => this.#asMeasured(trial));
-    const contender = trials.find(({ number }) => number === foremost?.number) ?? null;
+    const standings = otherGoal ? this.#standingsUnder(goal, true, doubted) : this.#standingsNow(goal, doubted);
     const gain = otherGoal ? null : this.#gain;
     const open = [...this.#open.values()].map(unfinishedOf);
+    const finals = [...this.#finals];
+    const counted = { measurements: this.#measurements, reloads: this.#reloads };
+    const contenderIn = (trials: readonly Trial[]): Trial | null =>
+      trials.find(({ number }) => number === standings.foremost?.number) ?? null;
     let front: StudyState['front'] | undefined;
-    return {
+    let compared: StudyState['compared'] | undefined;
+    const state: StudyState = {
       started,
       server: this.#server ?? started.server,
       goal,
       narrowing: this.#narrowing,
       requested: [...this.#requested],
-      trials,
+      get trials() {
+        return standings.trials;
+      },
       unfinished: open.at(-1) ?? null,
       open,
       servers: this.#servers.list,
       doubted,
-      baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
-      contender,
-      speeds,
-      compared: {
-        trials: standing,
-        baseline: standing.find((trial) => trial.role === 'baseline') ?? null,
-        contender: foremost,
-        finals: this.#finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
+      get baseline() {
+        return baselineIn(standings.trials);
       },
-      best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
-      finals: [...this.#finals],
+      get contender() {
+        return contenderIn(standings.trials);
+      },
+      get speeds() {
+        return standings.speeds;
+      },
+      get compared() {
+        const { compared: trials, foremost, speeds } = standings;
+        compared ??= {
+          ...{ trials, baseline: baselineIn(trials), contender: foremost },
+          finals: finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
+        };
+        return compared;
+      },
+      get best() {
+        const { trials } = standings;
+        return gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contenderIn(trials);
+      },
+      finals,
       voidRounds: this.#voidRounds,
       gain,
-      // The loop asks for the state after every record, and hardly ever for the front of all measurements.
       get front() {
-        front ??= frontOf(trials, goal);
+        front ??= frontOf(standings.trials, goal);
         return front;
       },
       tracing: this.#tracing,
       restored: this.#restored,
       finished: this.#finished,
-      counts: {
-        trials: trials.length,
-        measurements: this.#measurements,
-        reloads: this.#reloads,
-        failed: trials.filter((trial) => trial.failure !== null).length,
+      get counts() {
+        const { trials } = standings;
+        return {
+          ...{ trials: trials.length, ...counted },
+          failed: trials.filter((trial) => trial.failure !== null).length,
+        };
       },
       elapsedSeconds: this.elapsedSeconds,
       loadSeconds: this.#loadMs / 1e3,
     };
+    // An error belongs to the question, not to the first look at the answer.
+    if (otherGoal) void state.trials;
+    return state;
+  }
+
+  /** The standings under the study's own goal, the same until a record changes them. */
+  #standingsNow(goal: Goal, doubted: readonly Doubted[]): Standings {
+    this.#standings ??= this.#standingsUnder(goal, this.#goal !== null, doubted);
+    return this.#standings;
+  }
+
+  #standingsUnder(goal: Goal, isOther: boolean, doubted: readonly Doubted[]): Standings {
+    return this.#ranking.standingsOf({
+      ...{ trials: [...this.#trials.values()], timed: [...this.#timed], goal, isOther, doubted },
+    });
   }
 
   #start(record: StudyStarted): void {
@@ -319,43 +345,6 @@ export class StudyFold {
     this.#open.delete(trial);
   }
 
-  /** The speed as estimated from all measurements so far. */
-  #speeds(): Speeds {
-    if (this.#knownSpeeds?.of !== this.#timed.length)
-      this.#knownSpeeds = { of: this.#timed.length, speeds: this.#estimateSpeeds(this.#timed) };
-    return this.#knownSpeeds.speeds;
-  }
-
-  #asMeasured(compared: Trial): Trial {
-    const { measurements } = this.#finishedTrial(compared.number);
-    return compared.measurements === measurements ? compared : { ...compared, measurements };
-  }
-
-  /** The trials at the usual speed; ranked again if that, or another goal, changes the journal's ranking. */
-  #ranked(otherGoal: Goal | null, speeds: Speeds): readonly Trial[] {
-    const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
-    const goal = otherGoal ?? this.#started?.goal;
-    const ranked = trials.map((trial): Trial => {
-      const scaled = trial.measurements.map((measurement) => speeds.comparable(measurement));
-      const isScaled = scaled.some((measurement, index) => measurement !== trial.measurements[index]);
-      if (!goal || (!isScaled && !otherGoal)) return trial;
-      const known = this.#knownRanked.get(trial);
-      if (known?.goal === goal && known.ranked.measurements.every((each, index) => each === scaled[index]))
-        return known.ranked;
-      const measurements = isScaled ? scaled : trial.measurements;
-      const { chosen, feasible } = standingOf(measurements, trial.candidate, goal);
-      const again = { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
-      this.#knownRanked.set(trial, { goal, ranked: again });
-      return again;
-    });
-    if (!otherGoal) return ranked;
-    const measured = ranked.find((trial) => trial.measurements.length > 0);
-    if (measured && ranked.every((trial) => trial.chosen === null)) {
-      requireMetrics(measured.measurements[0] as Measurement, measured.candidate, otherGoal);
-    }
-    return ranked;
-  }
-
   /** Time between runs does not count, nor do pauses. A pause that the run's end cuts short has no record of its end. */
   #passTime(record: StudyRecord): void {
     const beginsRun = record.type === 'study-started' || record.type === 'study-resumed';
@@ -392,6 +381,14 @@ const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
   'trial-requested',
   'trial-withdrawn',
 ]);
+
+/** Records after which all trials stand as before. */
+const changesNoStanding: ReadonlySet<StudyRecord['type']> = new Set([
+  ...(['server-joined', 'server-left', 'trial-started', 'trial-applied', 'study-paused', 'study-continued'] as const),
+  ...(['trial-requested', 'trial-withdrawn', 'space-narrowed'] as const),
+]);
+
+const baselineIn = (trials: readonly Trial[]): Trial | null => trials.find(({ role }) => role === 'baseline') ?? null;
 
 function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
   const { trial: number, role, candidate, levels = { kind: 'search' }, server, attempt } = start;
