@@ -17,6 +17,9 @@ export default defineConfig({
   // No picture in the tab, rather than a request for one that is not there.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   outDir: '../dist-docs',
+  // Their tables are wide, and read otherwise on a phone (theme/style.css).
+  transformPageData: ({ relativePath, frontmatter }) =>
+    relativePath.startsWith('reference/') ? { frontmatter: { ...frontmatter, pageClass: 'reference' } } : undefined,
   rewrites: { ':folder/README.md': ':folder/index.md' },
   markdown: {
     // Pages are Markdown only: what looks like a tag is the name of a value.

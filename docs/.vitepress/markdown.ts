@@ -5,13 +5,14 @@ type Tokens = Parameters<NonNullable<MarkdownRenderer['renderer']['rules']['text
 
 /**
  * Makes pages that were written for GitHub pages of the site: links to files outside `docs`, and to files that are no pages, lead to the repository
- * (without an address of it their words stay, unlinked); braces are no templates.
+ * (without an address of it their words stay, unlinked); braces are no templates; cells know their column.
  */
 export function plainMarkdown(md: MarkdownRenderer, docs: string, repository: string | null): void {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
     const folder = dirname(resolve(docs, env.relativePath));
     for (const { children } of tokens) relink(children ?? [], (href) => addressOf(href, folder));
   });
+  md.core.ruler.push('column-names', ({ tokens }) => nameColumns(tokens));
   /** null: nothing that a reader could open. */
   const addressOf = (href: string, folder: string): string | null => {
     const [path = '', fragment] = href.split('#');
@@ -30,6 +31,17 @@ export function plainMarkdown(md: MarkdownRenderer, docs: string, repository: st
 
 /** The template compiler takes two braces for the start of an expression, but not their names. */
 const withoutTemplates = (html: string): string => html.replaceAll('{{', '&#123;&#123;');
+
+/** Gives each cell of a table the name of its column, which a phone shows beside it. */
+function nameColumns(tokens: Tokens): void {
+  let [names, column]: [string[], number] = [[], 0];
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'table_open') names = [];
+    if (token.type === 'tr_open') column = 0;
+    if (token.type === 'th_open') names.push(tokens[index + 1]?.content ?? '');
+    if (token.type === 'td_open') token.attrSet('data-column', names[column++] ?? '');
+  }
+}
 
 /** Gives links their address on the site; one without becomes a span, which keeps its words. */
 function relink(tokens: Tokens, addressOf: (href: string) => string | null): void {

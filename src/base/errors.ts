@@ -1,36 +1,39 @@
 /**
- * Stable codes of all refusals and failures. `src/cli/exit-codes.ts` maps each to an exit code; no other code does.
+ * Stable codes of all refusals and failures, each with what happened. `src/cli/exit-codes.ts` maps each to an exit code; no other code does.
  */
-export type ErrorCode =
-  | 'USAGE' // an option or a combination of options that makes no sense
-  | 'UNSUPPORTED' // a known request that this version or this server cannot do
-  | 'SPACE_INVALID' // a search-space file that cannot be read or is wrong
-  | 'CONFIG_INVALID' // a config.pbtxt or model config that cannot be read or breaks a rule of Triton's
-  | 'PROFILE_INVALID' // an emulator profile that cannot be read or is wrong
-  | 'INPUT_INVALID' // any other file or value that the user gave
-  | 'OUTPUT_UNWRITABLE' // the output directory cannot be made or written
-  | 'OUTPUT_LOCKED' // another run is writing to the output directory
-  | 'OUTPUT_EXISTS' // the output directory already holds a study
-  | 'JOURNAL_INVALID' // a journal that is missing, damaged before its last line, or of another study
-  | 'MODEL_UNKNOWN' // the server has no such model
-  | 'MODEL_LOCKED' // another run changes the model
-  | 'MODEL_UNREADY' // the model exists but does not become ready
-  | 'SERVER_UNREACHABLE' // nothing answers at the address
-  | 'SERVER_TIMEOUT' // a call's deadline passed
-  | 'SERVER_FAILED' // the server answered with an error that is no verdict on a candidate
-  | 'CONTROL_DISABLED' // the server is not in explicit model-control mode
-  | 'LOAD_REFUSED' // the server refused to load a candidate; a trial outcome
-  | 'CONFIG_MISMATCH' // the config read back differs from the one sent
-  | 'FOREIGN_TRAFFIC' // others send requests to the model that is measured
-  | 'CLIENT_FAILED' // a thread of the load generator ended
-  | 'AGENT_FAILED' // an agent that sends load cannot be used, or was lost
-  | 'LAUNCH_FAILED' // a server that we started for the run did not come up
-  | 'INSTALL_FAILED' // fetching Triton from PyPI failed
-  | 'RESTORE_FAILED' // the model could not be restored
-  | 'INFEASIBLE' // no configuration met the constraints
-  | 'REGRESSION' // a gate found one
-  | 'INTERRUPTED' // the user or the system asked us to stop
-  | 'INTERNAL'; // a bug in tritune
+export const errorCodes = {
+  USAGE: 'an option or a combination of options that makes no sense',
+  UNSUPPORTED: 'a known request that this version or this server cannot do',
+  SPACE_INVALID: 'a search-space file that cannot be read or is wrong',
+  CONFIG_INVALID: "a config.pbtxt or model config that cannot be read or breaks a rule of Triton's",
+  PROFILE_INVALID: 'an emulator profile that cannot be read or is wrong',
+  INPUT_INVALID: 'another file or value that cannot be read or is wrong',
+  OUTPUT_UNWRITABLE: 'the output directory cannot be made or written',
+  OUTPUT_LOCKED: 'another run is writing to the output directory',
+  OUTPUT_EXISTS: 'the output directory already holds a study',
+  JOURNAL_INVALID: 'a journal that is missing, damaged before its last line, or of another study',
+  MODEL_UNKNOWN: 'the server has no such model',
+  MODEL_LOCKED: 'another run changes the model',
+  MODEL_UNREADY: 'the model exists but does not become ready',
+  SERVER_UNREACHABLE: 'nothing answers at the address',
+  SERVER_TIMEOUT: 'the server did not answer within the deadline of a call',
+  SERVER_FAILED: 'the server answered with an error that is no verdict on a config',
+  CONTROL_DISABLED: 'the server is not in explicit model-control mode',
+  LOAD_REFUSED: 'the server refused to load a config; in a study that is the outcome of a trial',
+  CONFIG_MISMATCH: 'the config read back from the server differs from the one sent',
+  FOREIGN_TRAFFIC: 'others send requests to the model that is measured',
+  CLIENT_FAILED: 'a thread of the load generator ended',
+  AGENT_FAILED: 'an agent that sends load cannot be used, or was lost',
+  LAUNCH_FAILED: 'a server that was started for the run did not come up',
+  INSTALL_FAILED: 'fetching Triton from PyPI failed',
+  RESTORE_FAILED: 'the model could not be restored',
+  INFEASIBLE: 'nothing met the constraints',
+  REGRESSION: 'a gate found a figure that is surely worse than the baseline',
+  INTERRUPTED: 'a person or the system stopped the run',
+  INTERNAL: 'a defect of tritune',
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
 
 /** An error for people: what happened (`message`) and what to do about it (`hint`). */
 export class TrituneError extends Error {

@@ -12,6 +12,19 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+export type ExitCodeName = keyof typeof exitCodes;
+
+/** The meaning of each exit code, for the reference. */
+export const exitCodeMeanings: Readonly<Record<ExitCodeName, string>> = {
+  done: 'the command did what it was asked to',
+  internal: 'a defect of tritune',
+  usage: 'an option, a file or the output directory is wrong, or another run works on the model',
+  infeasible: 'nothing met the constraints; `capacity`: no rate keeps the limit',
+  server: 'the server could not be reached, failed or was used by others; `profile`: no request succeeded',
+  regression: '`compare`: a figure is surely worse than the baseline',
+  interrupted: 'the run was interrupted; what was finished is kept and reported',
+};
+
 const byError: Readonly<Record<ErrorCode, number>> = {
   USAGE: exitCodes.usage,
   UNSUPPORTED: exitCodes.usage,
@@ -44,18 +57,15 @@ const byError: Readonly<Record<ErrorCode, number>> = {
   INTERNAL: exitCodes.internal,
 };
 
-/** Exit codes, the most urgent first. A process with several runs exits with the worst. */
-const worstFirst: readonly number[] = [
-  exitCodes.interrupted,
-  exitCodes.internal,
-  exitCodes.server,
-  exitCodes.usage,
-  exitCodes.regression,
-  exitCodes.infeasible,
+/** Exit codes by name, the most urgent first. A process with several runs exits with the worst. */
+export const worstFirst: readonly ExitCodeName[] = [
+  ...(['interrupted', 'internal', 'server', 'usage', 'regression', 'infeasible', 'done'] as const),
 ];
 
-export const worstExitCode = (codes: readonly number[]): number =>
-  worstFirst.find((code) => codes.includes(code)) ?? exitCodes.done;
+export function worstExitCode(codes: readonly number[]): number {
+  const worst = worstFirst.find((name) => codes.includes(exitCodes[name])) ?? 'done';
+  return exitCodes[worst];
+}
 
 export function exitCodeFor(code: ErrorCode): number {
   return byError[code];

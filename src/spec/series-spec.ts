@@ -5,17 +5,17 @@ import type { ReadOnly } from '../base/read-only.ts';
 import { studySpec } from './study-spec.ts';
 
 /** Several studies on one server, one after another. */
-export const seriesSpec = z.strictObject({
-  studies: z.array(studySpec).min(1),
-  timeBudgetSeconds: z.number().positive().optional().describe('For all studies together'),
-  output: z.string().min(1).optional().describe('Directory for the results, with a directory for each study'),
-});
+export const seriesSpec = z
+  .strictObject({
+    studies: z.array(studySpec).min(1).describe('The studies, in the order in which they run'),
+    timeBudgetSeconds: z.number().positive().optional().describe('Time for all studies together, in seconds'),
+    output: z.string().min(1).optional().describe('Directory for the results, with a directory for each study'),
+  })
+  .meta({ id: 'series', description: 'Several studies on one server, one after another' });
 
 /** Returns the JSON Schema (2020-12) of a file for `--spec`, a study or a series: the content of docs/study.schema.json. */
 export function specFileSchema(): JsonObject {
-  const schema = z.toJSONSchema(z.union([studySpec.meta({ id: 'study' }), seriesSpec.meta({ id: 'series' })]), {
-    io: 'input',
-  }) as JsonObject;
+  const schema = z.toJSONSchema(z.union([studySpec, seriesSpec]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune study, or a series of studies' };
 }
 

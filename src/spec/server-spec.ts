@@ -7,7 +7,7 @@ const text = z.string().min(1);
 
 /** The TLS settings of a server. Files are named, never their contents. */
 export const tlsSpec = z.strictObject({
-  tls: z.boolean().optional().describe('Use TLS, as https:// or grpcs:// in the address do'),
+  tls: z.boolean().optional().describe('Use TLS, as `https://` or `grpcs://` in the address do'),
   tlsCa: text.optional().describe("PEM file of the CA that signed the server's certificate"),
   tlsCert: text.optional().describe('PEM file of the client certificate'),
   tlsKey: text.optional().describe('PEM file of the key of tlsCert'),
@@ -37,7 +37,7 @@ export const addressSpec = z.strictObject({
   controlUrl: text.optional().describe('HOST:PORT of gRPC for loading models when requests go over HTTP'),
   metricsUrl: text
     .optional()
-    .describe("Address of the server's Prometheus metrics; http://HOST:8002/metrics by default"),
+    .describe("Address of the server's Prometheus metrics; `http://HOST:8002/metrics` by default"),
   ...tlsSpec.shape,
   ...headerSpec.shape,
 });

@@ -20,11 +20,14 @@ const seconds = positive.max(LONGEST_SECONDS);
 const goalSpec = z.strictObject({
   latencyBudgetMs: positive.optional().describe('Highest latency allowed at the percentile, in milliseconds'),
   percentile: z.number().min(1).max(99.99).default(99).describe('Latency percentile of the budget'),
-  constraints: z.array(text).default([]).describe("Such as 'gpu-memory<=8000'"),
+  constraints: z
+    .array(text)
+    .default([])
+    .describe("Limits on metrics, such as 'gpu-memory<=8GiB'; a value without a unit has the metric's own"),
   modelBudgetsMs: z
     .record(text, positive)
     .optional()
-    .describe('Budgets of models that are tuned together, each for its own requests'),
+    .describe('Budgets of models that are tuned together, in milliseconds, each for its own requests'),
   goodput: goodputSpec.optional().describe('Limits that a good request keeps; only e2eNs for a model with tensors'),
   objectives: z
     .array(text)
@@ -39,7 +42,7 @@ export const requestDistributions = ['constant', 'poisson'] as const;
 
 const range = (end: z.ZodNumber) =>
   z
-    .strictObject({ low: end, high: end })
+    .strictObject({ low: end.describe('Lowest level'), high: end.describe('Highest level') })
     .refine(({ low, high }) => low <= high, 'a range must not end before it begins');
 
 const levelsSpec = z.strictObject({
@@ -67,75 +70,99 @@ const samplerSpec = z.strictObject({
     .optional()
     .describe('Stop when another trial is expected to gain less; depends on the number of trials by default'),
   candidates: text.optional().describe('File with the candidates of the manual sampler'),
-  earlyExits: z.boolean().optional().describe('false: a grid skips no candidate because of the results of others'),
+  earlyExits: z
+    .boolean()
+    .optional()
+    .describe('Whether a grid skips candidates because of the results of others; yes if not given'),
 });
 
 export const stabilityRules = ['interval', 'perf-analyzer'] as const;
 
 const measurementSpec = z.strictObject({
-  precisionPercent: positive.default(3).describe('Measure until the 95 % intervals are this narrow'),
+  precisionPercent: positive
+    .default(3)
+    .describe('Measure until the half-widths of the 95 % intervals are at most this'),
   stability: z.enum(stabilityRules).default('interval').describe('When a measurement is complete'),
   allowForeignTraffic: z.boolean().default(false).describe('Continue even if other clients send requests to the model'),
 });
 
 const accuracySpec = z.strictObject({
-  absolute: z.number().nonnegative().default(0).describe('An output a may differ from the expected b by this much,'),
-  relative: z.number().nonnegative().default(0).describe('and by this times |b| more'),
+  absolute: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('An output a may differ from the expected b by this much, in the unit of the output'),
+  relative: z.number().nonnegative().default(0).describe('It may differ by this times |b| more'),
   outsideShare: z.number().min(0).max(1).default(0).describe('Share of the output values that may differ by more'),
 });
 
 const limitsSpec = z.strictObject({
   maxTrials: positiveWhole.optional().describe('Stop after this many candidates'),
-  timeBudgetSeconds: seconds.optional().describe('Stop after this time'),
-  loadTimeoutSeconds: seconds.optional().describe('Longest time that one load of the model may take; 600 by default'),
+  timeBudgetSeconds: seconds.optional().describe('Stop after this time, in seconds'),
+  loadTimeoutSeconds: seconds
+    .optional()
+    .describe('Longest time that one load of the model may take, in seconds; 600 by default'),
   maxOutageSeconds: seconds
     .optional()
-    .describe('Longest time that the server may be unreachable before the run ends; 20 by default'),
+    .describe('Longest time that the server may be unreachable before the run ends, in seconds; 20 by default'),
+});
+
+/** The file of Model Analyzer that a study was read from. */
+export const modelAnalyzerSource = z.strictObject({
+  file: text.describe('Path of the file'),
+  ignored: z
+    .array(z.strictObject({ key: text.describe('Its name'), reason: text.describe('Why it does not count') }))
+    .describe('Keys of the file that do not count'),
 });
 
 /** The measurements of a recording, which replace a search (`tritune record`). */
 const recordingSpec = z.strictObject({
   grid: text.describe('The file that is written'),
-  levelValues: z.array(positive).min(1),
-  repeats: positiveWhole,
-  latencyLimitMs: positive.optional(),
-  windowSeconds: seconds.optional(),
-  windows: positiveWhole.optional(),
+  levelValues: z.array(positive).min(1).describe('Load levels of every config'),
+  repeats: positiveWhole.describe('Measurements of each config at each level'),
+  latencyLimitMs: positive
+    .optional()
+    .describe(
+      'Skip higher levels of a config when its p99 exceeds this, in milliseconds, and its throughput stopped growing',
+    ),
+  windowSeconds: seconds.optional().describe('Shortest window, in seconds; 0.25 by default'),
+  windows: positiveWhole.optional().describe('Windows of one measurement; 3 to 6 by default, by the precision'),
 });
 
 /** The form of a study: its target, goal, space, load levels, traffic, sampler, limits and outputs. */
-export const studySpec = z.strictObject({
-  specVersion: z.literal(1).default(1),
-  model: text.describe('The model to tune'),
-  together: togetherSpec
-    .optional()
-    .describe('Models that are tuned together with `model`, if its config does not name them'),
-  adapter: text.optional().describe('Module that drives a server other than Triton'),
-  server: serverSpec.prefault({}).describe('The server of the model'),
-  goal: goalSpec.prefault({}).describe('Constraints on a config, and what to improve'),
-  prices: z.union([text, priceList]).optional().describe('Prices of GPUs and instance types: a file or its content'),
-  cost: costSpec.optional().describe('The prices to use, and the rate to serve'),
-  space: z
-    .union([text, z.record(z.string(), z.json())])
-    .optional()
-    .describe("Search space: a preset, a file, or its definition; the preset of the model's backend by default"),
-  levels: levelsSpec.prefault({}).describe('Load levels to search'),
-  workloads: workloadsSpec.optional().describe('Workloads to tune for, instead of a constant load'),
-  prompts: promptSpec.optional().describe('Prompts of a language model'),
-  traffic: trafficSpec.prefault({}).describe('The requests, and how they are sent'),
-  sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),
-  measurement: measurementSpec.prefault({}).describe('How one load level is measured'),
-  accuracy: accuracySpec.optional().describe('Allowed errors of outputs, checked before a candidate is measured'),
-  limits: limitsSpec.prefault({}).describe('Limits of the study and of waiting times'),
-  seed: z.int().nonnegative().default(1).describe('Seed of the random numbers'),
-  trace: z.boolean().optional().describe('Trace the best configuration on the server at the end'),
-  output: text.optional().describe('Directory for the results; tritune-runs/MODEL-TIMESTAMP by default'),
-  modelAnalyzer: z
-    .strictObject({ file: text, ignored: z.array(z.strictObject({ key: text, reason: text })) })
-    .optional()
-    .describe("Model Analyzer's file that the study was read from, and its ignored keys"),
-  recording: recordingSpec.optional(),
-});
+export const studySpec = z
+  .strictObject({
+    specVersion: z.literal(1).default(1).describe('Version of this form'),
+    model: text.describe('The model to tune'),
+    together: togetherSpec
+      .optional()
+      .describe('Models that are tuned together with `model`, if its config does not name them'),
+    adapter: text.optional().describe('Module that drives a server other than Triton'),
+    server: serverSpec.prefault({}).describe('The server of the model'),
+    goal: goalSpec.prefault({}).describe('Constraints on a config, and what to improve'),
+    prices: z.union([text, priceList]).optional().describe('Prices of GPUs and instance types: a file or its content'),
+    cost: costSpec.optional().describe('The prices to use, and the rate to serve'),
+    space: z
+      .union([text, z.record(z.string(), z.json())])
+      .optional()
+      .describe("Search space: a preset, a file, or its definition; the preset of the model's backend by default"),
+    levels: levelsSpec.prefault({}).describe('Load levels to search'),
+    workloads: workloadsSpec.optional().describe('Workloads to tune for, instead of a constant load'),
+    prompts: promptSpec.optional().describe('Prompts of a language model'),
+    traffic: trafficSpec.prefault({}).describe('The requests, and how they are sent'),
+    sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),
+    measurement: measurementSpec.prefault({}).describe('How one load level is measured'),
+    accuracy: accuracySpec.optional().describe('Allowed errors of outputs, checked before a candidate is measured'),
+    limits: limitsSpec.prefault({}).describe('Limits of the study and of waiting times'),
+    seed: z.int().nonnegative().default(1).describe('Seed of the random numbers'),
+    trace: z.boolean().optional().describe('Trace the best configuration on the server at the end'),
+    output: text.optional().describe('Directory for the results; tritune-runs/MODEL-TIMESTAMP by default'),
+    modelAnalyzer: modelAnalyzerSource
+      .optional()
+      .describe("Model Analyzer's file that the study was read from, and its ignored keys"),
+    recording: recordingSpec.optional().describe('Record a grid instead of a search (`tritune record`)'),
+  })
+  .meta({ id: 'study', description: 'One study' });
 
 export type StudySpec = ReadOnly<z.infer<typeof studySpec>>;
 /** A study spec as people write it: fields with a default may be left out. */

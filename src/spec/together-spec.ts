@@ -11,8 +11,8 @@ const frontRequests = requestSpec
   .partial();
 
 const partOfLevel = z.union([
-  z.strictObject({ share: positive.describe('Relative to the other shares; 1 by default') }),
-  z.strictObject({ requestsPerSecond: positive.describe('Fixed rate, at every load level') }),
+  z.strictObject({ share: positive.describe('Share of the level, relative to the other shares; 1 by default') }),
+  z.strictObject({ requestsPerSecond: positive.describe('Fixed rate at every load level, in requests per second') }),
 ]);
 
 /** Models that are tuned together. An ensemble needs none of this: its config lists its models. */

@@ -22,7 +22,10 @@ export const promptSpec = z.strictObject({
   turns: distributionSpec.optional().describe('Turns of a made-up conversation'),
   thinkTimeMs: distributionSpec.optional().describe('Milliseconds that a user takes before each turn but the first'),
   traceSlice: z
-    .strictObject({ fromS: z.number().nonnegative(), toS: z.number().positive() })
+    .strictObject({
+      fromS: z.number().nonnegative().describe('Its start, in seconds'),
+      toS: z.number().positive().describe('Its end, in seconds'),
+    })
     .refine(({ fromS, toS }) => fromS < toS, 'a slice must not end before it begins')
     .optional()
     .describe('Part of a trace, in seconds since its first request'),

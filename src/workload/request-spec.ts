@@ -5,13 +5,28 @@ const text = z.string();
 const positiveWhole = z.int().positive();
 
 const wholeRange = z
-  .strictObject({ low: z.int(), high: z.int() })
+  .strictObject({ low: z.int().describe('Lowest'), high: z.int().describe('Highest') })
   .refine(({ low, high }) => low <= high, 'a range must not end before it begins');
+
+const parameterName = text.min(1).describe('Its name');
+
+/** A parameter that each request carries. */
+const requestParameter = z
+  .discriminatedUnion('type', [
+    z.strictObject({ name: parameterName, type: z.literal('bool'), value: z.boolean().describe('Its value') }),
+    z.strictObject({
+      name: parameterName,
+      type: z.enum(['int', 'double']).describe('Type of the value'),
+      value: z.number().describe('Its value'),
+    }),
+    z.strictObject({ name: parameterName, type: z.literal('string'), value: text.describe('Its value') }),
+  ])
+  .meta({ id: 'requestParameter', description: 'A parameter that each request carries' });
 
 /** The request to send. */
 export const requestSpec = z.strictObject({
   batch: positiveWhole.default(1).describe('Samples in one request'),
-  inputData: z.array(text.min(1)).optional().describe('zero, random, or paths of data files; random if not given'),
+  inputData: z.array(text.min(1)).optional().describe('`zero`, `random`, or paths of data files; random if not given'),
   shape: z
     .record(text, z.array(z.int().nonnegative()))
     .optional()
@@ -24,16 +39,7 @@ export const requestSpec = z.strictObject({
     .positive()
     .optional()
     .describe('How far a float of a reply may be from the expected one, relative to 1 or more'),
-  requestParameter: z
-    .array(
-      z.discriminatedUnion('type', [
-        z.strictObject({ name: text.min(1), type: z.literal('bool'), value: z.boolean() }),
-        z.strictObject({ name: text.min(1), type: z.enum(['int', 'double']), value: z.number() }),
-        z.strictObject({ name: text.min(1), type: z.literal('string'), value: text }),
-      ]),
-    )
-    .optional()
-    .describe('Parameters of every request'),
+  requestParameter: z.array(requestParameter).optional().describe('Parameters of every request'),
   sequenceLength: positiveWhole.optional().describe('Requests in a sequence, for models with sequence batching'),
   sequenceLengthVariation: z
     .number()

@@ -1,56 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { missingMetrics, requireMetrics } from '../../src/study/goal/goal.ts';
 import { columnsOf } from '../../src/study/goal/metrics/columns.ts';
 import { metricCell, metricHead, metricText } from '../../src/study/goal/metrics/format.ts';
-import type { Metric, MetricNeed } from '../../src/study/goal/metrics/metric.ts';
+import type { Metric } from '../../src/study/goal/metrics/metric.ts';
 import { describeUnmet, needsMetBy, unmetNeeds } from '../../src/study/goal/metrics/needs.ts';
 import { builtInMetrics, Metrics } from '../../src/study/goal/metrics/registry.ts';
 import { candidateOf, goalOf, measured, originalConfig } from './builders.ts';
 
-const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const candidate = candidateOf(originalConfig);
 const named = (name: string): Metric => builtInMetrics.named(name);
-
-const needWords: Readonly<Record<MetricNeed, string>> = {
-  'server-statistics': 'server statistics',
-  'gpu-metrics': 'GPU metrics',
-  'host-metrics': 'CPU metrics',
-  tokens: 'a language model',
-  limits: 'limits',
-  candidate: 'the config',
-  'gpu-count': 'the number of GPUs',
-  prices: 'prices',
-  rate: 'a rate',
-};
-
-/** A row of the table in docs/metrics.md. */
-function rowOf({ name, description, unit, units, better, interval, needs }: Metric): string {
-  const spellings = [...new Set([unit, ...Object.keys(units)])].filter((each) => each !== '');
-  const cells = [
-    `\`${name}\``,
-    description,
-    spellings.join(', ') || '–',
-    better,
-    interval ? `from ${interval.from === 'windows' ? 'windows' : 'histograms'}` : '–',
-    needs.map((need) => needWords[need]).join(', ') || '–',
-  ];
-  return `| ${cells.join(' | ')} |`;
-}
-
-describe('docs', () => {
-  it('has every metric in docs/metrics.md, with its unit, direction, interval and needs', () => {
-    const rows = page('metrics.md')
-      .split('\n')
-      .filter((line) => /^\| `[a-z0-9-]+` \|/.test(line));
-    expect(rows).toEqual(builtInMetrics.all.map(rowOf));
-  });
-
-  it('names every metric in the help of --constraint', () => {
-    const text = page('cli.md').replace(/\s+/g, ' ');
-    expect(text).toContain(`docs/metrics.md): ${builtInMetrics.names.join(', ')}`);
-  });
-});
 
 describe('a registry', () => {
   const extra: Metric = { ...named('gpu-power'), name: 'power-cost', units: {} };

@@ -7,25 +7,22 @@ const path = z.string().regex(/^\/[\w/.-]*$/, 'a path such as /health');
 export const engineFile = z.strictObject({
   name: z.string().min(1).max(100).describe('the engine, such as vllm'),
   version: z.string().max(100).optional().describe('the release whose flags and defaults these are'),
-  words: z
-    .enum(['hyphens', 'underscores'])
-    .default('hyphens')
-    .describe("what stands between the words of a flag's name"),
+  words: z.enum(['hyphens', 'underscores']).default('hyphens').describe("separator between the words of a flag's name"),
   off: z
     .enum(['no', 'nothing'])
     .default('no')
-    .describe('what a switch that is off is on the command line: --no-NAME, or nothing'),
+    .describe('how the command line turns a switch off: --no-NAME, or nothing'),
   health: path.default('/health').describe('answers with 200 when the server serves'),
   metrics: path.nullable().default('/metrics').describe('the Prometheus page; null for a server without one'),
   defaults: z
     .record(z.string(), z.union([z.boolean(), z.number(), z.string()]))
     .default({})
-    .describe('what the engine has where nothing is said, for rules and for the law'),
+    .describe('its defaults, for rules and for the law'),
   varying: z
     .array(z.string())
     .default([])
     .describe(
-      'defaults that depend on the machine, the model or the release: a candidate that says one is not an original',
+      'defaults that depend on the machine, the model or the release: a candidate that sets one differs from the original',
     ),
 });
 
@@ -40,7 +37,7 @@ export const lawFile = z
     cachesPrefixes: field.optional().describe('whether prompts that begin alike share work'),
     gpus: field.optional().describe('GPUs that the engine spreads itself over'),
   })
-  .describe('which settings are which part of how the engine forms its steps: expressions, as in rules');
+  .meta({ id: 'law', description: 'how settings determine the steps of the engine: expressions, as in rules' });
 
 export type EngineFile = z.infer<typeof engineFile>;
 export type LawFile = z.infer<typeof lawFile>;

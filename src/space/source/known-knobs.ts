@@ -18,7 +18,7 @@ interface KnownKnob {
 
 const tensorrt = 'optimization.execution_accelerators.gpu_execution_accelerator[name=tensorrt]';
 
-/** Parameter names that need no `path`. Documented in docs/search-spaces.md. */
+/** Parameter names that need no `path`; docs/reference/search-space.md is printed from them. */
 const knobs = {
   instances: { path: 'instance_group[0].count', description: 'model instances (on each GPU, if on GPUs)' },
   instance_kind: {
@@ -70,10 +70,14 @@ const knobs = {
   },
   model_warmup: {
     path: 'model_warmup',
-    description: 'requests of zeros that each instance executes before it serves: max, each',
+    description:
+      'requests of zeros that each instance executes before it serves: one of the largest batch (max), or of each size (each)',
     relative: relativeWarmUp,
   },
-  response_cache: { path: 'response_cache.enable', description: 'whether responses are cached' },
+  response_cache: {
+    path: 'response_cache.enable',
+    description: 'whether responses are cached, by a server with a cache',
+  },
 } satisfies Record<string, KnownKnob>;
 
 export type KnownKnobName = keyof typeof knobs;

@@ -12,13 +12,16 @@ const maxParameters = 64;
 const values = z.array(z.json()).min(1).max(maxValues);
 
 const comparisonFields = z.strictObject({
-  is: scalar.optional(),
-  in: z.array(scalar).min(1).optional(),
-  not: z.union([scalar, z.array(scalar).min(1)]).optional(),
-  above: z.number().optional(),
-  at_least: z.number().optional(),
-  below: z.number().optional(),
-  at_most: z.number().optional(),
+  is: scalar.optional().describe('it equals this value'),
+  in: z.array(scalar).min(1).optional().describe('it is one of these values'),
+  not: z
+    .union([scalar, z.array(scalar).min(1)])
+    .optional()
+    .describe('it differs from this value, or from all of these'),
+  above: z.number().optional().describe('it is larger than this'),
+  at_least: z.number().optional().describe('it is this or larger'),
+  below: z.number().optional().describe('it is smaller than this'),
+  at_most: z.number().optional().describe('it is this or smaller'),
   present: z.boolean().optional().describe('whether the field or the limit is there at all'),
 });
 
@@ -29,7 +32,7 @@ const comparison = comparisonFields.refine(
 
 const test = z
   .union([scalar, z.array(scalar).min(1), comparison])
-  .describe('a value that it must equal, a list that must hold it, or comparisons');
+  .meta({ id: 'test', description: 'a value that it must equal, a list that must hold it, or comparisons' });
 
 export type ConditionFile = {
   any?: ConditionFile[] | undefined;
@@ -37,41 +40,53 @@ export type ConditionFile = {
   [subject: string]: z.infer<typeof test> | ConditionFile | ConditionFile[] | undefined;
 };
 
-const condition: z.ZodType<ConditionFile> = z.lazy(() =>
-  z
-    .object({
-      any: z.array(condition).min(1).optional().describe('at least one of these holds'),
-      not: condition.optional().describe('this does not hold'),
-    })
-    .catchall(test)
-    .describe(
-      'all of these hold: parameter, base.FIELD, limits.NAME or device (cpu, gpu, model, auto), each with a test',
-    ),
-);
+const condition: z.ZodType<ConditionFile> = z
+  .lazy(() =>
+    z
+      .object({
+        any: z.array(condition).min(1).optional().describe('at least one of these holds'),
+        not: condition.optional().describe('this does not hold'),
+      })
+      .catchall(test.describe('a test of a parameter, base.FIELD, limits.NAME or device (cpu, gpu, model, auto)')),
+  )
+  .meta({ id: 'condition', description: 'all of its lines hold' });
 
 const valueFields = {
   values: values.optional().describe("the values to try; null leaves the base config's own value"),
-  range: z.tuple([z.number(), z.number()]).optional().describe('from and to, both included'),
-  step: z.number().positive().optional().describe('between the values of the range; 1 unless said'),
-  points: z.int().min(2).max(maxValues).optional().describe('how many values, evenly spaced over the range'),
-  powers: z.tuple([z.number(), z.number()]).optional().describe('the powers of two between these, both included'),
+  range: z
+    .tuple([z.number(), z.number()])
+    .optional()
+    .describe('numbers from and to, both included: [1, 4] is 1, 2, 3, 4'),
+  step: z.number().positive().optional().describe('step between the values of the range; 1 by default'),
+  points: z
+    .int()
+    .min(2)
+    .max(maxValues)
+    .optional()
+    .describe('how many values, evenly spaced over the range: 5 from 0.5 to 0.9'),
+  powers: z.tuple([z.number(), z.number()]).optional().describe('powers of two between these, both included: [1, 64]'),
   choices: z
     .record(z.string(), z.record(z.string(), z.json()).describe('field path → value; null removes the field'))
     .optional()
     .describe('named choices that each set several fields at once'),
 };
 
-const parameterCase = z.strictObject({ when: condition.optional(), ...valueFields });
+const parameterCase = z
+  .strictObject({ when: condition.optional().describe('the case counts only when this holds'), ...valueFields })
+  .meta({ id: 'case', description: 'values of a parameter under a condition' });
 
 const parameterObject = z.strictObject({
-  description: z.string().optional(),
+  description: z.string().optional().describe('notes for people'),
   path: z.string().max(300).optional().describe('the field of the model config, such as optimization.cuda.graphs'),
   when: condition.optional().describe('the parameter applies only when this holds'),
-  change: z.enum(['in-place', 'reload', 'expensive']).optional().describe('what a change of it costs'),
+  change: z
+    .enum(['in-place', 'reload', 'expensive'])
+    .optional()
+    .describe('cost of a change: instances only, a load, or a load that builds an engine; the first two are found out'),
   expects: z
     .record(z.string(), z.number().positive())
     .optional()
-    .describe('value → how many times as long executions are thought to take with it, beside values not named here'),
+    .describe('expected execution time by value, relative to the values that are not named: fp16: 0.5 is half of it'),
   ...valueFields,
   cases: z
     .array(parameterCase)
@@ -83,44 +98,64 @@ const parameterObject = z.strictObject({
 
 const parameter = z
   .union([values, scalar, parameterObject])
-  .describe('a list of values, one fixed value, or a description of the values');
+  .meta({ id: 'parameter', description: 'a list of values, one fixed value, or a description of the values' });
+
+/** `largest batch of one execution`, and the field of the model config in parentheses. */
+function describeKnob(name: string): string {
+  const { description = '', path = '' } = knownKnob(name) ?? {};
+  return `${description} (\`${path}\`)`;
+}
 
 const knownParameters = Object.fromEntries(
-  knownKnobNames.map((name) => [name, parameter.optional().describe(knownKnob(name)?.description ?? '')]),
+  knownKnobNames.map((name) => [name, parameter.optional().describe(describeKnob(name))]),
 );
 
-const rule = z.strictObject({
-  name: z.string().min(1).max(100).optional().describe('lets a space that extends this one replace or drop the rule'),
-  when: condition.optional().describe('the rule counts only when this holds'),
-  require: z.string().min(1).max(500).describe('such as: instances * threads <= limits.cores'),
-  message: z.string().min(1).max(500).describe('what to tell a person whose candidate breaks the rule'),
-});
+const rule = z
+  .strictObject({
+    name: z.string().min(1).max(100).optional().describe('lets a space that extends this one replace or drop the rule'),
+    when: condition.optional().describe('the rule counts only when this holds'),
+    require: z.string().min(1).max(500).describe('such as: instances * threads <= limits.cores'),
+    message: z.string().min(1).max(500).describe('what to tell a person whose candidate breaks the rule'),
+  })
+  .meta({ id: 'rule', description: 'a relation that every candidate must keep' });
 
-export const spaceFile = z.strictObject({
-  name: z.string().min(1).max(100).optional(),
-  description: z.string().optional(),
-  backend: z.string().min(1).max(100).optional(),
-  extends: z.string().min(1).max(1000).optional().describe('a preset, or a file relative to this one'),
-  limits: z
-    .record(
-      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a limit is named by letters, digits and _'),
-      z.number().nullable(),
-    )
-    .optional()
-    .describe('figures for rules, such as cores; null when unknown'),
-  parameters: z
-    .object(knownParameters)
-    .catchall(parameter)
-    .refine((all) => Object.keys(all).length <= maxParameters, `a space has at most ${maxParameters} parameters`)
-    .optional(),
-  engine: engineFile
-    .optional()
-    .describe("a language model's engine: parameters are settings of it unless they have a path"),
-  law: lawFile.optional(),
-  variants: variantsFile.optional(),
-  drop: z.array(z.string()).optional().describe('inherited parameters, variants and rules that do not apply here'),
-  rules: z.array(rule).max(200).optional(),
-});
+export const spaceFile = z
+  .strictObject({
+    name: z.string().min(1).max(100).optional().describe("name for people and reports; the file's own by default"),
+    description: z.string().optional().describe('notes for people'),
+    backend: z.string().min(1).max(100).optional().describe('the backend that the space is for, for people'),
+    extends: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('a preset, or a file relative to this one: this file adds to it, and replaces what has the same name'),
+    limits: z
+      .record(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a limit is named by letters, digits and _'),
+        z.number().nullable(),
+      )
+      .optional()
+      .describe('figures for rules, such as cores; null when unknown, and rules that need it then do not count'),
+    parameters: z
+      .object(knownParameters)
+      .catchall(
+        parameter.describe('any other field of the model config by its path, or by your own name with a `path`'),
+      )
+      .refine((all) => Object.keys(all).length <= maxParameters, `a space has at most ${maxParameters} parameters`)
+      .optional()
+      .describe(
+        'what may change, and to which values, by name: a short name, a field path, or your own name with a path',
+      ),
+    engine: engineFile
+      .optional()
+      .describe("a language model's engine: parameters are settings of it unless they have a path"),
+    law: lawFile.optional(),
+    variants: variantsFile.optional(),
+    drop: z.array(z.string()).optional().describe('inherited parameters, variants and rules that do not apply here'),
+    rules: z.array(rule).max(200).optional().describe('relations that every candidate must keep'),
+  })
+  .meta({ id: 'space', description: 'the search space of one model' });
 
 /** The keys that each part of a file may have. */
 export const formKeys = {
@@ -138,24 +173,26 @@ export type ValuesFile = Pick<ParameterFile, keyof typeof valueFields>;
 export type RuleFile = z.infer<typeof rule>;
 
 /** A file with the spaces of several models that are tuned together (`joint/given-spaces.ts` reads it). */
-const membersFile = z.strictObject({
-  members: z
-    .record(z.string(), z.union([z.string().min(1), spaceFile]))
-    .describe('model → its space: a preset, a file relative to this one, or the space itself'),
-  others: z
-    .union([z.string().min(1), spaceFile])
-    .optional()
-    .describe('the space of models that are not named; the presets of their backends if not given'),
-  limits: spaceFile.shape.limits,
-  rules: z
-    .array(rule)
-    .max(200)
-    .optional()
-    .describe('over parameters of several models: a.instances + b.instances <= 6'),
-});
+const membersFile = z
+  .strictObject({
+    members: z
+      .record(z.string(), z.union([z.string().min(1), spaceFile]))
+      .describe('model → its space: a preset, a file relative to this one, or the space itself'),
+    others: z
+      .union([z.string().min(1), spaceFile])
+      .optional()
+      .describe('the space of models that are not named; the presets of their backends if not given'),
+    limits: spaceFile.shape.limits,
+    rules: z
+      .array(rule)
+      .max(200)
+      .optional()
+      .describe('over parameters of several models: a.instances + b.instances <= 6'),
+  })
+  .meta({ id: 'members', description: 'the search spaces of models that are tuned together' });
 
 /** Returns the JSON Schema (2020-12) of a search-space file, for editors: the content of search-spaces/schema.json. */
 export function spaceJsonSchema(): JsonObject {
-  const schema = z.toJSONSchema(z.union([spaceFile.meta({ id: 'space' }), membersFile]), { io: 'input' }) as JsonObject;
+  const schema = z.toJSONSchema(z.union([spaceFile, membersFile]), { io: 'input' }) as JsonObject;
   return { ...schema, title: 'tritune search space' };
 }

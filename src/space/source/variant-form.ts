@@ -6,13 +6,13 @@ const localFile = z
   .union([
     z.string().min(1).max(1000),
     z.strictObject({
-      path: z.string().min(1).max(1000),
+      path: z.string().min(1).max(1000).describe('its path'),
       sha256: z
         .string()
         .regex(/^[0-9a-f]{64}$/)
         .optional()
         .describe('the file must have this content'),
-      bytes: z.int().nonnegative().optional(),
+      bytes: z.int().nonnegative().optional().describe('its size in bytes'),
     }),
   ])
   .describe('a file or folder beside the search-space file');
@@ -30,50 +30,61 @@ const MOST_FILES = 1_000;
 const build = z.strictObject({
   command: z
     .union([z.string().min(1).max(10_000), z.array(z.string().max(10_000)).min(1).max(1_000)])
-    .describe('a program with its arguments, or a line for the shell; it writes into the folder $TRITUNE_OUTPUT'),
+    .describe('a program with its arguments, or a shell command line; it writes into the folder $TRITUNE_OUTPUT'),
   inputs: z
     .array(localFile)
     .max(MOST_FILES)
     .optional()
-    .describe('what the outcome depends on, besides the files that the command names'),
+    .describe('further files and folders that the result depends on, besides those that the command names'),
   outputs: z
     .record(place, z.string().min(1).max(1000))
     .optional()
-    .describe('place in the model → file in $TRITUNE_OUTPUT; all that is written there, as it lies, if not given'),
-  directory: z.string().min(1).max(1000).optional().describe("where it runs; the search-space file's folder"),
-  env: z.record(z.string(), z.string()).optional().describe('further environment variables'),
-  timeout: z.number().positive().max(604_800).optional().describe('seconds until it is ended; 3600 if not given'),
+    .describe('path in the model → file in $TRITUNE_OUTPUT, such as 1/model.plan: engine; everything in it by default'),
+  directory: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("working directory of the command; the search-space file's folder by default"),
+  env: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('further environment variables; the journal keeps them, so no secrets'),
+  timeout: z
+    .number()
+    .positive()
+    .max(604_800)
+    .optional()
+    .describe('seconds until the command and its child processes are ended; 3600 by default'),
   seconds: z
     .number()
     .nonnegative()
     .optional()
-    .describe('how long it is thought to take, which the sampler weighs against what it promises; 60 if not given'),
+    .describe(
+      'expected duration in seconds, which the sampler weighs against what the variant promises; 60 by default',
+    ),
 });
 
 const variantFields = z.strictObject({
-  description: z.string().optional(),
+  description: z.string().optional().describe('notes for people'),
   files: z
     .record(placeOrVersion, localFile)
     .refine((all) => Object.keys(all).length <= MOST_FILES, `a variant has at most ${MOST_FILES} files`)
     .optional()
-    .describe('place in the model, such as 1/model.onnx → local file or folder, which is uploaded'),
-  build: build.optional().describe('what makes files of the variant, when it is first wanted'),
+    .describe("path in the model's folder, such as 1/model.onnx → local file or folder, which is uploaded"),
+  build: build.optional().describe('command that makes files when the search first selects the variant'),
   model: z
     .string()
     .min(1)
     .max(1000)
     .optional()
-    .describe('the name of another model on the server, which takes and answers the same requests'),
+    .describe('name of another model on the server with the same requests; excludes files and build'),
   version: z.int().positive().optional().describe("a version in the model's folder on the server"),
   config: z
     .record(z.string(), z.json())
     .optional()
     .describe('field path → value, as in choices; null removes the field'),
-  expects: z
-    .number()
-    .positive()
-    .optional()
-    .describe('how many times as long executions are thought to take as with the others'),
+  expects: z.number().positive().optional().describe('expected execution time, relative to the other variants'),
 });
 
 export const variantFile = variantFields.refine(
@@ -83,7 +94,7 @@ export const variantFile = variantFields.refine(
 
 export const variantsFile = z
   .record(z.string().regex(/^[\w.-]{1,60}$/, 'a variant is named by letters, digits, _ . and -'), variantFile)
-  .describe('the artifacts that the model may be served from: the values of the parameter `variant`');
+  .describe('artifacts that the model may be served from: the values of the parameter `variant`');
 
 export const buildKeys = Object.keys(build.shape);
 

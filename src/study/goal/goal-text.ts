@@ -55,7 +55,7 @@ export const objectiveParser =
 
 /** Returns the help text of `--constraint`, with the names of the metrics. */
 export const constraintHelp = (metrics: Metrics): string =>
-  `Limit on a metric, such as 'gpu-memory<=8000'; repeatable. Metrics (units in docs/metrics.md): ${metrics.names.join(', ')}`;
+  `Limit on a metric, such as 'gpu-memory<=8000'; repeatable. Metrics (units in docs/reference/metrics.md): ${metrics.names.join(', ')}`;
 
 function unitFactor(metric: Metric, unit: string, text: string): number {
   if (unit === '') return 1;

@@ -10,12 +10,16 @@ export interface FormAt {
 
 /** Follows a path through the schema, and through the value where it decides between several forms. */
 export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
-  let forms: readonly JsonObject[] = chosen([workloadJsonSchema()], value);
+  const document = workloadJsonSchema();
+  let forms: readonly JsonObject[] = chosen([document], value);
   let description: string | null = null;
   let inner = value;
   for (const segment of path) {
     inner = typeof inner === 'object' && inner !== null ? (inner as Record<PropertyKey, unknown>)[segment] : undefined;
-    const below = forms.map((form) => childOf(form, segment)).filter((form) => form !== null);
+    const below = forms
+      .map((form) => childOf(form, segment))
+      .filter((form) => form !== null)
+      .map((form) => resolved(form, document));
     description = below.map((form) => form.description).find((text) => typeof text === 'string') ?? null;
     forms = chosen(below, inner);
   }
@@ -27,6 +31,13 @@ function childOf({ properties, additionalProperties, items }: JsonObject, segmen
   const named = isJsonObject(properties) ? properties[String(segment)] : undefined;
   const child = typeof segment === 'number' ? items : (named ?? additionalProperties);
   return isJsonObject(child) ? child : null;
+}
+
+/** Returns the definition that the form refers to, with the form's own description if it has one; any other form as it is. */
+function resolved({ $ref, ...own }: JsonObject, { $defs }: JsonObject): JsonObject {
+  const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : '';
+  const definition = isJsonObject($defs) ? $defs[name] : undefined;
+  return isJsonObject(definition) ? { ...definition, ...own } : own;
 }
 
 /** The forms that a value may have; of those that say their process the one that it names. */

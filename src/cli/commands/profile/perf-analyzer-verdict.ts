@@ -4,6 +4,14 @@ import type { LevelReport } from '../../../profiler/level-report.ts';
 /** perf_analyzer's own exit codes, for programs that run it. */
 export const perfAnalyzerExitCodes = { done: 0, unstable: 2, noRequests: 3, failed: 99 } as const;
 
+/** The meaning of each, for the reference. */
+export const perfAnalyzerExitMeanings: Readonly<Record<keyof typeof perfAnalyzerExitCodes, string>> = {
+  done: 'the levels were measured',
+  unstable: 'the first level is unstable',
+  noRequests: 'no request ended in a window',
+  failed: 'anything else',
+};
+
 /** Returns the exit code for the results. `tell` gets the matching messages, which other programs look for. */
 export function perfAnalyzerVerdict(reports: readonly LevelReport[], tell: (line: string) => void): number {
   const [first] = reports;

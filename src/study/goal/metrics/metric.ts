@@ -37,26 +37,23 @@ export interface Metric {
   readonly columns?: readonly MetricColumn[];
 }
 
-/** The sources of a metric besides the replies that the load generator counts. */
-export type MetricNeed =
-  /** Triton's statistics of the model. */
-  | 'server-statistics'
-  /** The GPU gauges of the server's metrics page (`nv_gpu_…`). */
-  | 'gpu-metrics'
-  /** The CPU gauges of the server's metrics page (`nv_cpu_…`). */
-  | 'host-metrics'
-  /** Streamed replies of a language model. */
-  | 'tokens'
-  /** Limits of good requests. */
-  | 'limits'
-  /** The candidate itself, which is always known. */
-  | 'candidate'
-  /** The number of GPUs of the server, if the config does not name those that it uses. */
-  | 'gpu-count'
-  /** The prices of the study's goal. */
-  | 'prices'
-  /** A rate in the study's goal. */
-  | 'rate';
+/** The sources of a metric besides the replies that the load generator counts: in words, and where each comes from. */
+export const metricNeeds = {
+  'server-statistics': { words: 'server statistics', source: "Triton's statistics of the model" },
+  'gpu-metrics': { words: 'GPU metrics', source: "gauges `nv_gpu_…` on the server's metrics page (`--metrics-url`)" },
+  'host-metrics': { words: 'CPU metrics', source: "gauges `nv_cpu_…` on the server's metrics page (`--metrics-url`)" },
+  tokens: { words: 'a language model', source: 'a model that is asked with `--endpoint` and streams its replies' },
+  limits: { words: 'limits', source: '`--goodput`, or the limits of request classes' },
+  candidate: { words: 'the config', source: 'the candidate itself, which is always known' },
+  'gpu-count': {
+    words: 'the number of GPUs',
+    source: 'the instance groups; if a group names none, the metrics page, nvidia-smi or `--server-gpus`',
+  },
+  prices: { words: 'prices', source: '`--prices`, in its currency' },
+  rate: { words: 'a rate', source: '`--for-rate`' },
+} as const;
+
+export type MetricNeed = keyof typeof metricNeeds;
 
 /** How the 95 % interval of a metric is computed from a measurement. */
 export interface MetricInterval {

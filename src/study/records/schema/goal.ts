@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { count, json, text } from './figures.ts';
+
+/** What a study is about, in the journal. */
+
+export const server = z
+  .looseObject({
+    name: text.describe('as the server calls itself'),
+    version: text.describe('its version'),
+    url: text.describe('HOST:PORT of the requests'),
+    protocol: text.describe('protocol of the requests'),
+    controlUrl: text.describe('HOST:PORT of the control calls'),
+    controlProtocol: text.describe('protocol of the control calls'),
+    emulated: z.nullable(text).describe("profile of tritune's emulator; null for a real server"),
+  })
+  .meta({ id: 'server', description: 'the server of a run' });
+
+export const goal = z
+  .looseObject({
+    budget: z
+      .nullable(
+        z.looseObject({
+          percentile: z.number().describe('the percentile, such as 99'),
+          latencyMs: z.number().describe('highest latency allowed at it'),
+        }),
+      )
+      .describe('the latency budget; null without one'),
+    constraints: z
+      .array(
+        z.looseObject({
+          metric: text.describe('name of the metric'),
+          relation: z.enum(['<=', '>=']).describe('whether the value is the highest or the lowest that is allowed'),
+          value: z.number().describe("the limit, in the metric's unit"),
+        }),
+      )
+      .describe('further limits'),
+    objectives: z
+      .array(
+        z.looseObject({
+          metric: text.describe('name of the metric'),
+          weight: z.number().positive().describe('its weight, relative to the others'),
+        }),
+      )
+      .min(1)
+      .describe('metrics to improve'),
+    goodput: json.optional().describe('limits of a good request, in nanoseconds'),
+    cost: z
+      .looseObject({
+        currency: text.describe('unit of the amounts'),
+        name: text.describe('what is paid for'),
+        per: z.enum(['gpu', 'server']).describe('whether each GPU is paid for, or the whole server'),
+        perHour: z.number().positive().describe('its price for an hour'),
+        serverGpus: z.number().int().positive().optional().describe('GPUs of the server'),
+        forRate: z
+          .union([z.number().positive(), z.record(text, z.number().positive())])
+          .optional()
+          .describe('inferences per second to serve, in total or by model'),
+        headroom: z.number().min(0).lt(1).describe('share of the capacity that is kept free'),
+        chance: z.number().gt(0).lt(1).describe('chance that the servers hold the rate'),
+      })
+      .optional()
+      .describe('prices, and the rate to serve'),
+  })
+  .meta({ id: 'goal', description: 'the goal of the study' });
+
+const batch = count.optional().describe('samples in one request, where the study varies them');
+
+export const levels = z
+  .discriminatedUnion('kind', [
+    z.looseObject({
+      kind: z.literal('search').describe('the highest level that meets the goal'),
+      start: z.number().positive().optional().describe('level to begin at'),
+      batch,
+    }),
+    z.looseObject({
+      kind: z.literal('fixed').describe('exactly these levels'),
+      values: z.array(z.number()).describe('the levels'),
+      batch,
+    }),
+  ])
+  .meta({ id: 'levels', description: 'the load levels of a trial' });
+
+export const restriction = z
+  .union([
+    z.looseObject({ pinned: z.json().describe('the only value that is searched') }),
+    z.looseObject({ excluded: z.array(z.json()).describe('values that are not searched') }),
+  ])
+  .meta({ id: 'restriction', description: 'what is left of one parameter' });

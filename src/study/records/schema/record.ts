@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { assignment, candidate } from './candidate.ts';
+import { count, figure, interval, json, text } from './figures.ts';
+import { goal, levels, restriction, server } from './goal.ts';
+import { measurement } from './measurement.ts';
+import { ofServer, stamp, trial } from './stamp.ts';
+import { studyStarted } from './study-started.ts';
+
+/** The records of the journal; the types of `records.ts` say the same to the compiler. */
+
+const left = {
+  how: z.enum(['config', 'reload', 'unload', 'nothing-changed', 'failed']).describe('how the model was restored'),
+  verified: z.boolean().describe('whether the config that was read back is the original one'),
+  detail: text.describe('the state in words'),
+};
+const wish = {
+  assignment: assignment.describe('parameter of the search space → value'),
+  levels,
+};
+const round = count.describe('round of the final');
+
+/** A line of the journal. */
+export const record = z.discriminatedUnion('type', [
+  studyStarted,
+  z.looseObject({ type: z.literal('study-resumed'), ...stamp, server }).describe('Another run continues the study'),
+  z
+    .looseObject({ type: z.literal('study-paused'), ...stamp })
+    .describe('A person paused the run: the time up to the next record does not count'),
+  z.looseObject({ type: z.literal('study-continued'), ...stamp }).describe('The run goes on'),
+  z
+    .looseObject({ type: z.literal('goal-changed'), ...stamp, goal })
+    .describe('From here on the study has another goal, which also ranks the earlier trials'),
+  z
+    .looseObject({
+      type: z.literal('space-narrowed'),
+      ...stamp,
+      narrowing: z.record(text, restriction).describe('what is left, by parameter'),
+    })
+    .describe('From here on only this part of the search space is searched'),
+  z.looseObject({ type: z.literal('trial-requested'), ...stamp, ...wish }).describe('A person asked for a trial'),
+  z
+    .looseObject({ type: z.literal('trial-withdrawn'), ...stamp, ...wish })
+    .describe('A person withdrew such a trial before it started'),
+  z
+    .looseObject({
+      type: z.literal('trial-started'),
+      ...trial,
+      role: z.enum(['baseline', 'search']).describe('the original config, or one that the sampler proposed'),
+      candidate,
+      levels: levels.optional().describe('its load levels; absent in the baseline, whose level is searched'),
+      requested: z.boolean().optional().describe('whether it is the waiting trial that was asked for first'),
+      server: text.optional().describe('HOST:PORT of the server, where a study has several'),
+      attempt: count.optional().describe('attempt at the trial, from 1 on, where a study has several servers'),
+      bottleneck: z
+        .looseObject({
+          trial: z.number().describe('the best trial'),
+          stage: z.string().describe('the model that holds the others back'),
+          utilization: figure.describe('busy instances over all instances, 0 to 1'),
+          gain: figure.describe('throughput with one more instance over throughput now'),
+          device: z.string().optional().describe('the device that is used up'),
+        })
+        .optional()
+        .describe('the bottleneck that the candidate addresses, for models that are tuned together'),
+    })
+    .describe('A trial begins'),
+  z
+    .looseObject({
+      type: z.literal('trial-applied'),
+      ...{ ...trial, ...ofServer },
+      change: z
+        .enum(['none', 'in-place', 'full'])
+        .describe('nothing changed, only instances changed, or the model was loaded again'),
+      loadMs: figure.describe('duration of the load'),
+      buildMs: figure.optional().describe('duration of making its files'),
+      accuracy: z
+        .looseObject({
+          elements: count.describe('compared values'),
+          outsideShare: figure.describe('share of them beyond the tolerance, 0 to 1'),
+          absolute: figure.describe('largest difference, in the unit of the output'),
+          relative: figure.describe('largest difference, relative to the expected value'),
+        })
+        .optional()
+        .describe('comparison of its outputs with the expected ones'),
+    })
+    .describe('The server has the candidate'),
+  z
+    .looseObject({ type: z.literal('trial-measured'), ...trial, ...ofServer, measurement })
+    .describe('The candidate was measured at one load level'),
+  z
+    .looseObject({
+      type: z.literal('trial-finished'),
+      ...{ ...trial, ...ofServer },
+      chosen: z
+        .nullable(count)
+        .describe('index of the measurement that represents the trial; null if nothing was measured'),
+      feasible: z.boolean().describe('whether that one meets the goal'),
+      failure: z
+        .nullable(z.looseObject({ kind: text.describe('its kind'), reason: text.describe('the reason in words') }))
+        .describe('why the trial failed; null if it did not'),
+    })
+    .describe('A trial ends'),
+  z
+    .looseObject({
+      type: z.literal('readings-doubted'),
+      ...stamp,
+      readings: z
+        .array(
+          z.looseObject({
+            trial: count.describe('number of the trial'),
+            reading: count.describe('index of the measurement'),
+          }),
+        )
+        .describe('the doubted measurements'),
+    })
+    .describe('Measurements that seem to meet the goal by chance; replaces the previous record of this type'),
+  z
+    .looseObject({
+      ...{ type: z.literal('final-measured'), ...trial, ...ofServer, round, measurement },
+      rest: z.array(count).optional().describe('trials that remain in the round after this one'),
+    })
+    .describe('One turn of the final, in which the finalists and the baseline are measured in turn'),
+  z
+    .looseObject({ type: z.literal('server-joined'), ...stamp, server: text.describe('HOST:PORT of the server') })
+    .describe('Another server takes trials of the study'),
+  z
+    .looseObject({
+      type: z.literal('server-left'),
+      ...stamp,
+      server: text.describe('HOST:PORT of the server'),
+      reason: text.describe('why'),
+    })
+    .describe('A server takes no more trials'),
+  z
+    .looseObject({
+      type: z.literal('original-measured'),
+      ...stamp,
+      ...ofServer,
+      server: text.describe('HOST:PORT of the server'),
+      measurement,
+    })
+    .describe('The original config on one of several servers: it shows the speed of that server'),
+  z
+    .looseObject({
+      type: z.literal('round-voided'),
+      ...stamp,
+      round,
+      slower: figure.describe('how many times slower than usual the original config was'),
+    })
+    .describe('A round of the final does not count and is repeated'),
+  z
+    .looseObject({
+      type: z.literal('gain-decided'),
+      ...stamp,
+      best: count.describe('number of the trial to emit'),
+      gain: z
+        .nullable(interval)
+        .describe('its objective over that of the baseline, 1 or more is better; null if unknown'),
+      rejected: json.optional().describe('the trial that was played and not taken: `trial`, `gain` and `reason`'),
+    })
+    .describe('The outcome of the final'),
+  z
+    .looseObject({
+      type: z.literal('tracing-started'),
+      ...trial,
+      earlier: z.record(text, z.array(text)).describe('the settings that change, as they were before'),
+      file: text.describe("file of the traces, on the server's disk"),
+    })
+    .describe('The server traces a measurement: from here on `restore` puts its settings back'),
+  z
+    .looseObject({
+      type: z.literal('tracing-ended'),
+      ...stamp,
+      verified: z.boolean().describe('whether the settings that were read back are the earlier ones'),
+      detail: text.describe('the state in words'),
+    })
+    .describe('The settings of tracing were put back'),
+  z
+    .looseObject({
+      type: z.literal('model-restored'),
+      ...{ ...stamp, ...left },
+      servers: z
+        .array(z.looseObject({ server: text.describe('HOST:PORT of the server'), ...left }))
+        .optional()
+        .describe('how each server was left, where a study has several'),
+    })
+    .describe('The model was restored, or could not be'),
+  z
+    .looseObject({
+      type: z.literal('study-finished'),
+      ...stamp,
+      stopReason: text.describe('why the search ended'),
+      interrupted: z.boolean().describe('whether the run was interrupted'),
+      wallSeconds: figure.describe('duration of all runs of the study'),
+    })
+    .describe('The last record of a run'),
+]);

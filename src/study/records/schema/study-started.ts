@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { modelAnalyzerSource, studySpec } from '../../../spec/study-spec.ts';
+import { candidate, topology } from './candidate.ts';
+import { count, json, mode, text } from './figures.ts';
+import { goal, server } from './goal.ts';
+import { stamp } from './stamp.ts';
+
+const workload = z.looseObject({
+  name: text.describe('its name'),
+  file: text.describe('its file'),
+  weight: z.number().positive().describe('its weight, relative to the others'),
+  perLevel: z.number().positive().describe('its mean requests per second over the level of the study'),
+  passSeconds: z.number().describe('duration of one pass'),
+  digest: text.describe('digest of its arrivals'),
+});
+
+/** The first record of a journal. */
+export const studyStarted = z
+  .looseObject({
+    type: z.literal('study-started'),
+    ...stamp,
+    schemaVersion: z.literal(2).describe('version of the form of the records'),
+    adapter: text.describe('adapter that the candidates are for'),
+    model: text.describe('the model that is tuned'),
+    server,
+    original: candidate.describe("the server's state before the first change, which `restore` restores"),
+    wasLoaded: z.boolean().describe('whether the model was loaded before the run'),
+    unloadedOthers: z.array(text).optional().describe('other models that were not loaded before the run'),
+    topology: topology.optional(),
+    goal,
+    levels: z
+      .looseObject({
+        mode,
+        low: z.number().describe('lowest level'),
+        high: z.number().describe('highest level'),
+        batch: z
+          .looseObject({ low: count.describe('fewest'), high: count.describe('most') })
+          .optional()
+          .describe('samples in one request, where the study varies them'),
+      })
+      .describe('the range of load levels'),
+    workloads: z
+      .looseObject({
+        rule: text.describe('how figures under several become one: worst, mean or quantile:SHARE'),
+        holdout: z.number().optional().describe('share of each trace that only the final sees'),
+        of: z.array(workload).min(1).describe('the workloads, in their order'),
+      })
+      .optional()
+      .describe('the workloads of the study'),
+    sampler: text.describe('the sampler'),
+    seed: z.number().describe('seed of the random numbers'),
+    space: json.describe('the search space as it was used'),
+    spec: studySpec.describe('the request for the study, without header values'),
+    commandLine: z.array(text).describe('the command line'),
+    modelAnalyzer: modelAnalyzerSource
+      .loose()
+      .optional()
+      .describe('the file of Model Analyzer that the study was read from'),
+    trituneVersion: text.describe('version of tritune'),
+  })
+  .describe('The first record: everything that the study is about');

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { CostPoint } from '../cost-point.ts';
+import type { Prediction } from '../prediction.ts';
+import type { StandingPoint, SummaryPoint } from '../summary.ts';
+import {
+  assignment,
+  budgetLatencyMs,
+  config,
+  count,
+  errorRate,
+  figure,
+  finite,
+  interval,
+  latencyMs,
+  load,
+  openLoop,
+  percentiles,
+  text,
+  throughput,
+} from './figures.ts';
+import { classPoint, frontPoint, stagePoint, tokenPoint, workloadPoint } from './parts.ts';
+
+/** The configs in `summary.json`, with what was measured of them. */
+
+const pointFields = {
+  trial: count.describe('number of the trial; 0 is the original config'),
+  fingerprint: text.describe('digest of everything that the candidate sets'),
+  assignment,
+  config,
+  models: z
+    .record(text, z.strictObject({ assignment, config }))
+    .optional()
+    .describe('of models that are tuned together: the part of each, under the names of its own parameters'),
+  load: load.describe('the load level of the figures'),
+  feasible: z.boolean().describe('whether it meets the budget and the constraints'),
+  throughput,
+  latencyMs,
+  budgetLatencyMs,
+  errorRate,
+  stable: z.boolean().describe('whether the intervals became as narrow as `--precision` asks'),
+  openLoop: openLoop.optional().describe('how well the request rate was kept; at a request rate only'),
+  tokens: tokenPoint.optional().describe('times and rates of tokens; of a language model only'),
+  goodput: interval
+    .optional()
+    .describe('requests per second that keep all limits of their class; absent without limits'),
+  classes: z.array(classPoint).readonly().optional().describe('figures by request class, where there are several'),
+  fronts: z
+    .record(text, frontPoint)
+    .optional()
+    .describe('what the clients of each saw, where several models get requests'),
+  stages: z
+    .record(text, stagePoint)
+    .optional()
+    .describe('of models that are tuned together: where the time went in each'),
+  workloads: z
+    .record(text, workloadPoint)
+    .optional()
+    .describe('what was measured under each, where a study has several workloads'),
+};
+
+export const point: z.ZodType<SummaryPoint> = z
+  .strictObject(pointFields)
+  .meta({ id: 'point', description: 'a config, and what was measured of it at one load level' });
+
+const cost: z.ZodType<CostPoint> = z
+  .strictObject({
+    currency: text.describe('unit of all amounts'),
+    name: text.describe('what is paid for'),
+    per: z.enum(['gpu', 'server']).describe('whether each GPU is paid for, or the whole server'),
+    gpus: figure.describe('different GPUs, or slices, that one server uses'),
+    perHour: interval.describe('cost of an hour: of all replicas where a rate is asked for, else of one server'),
+    perMillion: interval.describe('cost of a million inferences'),
+    perMillionTokens: interval.optional().describe('cost of a million output tokens; of a language model only'),
+    forRate: z
+      .union([z.number(), z.record(text, z.number())])
+      .optional()
+      .describe('inferences per second that were asked for, in total or by model'),
+    replicas: interval.optional().describe('servers that serve the rate'),
+    load: figure.optional().describe('share of the counted capacity of the replicas that the rate takes, 0 to 1'),
+    chance: figure.optional().describe('chance that the replicas hold the rate with the headroom left, 0 to 1'),
+  })
+  .meta({ id: 'cost', description: 'what a config costs' });
+
+const standingFields = {
+  ...pointFields,
+  recommended: z
+    .strictObject({
+      of: z.literal('batch').optional().describe('what the levels are; absent: concurrency or request rate'),
+      level: figure.describe('highest level that keeps the budget with a chance of 90 %'),
+      chance: finite.describe('chance that the budget is kept at the load of this point, 0 to 1'),
+      safeLevel: figure.describe('highest level that keeps the budget with a chance of 99 %'),
+      margin: finite.describe('how far the expected percentile lies below the budget, as a share of it'),
+    })
+    .nullable()
+    .meta({
+      id: 'recommended',
+      description:
+        'how safely the budget is kept, and up to which levels; null where the goal is not throughput within a latency budget',
+    }),
+  compared: z.strictObject({ throughput, budgetLatencyMs }).nullable().meta({
+    id: 'compared',
+    description: "the figures at the machine's usual speed; null where they were measured at it",
+  }),
+  cost: cost.optional().describe('what it costs, where the study has prices'),
+};
+
+export const standing: z.ZodType<StandingPoint> = z
+  .strictObject(standingFields)
+  .meta({ id: 'standing', description: 'the best or the original config' });
+
+const prediction: z.ZodType<Prediction> = z
+  .strictObject({
+    throughput: finite.describe('inferences per second'),
+    latencyMs: z
+      .strictObject({ p50: percentiles.p50, p90: percentiles.p90, p95: percentiles.p95, p99: percentiles.p99 })
+      .describe('latencies in milliseconds'),
+    budgetLatencyMs: z
+      .strictObject({ percentile: z.number().describe('the percentile'), value: finite.describe('milliseconds') })
+      .describe('latency at the percentile of the budget'),
+    from: count.describe('measurements that the model was fitted to'),
+    quality: z
+      .strictObject({
+        medianMiss: finite.describe('median relative error on these measurements'),
+        isGood: z.boolean().describe('whether that is small enough to predict by'),
+        words: text.describe('the same in words'),
+      })
+      .describe('how well the model explains the measurements that it was fitted to'),
+    extrapolates: z
+      .array(z.enum(['instances', 'batch size', 'variant']))
+      .describe('properties that none of these measurements had'),
+  })
+  .meta({ id: 'prediction', description: 'what the queueing model expects of a config by the other trials' });
+
+export const best = z
+  .strictObject({
+    ...standingFields,
+    predicted: prediction
+      .nullable()
+      .describe('what the queueing model expects of it by the other trials; null if it cannot say'),
+  })
+  .meta({ id: 'best', description: 'the best config' });

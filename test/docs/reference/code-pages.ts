@@ -1,0 +1,68 @@
+import { type ErrorCode, errorCodes } from '../../../src/base/errors.ts';
+import {
+  perfAnalyzerExitCodes,
+  perfAnalyzerExitMeanings,
+} from '../../../src/cli/commands/profile/perf-analyzer-verdict.ts';
+import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '../../../src/cli/exit-codes.ts';
+import { type Metric, metricNeeds } from '../../../src/study/goal/metrics/metric.ts';
+import { builtInMetrics } from '../../../src/study/goal/metrics/registry.ts';
+import { printPage, printTable } from './markdown.ts';
+import { code } from './type-words.ts';
+
+/** Returns the page of exit codes and of the error codes that lead to them, as Markdown. */
+export function exitCodesPage(): string {
+  const names = Object.keys(exitCodes) as (keyof typeof exitCodes)[];
+  const codes = Object.keys(errorCodes) as ErrorCode[];
+  const errorsOf = (exit: number): string =>
+    codes
+      .filter((each) => exitCodeFor(each) === exit)
+      .map(code)
+      .join(', ');
+  const perfAnalyzer = Object.keys(perfAnalyzerExitCodes) as (keyof typeof perfAnalyzerExitCodes)[];
+  return printPage('Exit codes', [
+    'Every error names its code, what happened, and what to do. Scripts can rely on both kinds of codes.',
+    printTable(
+      ['exit code', 'meaning', 'error codes'],
+      names.map((name) => [code(exitCodes[name]), exitCodeMeanings[name], errorsOf(exitCodes[name])]),
+    ),
+    `A command with several runs exits with the worst of their codes, in this order: ${worstFirst.map((name) => exitCodes[name]).join(', ')}.`,
+    '## Error codes',
+    printTable(
+      ['error code', 'what happened', 'exit code'],
+      codes.map((each) => [code(each), errorCodes[each], String(exitCodeFor(each))]),
+    ),
+    '## tritune-perf-analyzer',
+    "It has perf_analyzer's exit codes.",
+    printTable(
+      ['exit code', 'meaning'],
+      perfAnalyzer.map((name) => [code(perfAnalyzerExitCodes[name]), perfAnalyzerExitMeanings[name]]),
+    ),
+  ]);
+}
+
+/** Returns the page of metrics, and of what they need, as Markdown. */
+export function metricsPage(): string {
+  const needs = Object.values(metricNeeds);
+  return printPage('Table of metrics', [
+    'What `--objective` and `--constraint` can name. [Metrics](../metrics.md) says how to write them, and what an interval is.',
+    printTable(['metric', 'what it is', 'unit', 'better', '95 % interval', 'needs'], builtInMetrics.all.map(metricRow)),
+    '## Needs',
+    'A study whose goal needs something that the server lacks ends at its first measurement and names the metric.',
+    printTable(
+      ['need', 'source'],
+      needs.map(({ words, source }) => [words, source]),
+    ),
+  ]);
+}
+
+function metricRow({ name, description, unit, units, better, interval, needs }: Metric): readonly string[] {
+  const spellings = [...new Set([unit, ...Object.keys(units)])].filter((each) => each !== '');
+  return [
+    code(name),
+    description,
+    spellings.join(', '),
+    better,
+    interval ? `from ${interval.from === 'windows' ? 'windows' : 'histograms'}` : '',
+    needs.map((need) => metricNeeds[need].words).join(', '),
+  ];
+}

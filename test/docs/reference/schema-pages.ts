@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { readYaml } from '../../../src/base/yaml.ts';
+import { spaceJsonSchema } from '../../../src/space/source/schema.ts';
+import { readSource } from '../../../src/space/source/source.ts';
+import { priceList } from '../../../src/spec/price-spec.ts';
+import { specFileSchema } from '../../../src/spec/series-spec.ts';
+import { checkStudySpec } from '../../../src/spec/study-spec.ts';
+import { foldStudy } from '../../../src/study/records/fold.ts';
+import { checkRecord, recordJsonSchema } from '../../../src/study/records/record-schema.ts';
+import type { StudyRecord } from '../../../src/study/records/records.ts';
+import { summarize } from '../../../src/study/summary/summary.ts';
+import { summaryJsonSchema } from '../../../src/study/summary/summary-schema.ts';
+import { workloadJsonSchema } from '../../../src/workload/file/schema.ts';
+import { parseWorkload } from '../../../src/workload/read-workload.ts';
+import { goalOf, studyStarted } from '../../study/builders.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { printExample, printPage, printSections } from './markdown.ts';
+import type { SchemaDocument } from './parts.ts';
+import { sectionsOf } from './sections.ts';
+
+/** A page that describes a file by its schema. */
+export interface SchemaPage extends SchemaDocument {
+  /** Its name in docs/reference. */
+  readonly file: string;
+  readonly title: string;
+  readonly intro: string;
+  readonly example: Example;
+}
+
+/** The smallest file that says something. */
+export interface Example {
+  readonly language: 'yaml' | 'json';
+  readonly text: string;
+  /** Reads it as the program does. Errors: what is wrong with it. */
+  readonly check: (text: string) => unknown;
+}
+
+/** Returns the page as Markdown. */
+export const printSchemaPage = (page: SchemaPage): string =>
+  printPage(page.title, [
+    page.intro,
+    printExample(page.example.language, page.example.text),
+    printSections(sectionsOf(page), page.kind),
+  ]);
+
+const documentOf = (schema: unknown): JsonSchema => schema as JsonSchema;
+
+const studySpecPage: SchemaPage = {
+  file: 'study-spec.md',
+  title: 'Study spec',
+  intro:
+    'A file for `tritune tune --spec`: one study, or a series of them. [A study as a file](../study-spec.md) says how to use it. ' +
+    'The JSON Schema is [study.schema.json](../study.schema.json).',
+  document: documentOf(specFileSchema()),
+  kind: 'file',
+  name: 'study',
+  elsewhere: { prices: '[prices](prices.md)' },
+  example: {
+    language: 'yaml',
+    text: 'model: resnet\nserver: { url: triton:8001 }\ngoal: { latencyBudgetMs: 8 }\nlimits: { timeBudgetSeconds: 600 }\n',
+    check: (text) => checkStudySpec(readYaml(text).value, 'the example'),
+  },
+};
+
+const spacePage: SchemaPage = {
+  file: 'search-space.md',
+  title: 'Search space file',
+  intro:
+    'A file for `--space`: what may change in the config of a model. [Search spaces](../search-spaces.md) explains it. ' +
+    'The JSON Schema is [schema.json](../../search-spaces/schema.json), which `tritune space schema` prints. ' +
+    'A *single value* is text, a number, or true or false.',
+  document: documentOf(spaceJsonSchema()),
+  kind: 'file',
+  name: 'space',
+  elsewhere: {},
+  example: {
+    language: 'yaml',
+    text: 'extends: onnxruntime\nparameters:\n  instances: { range: [1, 4] }\n  queue_delay_us: [0, 500, 2000]\n',
+    check: (text) => readSource('space.yaml', text),
+  },
+};
+
+const workloadPage: SchemaPage = {
+  file: 'workload.md',
+  title: 'Workload file',
+  intro:
+    'A file for `--workload`: which requests arrive when. [Workloads](../workloads.md) explains it. ' +
+    'The JSON Schema is [workload.schema.json](../workload.schema.json), which `tritune workload schema` prints.',
+  document: documentOf(workloadJsonSchema()),
+  kind: 'file',
+  name: 'workload',
+  elsewhere: {},
+  example: {
+    language: 'yaml',
+    text: 'workloadVersion: 1\nphases:\n  - { durationS: 60, arrivals: { process: poisson, perSecond: 200 } }\n',
+    check: (text) => parseWorkload(text, 'workload.yaml'),
+  },
+};
+
+const pricesPage: SchemaPage = {
+  file: 'prices.md',
+  title: 'Prices file',
+  intro:
+    'A file for `--prices`. [Cost](../cost.md) says how prices count. The JSON Schema is [prices.schema.json](../prices.schema.json).',
+  document: documentOf(z.toJSONSchema(priceList, { io: 'input' })),
+  kind: 'file',
+  name: 'prices',
+  elsewhere: {},
+  example: {
+    language: 'yaml',
+    text: 'currency: EUR\ngpus: { L4: 0.8 }\n',
+    check: (text) => priceList.parse(readYaml(text).value),
+  },
+};
+
+const justStarted = summarize(foldStudy([studyStarted(goalOf(8))]), 'journal.jsonl');
+
+const summaryPage: SchemaPage = {
+  file: 'summary.md',
+  title: 'summary.json',
+  intro:
+    'The result of `tritune tune`, which `tritune report` writes again from the journal. A figure that could not be computed is null. ' +
+    'The JSON Schema is [summary.schema.json](../summary.schema.json).',
+  document: documentOf(summaryJsonSchema()),
+  kind: 'output',
+  name: 'summary',
+  elsewhere: {},
+  example: {
+    language: 'json',
+    text: `${JSON.stringify(justStarted, null, 2)}\n`,
+    check: (text) =>
+      z.fromJSONSchema(summaryJsonSchema() as Parameters<typeof z.fromJSONSchema>[0]).parse(JSON.parse(text)),
+  },
+};
+
+const lastRecords: readonly StudyRecord[] = [
+  {
+    type: 'trial-finished',
+    at: '2026-01-01T00:04:10.000Z',
+    runMs: 250_000,
+    trial: 7,
+    chosen: 1,
+    feasible: true,
+    failure: null,
+  },
+  {
+    type: 'gain-decided',
+    at: '2026-01-01T00:06:00.000Z',
+    runMs: 360_000,
+    best: 7,
+    gain: { value: 2.1, low: 2, high: 2.2 },
+  },
+];
+
+const journalPage: SchemaPage = {
+  file: 'journal.md',
+  title: 'Journal',
+  intro:
+    '`journal.jsonl` has one JSON object a line: everything that happened to a study, in the order of time. All other documents are made from it. ' +
+    'Within one `schemaVersion` fields are only added. A figure that could not be computed is null.',
+  document: documentOf(recordJsonSchema()),
+  kind: 'output',
+  name: 'Every record',
+  elsewhere: { study: '[study spec](study-spec.md)' },
+  example: {
+    language: 'json',
+    text: lastRecords.map((record) => `${JSON.stringify(record)}\n`).join(''),
+    check: (text) => {
+      for (const line of text.trim().split('\n')) {
+        const outcome = checkRecord(JSON.parse(line));
+        if ('fault' in outcome) throw new Error(outcome.fault);
+      }
+    },
+  },
+};
+
+export const schemaPages: readonly SchemaPage[] = [
+  studySpecPage,
+  spacePage,
+  workloadPage,
+  pricesPage,
+  summaryPage,
+  journalPage,
+];
