@@ -13,6 +13,7 @@ export async function judgeJournal(folder: string, trials: number): Promise<read
   const records = await readJournal(`${folder}/journal.jsonl`);
   const readMs = performance.now();
   const state = foldStudy(records);
+  const ofBest = state.best === null ? 'nothing is best' : `trial ${state.best.number} is best`;
   const foldedMs = performance.now();
   const finished = finishedTrials(records);
   const isWhole = finished.length === trials && finished.every((number, at) => number === at + 1);
@@ -22,7 +23,7 @@ export async function judgeJournal(folder: string, trials: number): Promise<read
   const memory = Number(MAX_RSS.exec(report.stderr)?.[1] ?? Number.NaN) / 1024;
   const last = records.at(-1);
   return [
-    `${records.length} records, ${whole}; the last is ${last?.type}, the gain is ${state.gain ? 'decided' : 'NOT decided'}`,
+    `${records.length} records, ${whole}; the last is ${last?.type}, ${ofBest}, the gain is ${state.gain ? 'decided' : 'NOT decided'}`,
     `read in ${((readMs - beginMs) / 1000).toFixed(1)} s, folded in ${((foldedMs - readMs) / 1000).toFixed(1)} s`,
     `tritune report: exit code ${report.code}, ${(reportMs / 1000).toFixed(1)} s, ${memory.toFixed(0)} MiB`,
   ];

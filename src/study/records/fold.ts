@@ -22,8 +22,9 @@ import type {
   TrialMeasured,
   TrialStarted,
 } from './records.ts';
+import { RunningTime } from './running-time.ts';
 import { ServersFold } from './servers-fold.ts';
-import { Ranking, type Standings } from './standings.ts';
+import { type Standings, StandingsFold } from './standings.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
 /** Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
@@ -43,8 +44,9 @@ interface OpenTrial {
 
 /** Takes records one by one and gives the state after the last of them. */
 export class StudyFold {
-  readonly #ranking: Ranking;
-  #standings: Standings | null = null;
+  readonly #standings: StandingsFold;
+  /** Until a record changes them. */
+  #knownStandings: Standings | null = null;
   #started: StudyStarted | null = null;
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
@@ -64,15 +66,11 @@ export class StudyFold {
   #goal: Goal | null = null;
   #narrowing: Narrowing = {};
   readonly #requested: Wish[] = [];
-  #isPaused = false;
-  #elapsedMs = 0;
+  readonly #time = new RunningTime();
   #loadMs = 0;
-  #lastMs = 0;
-  /** Running time of the current run; null in the journals of earlier versions. */
-  #lastRunMs: number | null = null;
 
   constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
-    this.#ranking = new Ranking(estimateSpeeds);
+    this.#standings = new StandingsFold(estimateSpeeds);
   }
 
   /** Errors: JOURNAL_INVALID when the record contradicts earlier ones. */
@@ -80,13 +78,13 @@ export class StudyFold {
     if (record.type === 'study-started') this.#start(record);
     else if (!this.#started) contradiction(`${record.type} before study-started`);
     else this.#apply(record);
-    if (!changesNoStanding.has(record.type)) this.#standings = null;
-    this.#passTime(record);
+    if (!changesNoStanding.has(record.type)) this.#knownStandings = null;
+    this.#time.pass(record);
   }
 
   /** Seconds in which a run was under way, up to the last record. */
   get elapsedSeconds(): number {
-    return this.#elapsedMs / 1e3;
+    return this.#time.elapsedMs / MS_PER_S;
   }
 
   /**
@@ -97,7 +95,7 @@ export class StudyFold {
     const started = this.#started ?? contradiction('it has no study-started');
     const goal = otherGoal ?? this.#goal ?? started.goal;
     const doubted = otherGoal ? [] : this.#doubted;
-    const standings = otherGoal ? this.#standingsUnder(goal, true, doubted) : this.#standingsNow(goal, doubted);
+    const standings = otherGoal ? this.#standingsUnder(otherGoal) : this.#standingsNow();
     const gain = otherGoal ? null : this.#gain;
     const open = [...this.#open.values()].map(unfinishedOf);
     const finals = [...this.#finals];
@@ -158,22 +156,23 @@ export class StudyFold {
         };
       },
       elapsedSeconds: this.elapsedSeconds,
-      loadSeconds: this.#loadMs / 1e3,
+      loadSeconds: this.#loadMs / MS_PER_S,
     };
     // An error belongs to the question, not to the first look at the answer.
     if (otherGoal) void state.trials;
     return state;
   }
 
-  /** The standings under the study's own goal, the same until a record changes them. */
-  #standingsNow(goal: Goal, doubted: readonly Doubted[]): Standings {
-    this.#standings ??= this.#standingsUnder(goal, this.#goal !== null, doubted);
-    return this.#standings;
+  #standingsNow(): Standings {
+    this.#knownStandings ??= this.#standingsUnder(null);
+    return this.#knownStandings;
   }
 
-  #standingsUnder(goal: Goal, isOther: boolean, doubted: readonly Doubted[]): Standings {
-    return this.#ranking.standingsOf({
-      ...{ trials: [...this.#trials.values()], timed: [...this.#timed], goal, isOther, doubted },
+  #standingsUnder(otherGoal: Goal | null): Standings {
+    const { goal } = this.#started ?? contradiction('it has no study-started');
+    return this.#standings.at({
+      ...{ finished: [...this.#trials.values()], timed: [...this.#timed], goal },
+      ...{ otherGoal: otherGoal ?? this.#goal, doubted: otherGoal ? [] : this.#doubted },
     });
   }
 
@@ -276,8 +275,7 @@ export class StudyFold {
     { candidate, server, role }: Pick<TrialStarted, 'candidate' | 'server'> & Partial<Pick<TrialStarted, 'role'>>,
   ): void {
     this.#measurements++;
-    const atSeconds =
-      (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
+    const atSeconds = this.#time.msAt(record) / MS_PER_S;
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
       this.#timed.push({
@@ -345,22 +343,6 @@ export class StudyFold {
     this.#open.delete(trial);
   }
 
-  /** Time between runs does not count, nor do pauses. A pause that the run's end cuts short has no record of its end. */
-  #passTime(record: StudyRecord): void {
-    const beginsRun = record.type === 'study-started' || record.type === 'study-resumed';
-    const passedMs = beginsRun ? 0 : this.#msSinceLast(record);
-    if (!this.#isPaused && passedMs > 0) this.#elapsedMs += passedMs;
-    this.#isPaused = record.type === 'study-paused' || (this.#isPaused && duringPause.has(record.type));
-    this.#lastMs = Date.parse(record.at);
-    if (beginsRun || record.runMs !== undefined) this.#lastRunMs = record.runMs ?? null;
-  }
-
-  /** The wall clock counts only if there is no other clock, because it may have been set. */
-  #msSinceLast({ at, runMs }: StudyRecord): number {
-    if (this.#lastRunMs === null) return Date.parse(at) - this.#lastMs;
-    return runMs === undefined ? 0 : runMs - this.#lastRunMs;
-  }
-
   get #original(): Candidate {
     return (this.#started ?? contradiction('it has no study-started')).original;
   }
@@ -373,14 +355,6 @@ export class StudyFold {
     return this.#trials.get(number) ?? contradiction(`trial ${number} is not finished`);
   }
 }
-
-/** Records that a person may cause while the run is paused; any other record means that it goes on. */
-const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
-  'goal-changed',
-  'space-narrowed',
-  'trial-requested',
-  'trial-withdrawn',
-]);
 
 /** Records after which all trials stand as before. */
 const changesNoStanding: ReadonlySet<StudyRecord['type']> = new Set([
