@@ -23,7 +23,9 @@ function madeUpTemporal() {
   const workflowService = {
     listWorkflowExecutions: async (asked: { query: string }) => {
       query = asked.query;
-      return { executions: ['one', 'two'].map((workflowId) => ({ execution: { workflowId, runId: `${workflowId}-run` } })) };
+      return {
+        executions: ['one', 'two'].map((workflowId) => ({ execution: { workflowId, runId: `${workflowId}-run` } })),
+      };
     },
     describeWorkflowExecution: async ({ execution }: { execution: { workflowId: string } }) => ({
       pendingActivities: pending[execution.workflowId],
