@@ -264,7 +264,13 @@ describe('tritune report --plots', () => {
     for (const path of plots) {
       const bytes = await readFile(path);
       if (path.endsWith('.png')) expect(bytes.subarray(1, 4).toString()).toBe('PNG');
-      else expect(bytes.toString()).toMatch(/^<svg [\s\S]*<\/svg>\s*$/);
+      else {
+        expect(bytes.toString()).toMatch(/^<svg [\s\S]*<\/svg>\s*$/);
+        // What to see in it, as on the page.
+        const title = /<title>(.+)<\/title>/.exec(bytes.toString())?.[1] ?? '';
+        expect(await thePage()).toContain(`<h3>${title}</h3>`);
+        expect(bytes.toString()).toMatch(new RegExp(`<text [^>]*>${title.split(' ')[0]} `));
+      }
     }
   });
 });

@@ -3,6 +3,7 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { currentSampler } from '../../tuner/current-sampler.ts';
+import { failedInFinal } from '../../tuner/final.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
 import { STOPPED, tellLimits } from '../../tuner/search.ts';
 import { Steering } from '../../tuner/steering.ts';
@@ -98,9 +99,9 @@ export class Conductor {
     const how = restored.find((each) => !each.verified)?.how ?? restored[0]?.how ?? 'nothing-changed';
     const detail = restored.map((each) => `${each.server}: ${each.detail}`).join('; ') || 'no server was changed';
     await recorder.conclude({ type: 'model-restored', how, verified, detail, servers: restored });
-    const { stopReason } = end;
+    const { stopReason, notes } = end;
     const wallSeconds = time.elapsedMs / MS_PER_S;
-    await recorder.conclude({ type: 'study-finished', stopReason, interrupted, wallSeconds });
+    await recorder.conclude({ type: 'study-finished', stopReason, ...(notes && { notes }), interrupted, wallSeconds });
   }
 
   async #take(outcome: WorkOutcome): Promise<void> {
@@ -110,7 +111,7 @@ export class Conductor {
     if (failure?.kind === 'server-lost') return this.#takeLoss({ kind: 'lost', work, reason: failure.reason });
     if (work.kind !== 'trial' && failure && measurements.length === 0) {
       if (work.kind === 'original') return this.#takeLoss({ kind: 'unfit', work, reason: failure.reason });
-      await this.#final.cutShort(`trial ${work.trial} failed in the final: ${failure.reason}`);
+      await this.#final.cutShort(failedInFinal(work.trial, failure.reason));
     }
     this.#standIn.take(outcome);
     await this.#records.take(outcome);
@@ -136,7 +137,7 @@ export class Conductor {
       if (this.#final.isOver) break;
     }
     const isEnd = this.#final.isOver && work.length === 0 && running.length === 0;
-    return { work, end: isEnd ? { stopReason: this.#final.stopReason, failure: null } : null };
+    return { work, end: isEnd ? { ...this.#final.stopped, failure: null } : null };
   }
 
   /** The server that others are compared with: the one that measured the baseline. */
@@ -155,8 +156,8 @@ export class Conductor {
     if (state.finals.length > 0) return running.length > 0 ? null : this.#final.next(server);
     const open = state.open.find(({ number }) => number !== BASELINE && !running.some(({ trial }) => trial === number));
     if (open && !steering.stopsSearch) return this.#handedOut.trial(server, open);
-    const searched = steering.stopsSearch ? STOPPED : await this.#search.next(server, running);
-    if (typeof searched !== 'string') return searched;
+    const searched = steering.stopsSearch ? { reason: STOPPED, notes: [] } : await this.#search.next(server, running);
+    if (searched === null || !('reason' in searched)) return searched;
     return running.length > 0 ? null : this.#final.afterSearch(searched, server);
   }
 }

@@ -1,9 +1,12 @@
-import { cutShort, nextFinalStep, OUT_OF_TIME } from '../../tuner/final.ts';
+import type { StopReason } from '../../tuner/ask.ts';
+import { cutShort, nextFinalStep, outOfTime } from '../../tuner/final.ts';
 import type { Planning } from '../../tuner/run.ts';
+import { ALREADY_SEARCHED } from '../../tuner/search.ts';
 import { openFinal, plannedVisit } from '../../tuner/visit-original.ts';
 import type { HandedOut } from './handed-out.ts';
 import type { OutcomeRecords } from './outcome-records.ts';
 import { asOneMeasurement } from './plan-levels.ts';
+import type { StudyEnd } from './report.ts';
 import type { Work } from './work.ts';
 
 /** The maximum number of visits to the original config after the search. */
@@ -17,6 +20,8 @@ export class FinalWork {
   /** The number of finished trials at the last visit to the original config, and the visits since then. */
   #visited = { after: -1, times: 0 };
   #searchEnded: string | null = null;
+  /** What else there is to say about the end. */
+  #notes: readonly string[] = [];
   #isOver = false;
 
   constructor(run: Planning, handedOut: HandedOut, records: Pick<OutcomeRecords, 'finals'>) {
@@ -30,15 +35,18 @@ export class FinalWork {
     return this.#isOver;
   }
 
-  get stopReason(): string {
-    return this.#searchEnded ?? 'the study was already finished';
+  /** Why the study ended. */
+  get stopped(): Pick<StudyEnd, 'stopReason' | 'notes'> {
+    const stopReason = this.#searchEnded ?? 'the study was already finished';
+    return { stopReason, ...(this.#notes.length > 0 && { notes: this.#notes }) };
   }
 
   /** Gives out no more work. `reason`: why, besides the end of the search. */
   end(reason?: string): void {
     this.#isOver = true;
-    if (reason !== undefined)
-      this.#searchEnded = this.#searchEnded === null ? reason : `${this.#searchEnded}; ${reason}`;
+    if (reason === undefined) return;
+    if (this.#searchEnded === null) this.#searchEnded = reason;
+    else this.#notes = [reason, ...this.#notes];
   }
 
   /** Gives out no more work because the final cannot go on, and records what it decides by then. Errors: those of the journal. */
@@ -47,8 +55,9 @@ export class FinalWork {
   }
 
   /** Returns the work after the search, which ended for that reason: first the original config once more. Only while nothing is under way. */
-  async afterSearch(reason: string, server: string): Promise<Work | 'over'> {
+  async afterSearch({ reason, notes }: StopReason, server: string): Promise<Work | 'over'> {
     this.#searchEnded = reason;
+    this.#notes = notes;
     const { state } = this.#run.recorder;
     const after = state.trials.length;
     const visit = plannedVisit(this.#run);
@@ -66,7 +75,7 @@ export class FinalWork {
 
   /** Returns the next measurement of the final; 'over' after the last. Only while nothing is under way. */
   async next(server: string): Promise<Work | 'over'> {
-    this.#searchEnded ??= 'resumed in the final';
+    this.#searchEnded ??= ALREADY_SEARCHED;
     for (;;) {
       const step = nextFinalStep(this.#run);
       if (step === null) return 'over';
@@ -80,7 +89,7 @@ export class FinalWork {
         continue;
       }
       if (step.opensRound && !time.allowsFinalRound(1 + step.rest.length)) {
-        await this.cutShort(OUT_OF_TIME);
+        await this.cutShort(outOfTime(this.#run));
         return 'over';
       }
       return this.#handedOut.final(server, step, this.#records.finals + 1);

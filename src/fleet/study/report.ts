@@ -28,6 +28,8 @@ export interface Directive {
 
 export interface StudyEnd {
   readonly stopReason: string;
+  /** As in the record `study-finished`. */
+  readonly notes?: readonly string[];
   /** The error that ended the study; null if it ended normally. */
   readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
 }

@@ -1,5 +1,5 @@
 import type { Trial } from '../../study/types.ts';
-import { nextTrial } from '../../tuner/ask.ts';
+import { nextTrial, type StopReason } from '../../tuner/ask.ts';
 import { BASELINE, type Planning } from '../../tuner/run.ts';
 import { checkServer } from '../../tuner/search.ts';
 import { refuseTrial } from '../../tuner/trial.ts';
@@ -41,11 +41,11 @@ export class SearchWork {
     const told = sampler.comesBack ? this.#standIn.trialsIn(state) : null;
     if (told === null) return null;
     const next = await this.#propose(server, running, told);
-    return typeof next === 'string' ? null : next;
+    return next && 'reason' in next ? null : next;
   }
 
   /** Returns search work for this server, null for none now, or the reason for having none any more. */
-  async next(server: string, running: readonly WorkUnderWay[]): Promise<Work | string | null> {
+  async next(server: string, running: readonly WorkUnderWay[]): Promise<Work | StopReason | null> {
     const { state } = this.#run.recorder;
     const level = state.baseline?.measurements.at(-1)?.level;
     const own = this.#known(server);
@@ -69,13 +69,13 @@ export class SearchWork {
     server: string,
     running: readonly WorkUnderWay[],
     told?: readonly Trial[],
-  ): Promise<Work | string | null> {
+  ): Promise<Work | StopReason | null> {
     const { recorder } = this.#run;
     for (;;) {
       checkServer(this.#run);
       const pending = pendingOf(running, recorder.state);
       const next = await nextTrial(this.#run, told ? { pending, told } : { pending });
-      if (next.kind === 'stop') return running.length > 0 ? null : next.reason;
+      if (next.kind === 'stop') return running.length > 0 ? null : next;
       if (next.refusal) {
         await refuseTrial(this.#run, next.trial, next.refusal);
         continue;

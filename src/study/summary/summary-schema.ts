@@ -81,6 +81,7 @@ const summary: z.ZodType<Summary> = z
       .describe('how much was done'),
     wallSeconds: figure.describe('duration of all runs of the study'),
     stopReason: text.describe('why the search ended'),
+    stopNotes: z.array(text).describe('what else there is to say about the end, the most important first'),
     interrupted: z.boolean().describe('whether the run was interrupted'),
     restored: z
       .strictObject({
