@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { formatMs, inertLine, wrapped } from '../base/format.ts';
 import { type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
-import { describeCost } from '../study/summary/cost-point.ts';
+import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import {
   describeAssignment,
   describeLevel,
@@ -57,7 +57,7 @@ function verdict(summary: Summary): string[] {
       ? []
       : [row(summary.feasible ? 'best' : 'nearest', `trial ${best.trial}: ${describeAssignment(best.assignment)}`)]),
     row(isBaseline ? 'original' : '', figures(best)),
-    ...(best.cost ? [row('cost', describeCost(best.cost))] : []),
+    ...(best.cost ? costLines(best.cost) : []),
     ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
       : []),
@@ -67,6 +67,13 @@ function verdict(summary: Summary): string[] {
     ...rejected(summary),
     ...speed(summary),
   ];
+}
+
+/** Returns the cost, and that on each type of instance if there are several to choose from. */
+function costLines(cost: CostPoint): string[] {
+  const { currency, instanceTypes = [] } = cost;
+  const types = instanceTypes.length > 1 ? instanceTypes.map((type) => describeInstanceType(type, currency)) : [];
+  return [row('cost', describeCost(cost)), ...types.map((type) => row('', type))];
 }
 
 /** Explains why a trial that seemed better in the search is not the best. */

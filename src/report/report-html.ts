@@ -50,7 +50,7 @@ ${tokensSection(state, charts, titleOf)}
 ${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
-${costSection(state)}
+${costSection(state, summary.best?.cost)}
 ${whatIfSection(state)}
 ${trialsSection(state)}
 ${failuresSection(state)}

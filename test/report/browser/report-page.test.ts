@@ -130,7 +130,7 @@ describe('the report in a browser', () => {
     expect(await textOf('#cost-words')).toMatch(/^1,000 infer\/s cost [\d.]+ EUR an hour at least: \d+ × trial \d+/);
     const replicas = () =>
       page.$$eval('#cost-table tbody tr', (rows) =>
-        rows.map((each) => Number(each.children[2]?.textContent?.replace(',', ''))),
+        rows.map((each) => Number(each.children[3]?.textContent?.replace(',', ''))),
       );
     const before = await replicas();
     expect(await page.$$eval('#cost-table tr.here', (rows) => rows.length)).toBe(1);
