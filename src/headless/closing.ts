@@ -83,11 +83,11 @@ const rejected = ({ rejected: told }: Summary): string[] =>
 /** Returns a line only if figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
   if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
-  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the first minute`;
+  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times its speed in the first minute`;
   return [
     row(
       'speed',
-      `the machine's was ${range}; figures are as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
+      `the machine ran at ${range}; figures are shown as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
     ),
   ];
 }

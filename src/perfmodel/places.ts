@@ -76,7 +76,7 @@ const MANY_TOKENS = { step: 15, cache: 24 };
 /** Returns the coordinates of an engine: the simulation's errors depend mostly on how full it is and how prompts interrupt the decoding steps. */
 function placeOfEngine(
   { policy, settings }: Choice,
-  { maxSequences, maxStepTokens, chunksPrefill, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
+  { maxSequences, maxStepTokens, chunksPrefill, mixesPrefill = true, kvCacheTokens, cachesPrefixes }: ContinuousPolicy,
   level: number,
 ): Place {
   const doublings = (tokens: number | null, most: number): number =>
@@ -87,6 +87,7 @@ function placeOfEngine(
       Math.log2(Math.min(maxSequences, level)) / 2,
       doublings(maxStepTokens, MANY_TOKENS.step) / 4,
       chunksPrefill ? 0 : 0.7,
+      chunksPrefill || mixesPrefill ? 0 : 0.7,
       doublings(kvCacheTokens, MANY_TOKENS.cache) / 4,
       cachesPrefixes ? 0.7 : 0,
       Math.log2(level) / 1.5,
@@ -118,7 +119,7 @@ function placeOfOne(choice: Choice, level: number, longestDelayUs: number): Plac
 /** Hypotheses of the distance for each setting that differs: for a setting that changes the simulator's error, and for one that hardly does. */
 export const SETTING_DISTANCES = [0.7, 0.15] as const;
 
-function distanceBetween(a: Place, b: Place, settingDistance: number): number {
+export function distanceBetween(a: Place, b: Place, settingDistance: number): number {
   let squares = 0;
   for (const [index, value] of a.coordinates.entries()) squares += (value - (b.coordinates[index] as number)) ** 2;
   if (a.settings !== b.settings) squares += differingCount(a.settings, b.settings) * settingDistance ** 2;

@@ -205,6 +205,7 @@ export type EngineLaw = {
     | 'maxSequences'
     | 'maxStepTokens'
     | 'chunksPrefill'
+    | 'mixesPrefill'
     | 'kvCacheTokens'
     | 'cachesPrefixes'
     | 'gpus']: Expression | null;

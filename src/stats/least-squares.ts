@@ -26,7 +26,7 @@ export interface LeastSquaresFit {
 export interface LeastSquaresOptions {
   /** The beliefs before any residual; the search begins at `start`, or at the means. */
   readonly priors: readonly Normal[];
-  readonly start?: readonly number[];
+  readonly start?: readonly number[] | undefined;
   /** The change of a parameter for measuring slopes. */
   readonly step: number;
   /** The largest change of a parameter in one iteration. */
@@ -36,31 +36,35 @@ export interface LeastSquaresOptions {
 
 /** Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model cannot explain must not decide. */
 const HUBER = 2.5;
-const SMALLER = 0.4;
-const TRIES = 3;
+/**
+ * A step is damped by so many times the prior's precision, around the point where it begins: at first parameters of which the residuals tell nothing
+ * move by a hundredth of the way. A failed step raises the damping, and a good one lowers it, by a factor.
+ */
+const FIRST_DAMPING = 100;
+const DAMPING_FACTOR = 8;
+/** The most steps that are tried with one set of slopes. */
+const TRIES = 4;
 /** An iteration that improves the loss by less than this share is the last. */
 const HARDLY = 1e-3;
 
 /**
- * Fits parameters with normal priors to non-linear residuals: Gauss–Newton with step halving, slopes by differences (Nocedal and Wright, Numerical Optimization,
- * 2006, section 10.3), and Huber's weights. Pure.
+ * Fits parameters with normal priors to non-linear residuals: Gauss–Newton, damped along directions that the residuals hardly tell (Levenberg, 1944;
+ * Nocedal and Wright, Numerical Optimization, 2006, section 10.3), slopes by differences, and Huber's weights. Pure.
  */
 export function leastSquares(blocks: readonly ResidualBlock[], options: LeastSquaresOptions): LeastSquaresFit {
   const { priors, iterations, mostChange } = options;
   let at = evaluated(blocks, options.start ?? priors.map(({ mean }) => mean), priors);
   let system = normalEquations(blocks, at, options);
+  let damping = FIRST_DAMPING;
   for (let iteration = 0; iteration < iterations; iteration++) {
-    const change = solved(system.matrix, system.gradient);
-    const most = Math.max(...change.map(Math.abs));
-    let length = Math.min(1, mostChange / Math.max(1e-12, most));
     let next = at;
-    for (let tries = 0; tries < TRIES && next === at; tries++, length *= SMALLER) {
-      const tried = evaluated(
-        blocks,
-        at.parameters.map((value, index) => value + length * (change[index] as number)),
-        priors,
-      );
+    for (let tries = 0; tries < TRIES && next === at; tries++) {
+      const change = solved(damped(system.matrix, priors, damping), system.gradient);
+      const length = Math.min(1, mostChange / Math.max(1e-12, ...change.map(Math.abs)));
+      const moved = at.parameters.map((value, index) => value + length * (change[index] as number));
+      const tried = evaluated(blocks, moved, priors);
       if (tried.loss < at.loss) next = tried;
+      damping *= next === at ? DAMPING_FACTOR : 1 / DAMPING_FACTOR;
     }
     if (next === at) break;
     const isLast = at.loss - next.loss < HARDLY * at.loss;
@@ -140,6 +144,15 @@ function normalEquations(
   }
   return { matrix, gradient };
 }
+
+/** Returns the lower triangle with `damping` times the priors' precision on its diagonal. */
+const damped = (matrix: readonly Float64Array[], priors: readonly Normal[], damping: number): Float64Array[] =>
+  matrix.map((row, index) => {
+    const { sd } = priors[index] as Normal;
+    const copy = row.slice();
+    copy[index] = (row[index] as number) + damping / sd ** 2;
+    return copy;
+  });
 
 function solved(matrix: readonly Float64Array[], values: readonly number[]): number[] {
   const factor = cholesky(matrix, new Float64Array(matrix.length));

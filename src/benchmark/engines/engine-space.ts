@@ -28,6 +28,7 @@ function policyOf({ kvTokens }: Engine, settings: EngineSettings): ContinuousPol
     maxSequences: max_num_seqs,
     maxStepTokens: max_num_batched_tokens === 0 ? null : max_num_batched_tokens,
     chunksPrefill: max_num_batched_tokens > 0,
+    mixesPrefill: false,
     kvCacheTokens: Math.round(kvTokens * gpu_memory * (kv_cache_dtype === 'fp8' ? 2 : 1)),
     cachesPrefixes: prefix_caching,
   };

@@ -49,6 +49,7 @@ export function stepLawOf({ step }: LanguageProfile): StepLaw {
   return {
     baseNs: step.base_ms * NS_PER_MS,
     floorNs: step.floor_ms * NS_PER_MS,
+    prefillBaseNs: step.prefill_base_ms * NS_PER_MS,
     perPrefillTokenNs: step.per_prefill_token_us * NS_PER_US,
     perDecodingNs: step.per_sequence_us * NS_PER_US,
     perContextTokenNs: step.per_context_token_ns,

@@ -11,6 +11,8 @@ export const languageSchema = z.strictObject({
     base_ms: atLeastZero.default(0),
     /** Time to read the weights. */
     floor_ms: atLeastZero,
+    /** Additional fixed time of a step with tokens of prompts. */
+    prefill_base_ms: atLeastZero.default(0),
     per_prefill_token_us: positive,
     per_sequence_us: atLeastZero,
     per_context_token_ns: atLeastZero.default(0),

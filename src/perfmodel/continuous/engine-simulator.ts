@@ -104,5 +104,5 @@ function requestNs(fitted: FittedLaw, choice: Choice, running: number): number {
   const contextTokens = running * (input.mean + output.mean / 2);
   const decodingNs = stepNs(law, { prefillTokens: 0, prefillPairs: 0, decoding: running, contextTokens });
   const promptNs = law.perPrefillTokenNs * prompt + (law.perPrefillPairNs * prompt * prompt) / 2;
-  return law.roundTripNs + output.mean * decodingNs + running * promptNs;
+  return law.roundTripNs + output.mean * decodingNs + law.prefillBaseNs + running * promptNs;
 }

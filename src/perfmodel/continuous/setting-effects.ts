@@ -28,7 +28,14 @@ export function settingsOfPolicy(choices: readonly Choice[]): ReadonlySet<string
   return new Set([...names].filter((name) => isOneField(choices, name) || isNumberOfPolicy(choices, name)));
 }
 
-const policyFields = ['maxSequences', 'maxStepTokens', 'chunksPrefill', 'kvCacheTokens', 'cachesPrefixes'] as const;
+const policyFields = [
+  'maxSequences',
+  'maxStepTokens',
+  'chunksPrefill',
+  'mixesPrefill',
+  'kvCacheTokens',
+  'cachesPrefixes',
+] as const;
 
 function isOneField(choices: readonly Choice[], name: string): boolean {
   return policyFields.some((field) => {

@@ -15,6 +15,12 @@ export interface EngineDraw {
 
 /** The least number of counted rounds of all requests in flight. */
 const ROUNDS = 3;
+/**
+ * The share of a request's time outside the engine that differs from request to request, exponentially. Without it requests that are answered
+ * together would come back at the same instant, and the engine's step would have all of them: in real engines the first one to come back starts a
+ * step of its own, and the others join the next one.
+ */
+const VARYING_SHARE = 0.25;
 /** Requests of a warm-up: rounds of all in flight, up to a maximum; and the number before a rate is steady. */
 const WARM_UP = { rounds: 1.5, most: 400, ofRate: 40 };
 
@@ -26,17 +32,18 @@ export type EngineLoad = Pick<LoadLevel, 'mode' | 'value'> | { readonly arrivals
  * the longest request.
  */
 export function simulateEngine(
-  { continuous, policy }: Choice,
+  { continuous: configured, policy }: Choice,
   load: EngineLoad,
   law: EngineLaw,
   lengths: SequenceLengths,
   { seed, requests }: EngineDraw,
 ): TokenSimulation | null {
-  if (!continuous) return null;
+  if (!configured) return null;
+  const { roundTripNs, isStatic, ...steps } = law;
+  const continuous = isStatic ? { ...configured, isStatic } : configured;
   const { kvCacheTokens } = continuous;
   if (kvCacheTokens !== null && Math.ceil(lengths.input.max) + Math.ceil(lengths.output.max) > kvCacheTokens)
     return null;
-  const { roundTripNs, ...steps } = law;
   if ('arrivalsNs' in load) {
     const arrivalsNs = load.arrivalsNs.filter((_, index) => index % policy.instances === 0);
     const traffic: Traffic = { kind: 'open', arrivalsNs, roundTripNs };
@@ -51,7 +58,8 @@ export function simulateEngine(
     const concurrency = Math.max(1, Math.ceil(value / policy.instances));
     const warmUpRequests = Math.min(WARM_UP.most, Math.ceil(WARM_UP.rounds * concurrency));
     const counted = Math.max(requests, ROUNDS * concurrency);
-    const traffic: Traffic = { kind: 'closed', concurrency, roundTripNs };
+    const jitterNs = VARYING_SHARE * roundTripNs;
+    const traffic: Traffic = { kind: 'closed', concurrency, roundTripNs: roundTripNs - jitterNs, jitterNs };
     return simulateContinuous(continuous, steps, traffic, lengths, { warmUpRequests, requests: counted, seed });
   }
   const perSecond = value / policy.instances;

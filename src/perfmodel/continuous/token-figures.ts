@@ -1,5 +1,5 @@
 import type { LatencySummary, Measurement } from '../../profiler/measurement.ts';
-import type { Interval } from '../../stats/interval.ts';
+import { type Interval, timesInterval } from '../../stats/interval.ts';
 
 const times = ['ttft', 'itl', 'tpot'] as const;
 const statistics = ['avg', 'p50', 'p90', 'p95', 'p99'] as const;
@@ -38,7 +38,10 @@ export function timeOf(name: Exclude<TokenFigureName, TokenRate>): {
 /** The part of a measurement that figures are read from. */
 export type TokensRead = Pick<Measurement, 'tokens'>;
 
-/** Returns a measured figure with its 95 % interval, if the measurement has one. undefined if it lacks the figure. */
+/**
+ * Returns a measured figure with its 95 % interval, if the measurement has one. A high percentile without one has the interval of the budgeted percentile,
+ * which is about as wide. undefined if the measurement lacks the figure.
+ */
 export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): Interval | undefined {
   if (!tokens) return undefined;
   switch (name) {
@@ -51,8 +54,12 @@ export function readTokenFigure(name: TokenFigureName, { tokens }: TokensRead): 
   }
   const { time, statistic } = timeOf(name);
   if (statistic === null) return tokens.budget[budgets[time]];
-  return exactly(summaryOf(tokens, time)[statistic]);
+  const value = summaryOf(tokens, time)[statistic];
+  const budget = tokens.budget[budgets[time]];
+  return isTail(statistic) && budget.value > 0 ? timesInterval(budget, value / budget.value) : exactly(value);
 }
+
+const isTail = (statistic: Statistic): boolean => statistic !== 'avg' && statistic !== 'p50';
 
 const budgets = { ttft: 'ttftMs', itl: 'itlMs', tpot: 'tpotMs' } as const;
 

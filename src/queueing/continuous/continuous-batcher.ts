@@ -1,12 +1,13 @@
 import { TrituneError } from '../../base/errors.ts';
 import { Decoding } from './decoding.ts';
 import { KvCache } from './kv-cache.ts';
-import type { ContinuousPolicy } from './policy.ts';
+import { type ContinuousPolicy, isMixed } from './policy.ts';
 import { type Chunk, type Progress, waitingProgress, workOf } from './progress.ts';
 import type { Sequence } from './sequence.ts';
 import type { Admission, Step } from './step.ts';
 import { type StepLaw, type StepTimes, stepTimeNs } from './step-law.ts';
 import { type DecodeStretch, stepsWithin } from './stretch.ts';
+import { TakenStep } from './taken-step.ts';
 
 /** The most finished sequences that stay listed, besides as many as run. */
 const FORGOTTEN = 64;
@@ -18,7 +19,8 @@ const FORGOTTEN = 64;
  * It behaves like vLLM V1's scheduler (`vllm/v1/core/sched/scheduler.py`). Running sequences come first, in the order of admission, each with a
  * token of output or a chunk of its prompt. Waiting ones follow, while sequences and tokens are below their limits and the whole prompt fits into
  * the KV cache. If a running sequence has no place, the last admitted one gives up its own, waits before all others, and computes its tokens again.
- * A policy that does not chunk prompts behaves like vLLM V0's: a step has whole prompts, or else decodes.
+ * A policy that neither chunks nor mixes prompts behaves like vLLM V0's: a step has whole prompts, or else decodes. A static one admits nothing while any
+ * sequence runs.
  */
 export class ContinuousBatcher {
   readonly policy: ContinuousPolicy;
@@ -27,8 +29,10 @@ export class ContinuousBatcher {
   readonly #kv: KvCache;
   readonly #byId = new Map<number, Progress>();
   readonly #decoding = new Decoding(this.#byId);
-  /** The most sequences that run at once: in a step with chunks each takes at least one token. */
+  /** The most sequences that run at once: in a mixed step each takes at least one token. */
   readonly #mostRunning: number;
+  /** False while a static batch runs. */
+  #admits = true;
   #waiting: Progress[] = [];
   #prefilling: Progress[] = [];
   /** Running sequences in the order of admission, and some that have left. */
@@ -38,7 +42,7 @@ export class ContinuousBatcher {
 
   /** `spread`: draws a factor on each step's time; default constantly 1. Throws INPUT_INVALID for a policy under which nothing can run. */
   constructor(policy: ContinuousPolicy, law: StepLaw | StepTimes, spread: () => number = () => 1) {
-    const { maxSequences, maxStepTokens, kvCacheTokens, chunksPrefill } = policy;
+    const { maxSequences, maxStepTokens, kvCacheTokens } = policy;
     for (const [name, value] of Object.entries({ maxSequences, maxStepTokens, kvCacheTokens })) {
       if (value === null || value >= 1) continue;
       throw new TrituneError('INPUT_INVALID', `no engine runs with ${name} ${value}`, 'give a number of at least 1');
@@ -47,7 +51,7 @@ export class ContinuousBatcher {
     this.#law = law;
     this.#spread = spread;
     this.#kv = new KvCache(kvCacheTokens);
-    this.#mostRunning = chunksPrefill ? Math.min(maxSequences, maxStepTokens ?? maxSequences) : maxSequences;
+    this.#mostRunning = isMixed(policy) ? Math.min(maxSequences, maxStepTokens ?? maxSequences) : maxSequences;
   }
 
   /** The number of running sequences. */
@@ -101,9 +105,15 @@ export class ContinuousBatcher {
   /** Begins a step and returns it; null when there is nothing to do. */
   step(nowNs: number): Step | null {
     const [admitted, preempted]: [Admission[], Progress[]] = [[], []];
-    const { chunksPrefill } = this.policy;
-    const chunks = chunksPrefill ? this.#chunksBesideDecoding(admitted, preempted) : this.#wholePrompts(admitted);
-    const decodes = chunksPrefill || chunks.length === 0;
+    const { chunksPrefill, isStatic = false } = this.policy;
+    const mixes = isMixed(this.policy);
+    if (isStatic) {
+      this.#admits = this.running === 0;
+      while (chunksPrefill && this.#canAdmit(this.#waiting[0])) this.#admit(admitted);
+    }
+    const chunks = mixes ? this.#chunksBesideDecoding(admitted, preempted) : this.#wholePrompts(admitted);
+    const decodes = mixes || chunks.length === 0;
+    if (isStatic) this.#admits = false;
     if (decodes) this.#makePlace(0, preempted);
     const decoding = decodes ? this.#decoding.count : 0;
     if (decoding === 0 && chunks.length === 0) return null;
@@ -111,23 +121,10 @@ export class ContinuousBatcher {
     const work = workOf(chunks, decoding, contextTokens);
     const durationNs = stepTimeNs(this.#law, work) * this.#spread();
     const ended = decodes ? this.#decode() : [];
-    const before = decodes ? this.#decoding.steps : 0;
+    const decodingStep = decodes ? this.#decoding.steps : 0;
     const completed = this.#prefill(chunks);
     const running = this.#admitted;
-    return {
-      durationNs,
-      endNs: nowNs + durationNs,
-      work,
-      admitted,
-      get emitted() {
-        const decoded = running.filter(({ state, decodesFrom }) => state === 'decoding' && decodesFrom < before);
-        return [...decoded, ...ended, ...completed].map(({ id }) => id);
-      },
-      first: idsOf(completed, isFirst),
-      resumed: idsOf(completed, (progress) => !isFirst(progress)),
-      finished: [...idsOf(ended), ...idsOf(completed, ({ state }) => state === 'gone')],
-      preempted: idsOf(preempted),
-    };
+    return new TakenStep(nowNs, durationNs, work, { admitted, preempted, ended, completed, running, decodingStep });
   }
 
   /**
@@ -152,7 +149,10 @@ export class ContinuousBatcher {
     return { steps, sequences, work, firstNs, growthNs };
   }
 
-  /** Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each decoding sequence. */
+  /**
+   * Returns chunks of running prompts, then of waiting ones, as many as fit next to a token of each decoding sequence; without chunking, whole prompts
+   * that fit, and in a step without anything else the first one whatever its length.
+   */
   #chunksBesideDecoding(admitted: Admission[], preempted: Progress[]): Chunk[] {
     const chunks: Chunk[] = [];
     let budget = (this.policy.maxStepTokens ?? Number.POSITIVE_INFINITY) - this.#decoding.count;
@@ -166,7 +166,16 @@ export class ContinuousBatcher {
     if (this.#prefilling.length > 0) {
       for (const progress of [...this.#prefilling]) if (budget > 0 && progress.state === 'prefilling') add(progress);
     }
-    while (budget > 0 && preempted.length === 0 && this.#canAdmit(this.#waiting[0])) add(this.#admit(admitted));
+    while (budget > 0 && preempted.length === 0) {
+      const [next] = this.#waiting;
+      if (!this.#canAdmit(next)) break;
+      const tokens = next.needed - this.#cachedTokens(next);
+      if (!this.policy.chunksPrefill && tokens > budget) {
+        if (this.running > 0) break;
+        budget = tokens;
+      }
+      add(this.#admit(admitted));
+    }
     return chunks;
   }
 
@@ -191,7 +200,7 @@ export class ContinuousBatcher {
 
   /** True if a waiting sequence has its place: always if nothing else runs. */
   #canAdmit(progress: Progress | undefined): progress is Progress {
-    if (!progress || this.running >= this.#mostRunning) return false;
+    if (!progress || !this.#admits || this.running >= this.#mostRunning) return false;
     const idle = progress.sequence.prefix && this.policy.cachesPrefixes ? this.#kv.idleOf(progress.sequence.prefix) : 0;
     const tokens = progress.needed - this.#cachedTokens(progress) + idle;
     return this.running === 0 || this.#kv.free - this.#decoding.count >= tokens;
@@ -292,14 +301,4 @@ export class ContinuousBatcher {
       this.#admitted = this.#admitted.filter(({ state }) => state !== 'gone');
     }
   }
-}
-
-/** True if the token that a sequence got by its prompt was its first. */
-const isFirst = ({ needed, sequence }: Progress): boolean => needed === sequence.inputTokens;
-
-/** Most lists of most steps are empty. */
-const NONE: readonly number[] = [];
-
-function idsOf(sequences: readonly Progress[], which: (progress: Progress) => boolean = () => true): readonly number[] {
-  return sequences.length === 0 ? NONE : sequences.filter(which).map(({ id }) => id);
 }

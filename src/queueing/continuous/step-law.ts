@@ -17,16 +17,21 @@ export interface StepWork {
  *
  *     baseNs + max(floorNs, perPrefillTokenNs × prefillTokens + perDecodingNs × decoding)
  *            + perContextTokenNs × contextTokens + perPrefillPairNs × prefillPairs
+ *            + prefillBaseNs if there are tokens of prompts
  *
  * Linear layers take time by the tokens in the step, whosever they are, and at least the time to read the weights; attention takes time by the context
  * that it reads. The form is that of the operators in Vidur (Agrawal and others, MLSys 2024, section 4) and of the arithmetic intensity in Sarathi-Serve
- * (the same, OSDI 2024, section 3); the maximum is the roofline of AIConfigurator (2026).
+ * (the same, OSDI 2024, section 3); the maximum is the roofline of AIConfigurator (2026). A step with prompts costs more than its tokens do: vLLM replays
+ * recorded CUDA graphs whole only for steps that just decode (docs/design/cuda_graphs.md), and the fit of measured prefill times in Dynamo's mocker
+ * (lib/mocker/src/common/perf_model.rs) has a constant of 16.5 ms beside 15 µs per token.
  */
 export interface StepLaw {
   /** Fixed work of a step: scheduling, launching kernels, sampling. */
   readonly baseNs: number;
   /** The least time of the linear layers: that to read the weights. */
   readonly floorNs: number;
+  /** Additional fixed work of a step with tokens of prompts. */
+  readonly prefillBaseNs: number;
   readonly perPrefillTokenNs: number;
   readonly perDecodingNs: number;
   readonly perContextTokenNs: number;
@@ -56,6 +61,7 @@ export function addParts(
   }
   parts.perContextTokenNs += law.perContextTokenNs * contextTokens * steps;
   parts.perPrefillPairNs += law.perPrefillPairNs * prefillPairs * steps;
+  if (prefillTokens > 0) parts.prefillBaseNs += law.prefillBaseNs * steps;
 }
 
 /** Returns the mean time of one step in nanoseconds. */
@@ -69,7 +75,8 @@ export function stepNs(law: StepLaw, { prefillTokens, prefillPairs, decoding, co
     law.baseNs +
     Math.max(law.floorNs, linearNs) +
     law.perContextTokenNs * contextTokens +
-    law.perPrefillPairNs * prefillPairs
+    law.perPrefillPairNs * prefillPairs +
+    (prefillTokens > 0 ? law.prefillBaseNs : 0)
   );
 }
 

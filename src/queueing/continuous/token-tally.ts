@@ -2,6 +2,7 @@ import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_S } from '../../base/units.ts';
 import type { ContinuousBatcher } from './continuous-batcher.ts';
 import { LongestSince } from './longest-since.ts';
+import { isMixed } from './policy.ts';
 import type { Sequence } from './sequence.ts';
 import type { Step } from './step.ts';
 import { addParts, isStepLaw, type StepLaw, type StepParts, type StepTimes, type StepWork } from './step-law.ts';
@@ -41,7 +42,15 @@ export interface Requests {
 }
 
 const NO_PARTS: { -readonly [part in keyof StepParts]: number } = {
-  ...{ baseNs: 0, floorNs: 0, perPrefillTokenNs: 0, perDecodingNs: 0, perContextTokenNs: 0, perPrefillPairNs: 0 },
+  ...{
+    baseNs: 0,
+    floorNs: 0,
+    prefillBaseNs: 0,
+    perPrefillTokenNs: 0,
+    perDecodingNs: 0,
+    perContextTokenNs: 0,
+    perPrefillPairNs: 0,
+  },
 };
 const PARTS = Object.keys(NO_PARTS) as (keyof StepParts)[];
 
@@ -135,7 +144,7 @@ export class TokenTally {
       this.#firstNs.set(id, endNs);
       this.#firstGap.set(id, this.#gaps);
     }
-    if (batcher.policy.chunksPrefill || work.decoding > 0) {
+    if (isMixed(batcher.policy) || work.decoding > 0) {
       this.#decodedNs = endNs;
       this.#fresh.clear();
     } else {

@@ -26,6 +26,7 @@ function policyOf(law: EngineLaw, scene: Scene): ContinuousPolicy | null {
     maxSequences,
     maxStepTokens: count(law.maxStepTokens),
     chunksPrefill: isTrue(law.chunksPrefill),
+    ...(law.mixesPrefill !== null && { mixesPrefill: isTrue(law.mixesPrefill) }),
     kvCacheTokens: count(law.kvCacheTokens),
     cachesPrefixes: isTrue(law.cachesPrefixes),
   };

@@ -26,6 +26,7 @@ export function compileLaw({ value: law, place, path: at }: Placed<LawFile>, nam
     maxSequences: expressionOf('maxSequences'),
     maxStepTokens: expressionOf('maxStepTokens'),
     chunksPrefill: expressionOf('chunksPrefill'),
+    mixesPrefill: expressionOf('mixesPrefill'),
     kvCacheTokens: expressionOf('kvCacheTokens'),
     cachesPrefixes: expressionOf('cachesPrefixes'),
     gpus: expressionOf('gpus'),

@@ -33,6 +33,9 @@ export const lawFile = z
     maxSequences: field.optional().describe('sequences that run at once, at most'),
     maxStepTokens: field.optional().describe('tokens of one step, at most'),
     chunksPrefill: field.optional().describe('whether a prompt may be spread over several steps'),
+    mixesPrefill: field
+      .optional()
+      .describe('whether a step holds whole prompts beside sequences that decode, without chunks; true if absent'),
     kvCacheTokens: field.optional().describe('tokens that the KV cache holds'),
     cachesPrefixes: field.optional().describe('whether prompts that begin alike share work'),
     gpus: field.optional().describe('GPUs that the engine spreads itself over'),

@@ -8,7 +8,7 @@ import { stretchNs } from '../../../src/queueing/continuous/stretch.ts';
 import { NaiveEngine } from './naive-engine.ts';
 
 const law: StepLaw = {
-  ...{ baseNs: 1000, floorNs: 500, perPrefillTokenNs: 10, perDecodingNs: 20 },
+  ...{ baseNs: 1000, floorNs: 500, prefillBaseNs: 0, perPrefillTokenNs: 10, perDecodingNs: 20 },
   ...{ perContextTokenNs: 0.5, perPrefillPairNs: 0.01, cv: 0 },
 };
 const policy = (changes: Partial<ContinuousPolicy> = {}): ContinuousPolicy => ({
@@ -49,8 +49,8 @@ describe('an engine without pressure', () => {
     expect(steps[5]?.durationNs).toBe(1000 + 500 + 0.5 * 15);
   });
 
-  it('lets whole prompts go before decoding without chunks, as many as a step has tokens for', () => {
-    const batcher = new ContinuousBatcher(policy({ chunksPrefill: false }), law);
+  it('lets whole prompts go before decoding without chunks and mixed steps, as many as a step has tokens for', () => {
+    const batcher = new ContinuousBatcher(policy({ chunksPrefill: false, mixesPrefill: false }), law);
     for (const inputTokens of [100, 30, 30, 30]) batcher.enqueue({ inputTokens, outputTokens: 2 });
     const steps = stepsOf(batcher);
     expect(steps.map(({ work }) => [work.prefillTokens, work.decoding])).toEqual([
@@ -60,6 +60,51 @@ describe('an engine without pressure', () => {
       [0, 4],
     ]);
     expect(steps.map(({ emitted }) => emitted)).toEqual([[0], [1, 2], [3], [0, 1, 2, 3]]);
+  });
+
+  it('computes whole prompts beside sequences that decode without chunks, if the step has tokens for both', () => {
+    const batcher = new ContinuousBatcher(policy({ chunksPrefill: false }), law);
+    for (const inputTokens of [100, 30, 30, 70]) batcher.enqueue({ inputTokens, outputTokens: 3 });
+    const steps = stepsOf(batcher);
+    expect(steps.map(({ work }) => [work.prefillTokens, work.decoding])).toEqual([
+      [100, 0],
+      [60, 1],
+      [0, 3],
+      [0, 2],
+      [70, 0],
+      [0, 1],
+      [0, 1],
+    ]);
+    expect(steps.map(({ first }) => first)).toEqual([[0], [1, 2], [], [], [3], [], []]);
+  });
+
+  it('takes longer for a step with tokens of prompts, whatever their number', () => {
+    const durations = (prefillBaseNs: number): number[] => {
+      const batcher = new ContinuousBatcher(policy(), { ...law, prefillBaseNs });
+      for (const inputTokens of [100, 20]) batcher.enqueue({ inputTokens, outputTokens: 2 });
+      return stepsOf(batcher).map(({ durationNs }) => durationNs);
+    };
+    const without = durations(0);
+    expect(durations(700).map((ns, step) => ns - (without[step] as number))).toEqual([700, 700, 0]);
+  });
+
+  it('admits nothing while a static batch runs, whose prompts share the tokens of steps', () => {
+    const batcher = new ContinuousBatcher(policy({ isStatic: true, maxSequences: 2 }), law);
+    for (const outputTokens of [2, 4, 2]) batcher.enqueue({ inputTokens: 50, outputTokens });
+    const steps = stepsOf(batcher);
+    expect(steps.map(({ admitted }) => admitted.map(({ id }) => id))).toEqual([[0, 1], [], [], [], [], [2], []]);
+    expect(steps.map(({ work }) => [work.prefillTokens, work.decoding])).toEqual([
+      [64, 0],
+      [36, 1],
+      [0, 1],
+      [0, 1],
+      [0, 1],
+      [50, 0],
+      [0, 1],
+    ]);
+    const whole = new ContinuousBatcher(policy({ isStatic: true, chunksPrefill: false }), law);
+    for (const outputTokens of [1, 3, 3]) whole.enqueue({ inputTokens: 30, outputTokens });
+    expect(stepsOf(whole).map(({ admitted }) => admitted.map(({ id }) => id))).toEqual([[0, 1], [], [], [2], [], []]);
   });
 
   it('runs no more sequences than the policy allows, nor than a step has tokens', () => {

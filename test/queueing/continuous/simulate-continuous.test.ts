@@ -9,7 +9,7 @@ import { type StepLaw, stepNs } from '../../../src/queueing/continuous/step-law.
 import type { Traffic } from '../../../src/queueing/traffic.ts';
 
 const law: StepLaw = {
-  ...{ baseNs: 3e6, floorNs: 6e6, perPrefillTokenNs: 40e3, perDecodingNs: 60e3 },
+  ...{ baseNs: 3e6, floorNs: 6e6, prefillBaseNs: 0, perPrefillTokenNs: 40e3, perDecodingNs: 60e3 },
   ...{ perContextTokenNs: 30, perPrefillPairNs: 5, cv: 0 },
 };
 const policy = (changes: Partial<ContinuousPolicy> = {}): ContinuousPolicy => ({

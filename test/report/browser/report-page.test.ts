@@ -216,11 +216,15 @@ describe('the report in a browser', () => {
     await page.keyboard.press('Home');
     expect(await textOf('#what-if-words')).toContain('over the budget');
     expect(await textOf('#what-if-words')).toContain('No config here is predicted to keep');
+    expect(await textOf('#what-if-figure h3')).toMatch(/ is not expected to keep p99 ≤ [\d.]+ ms at any level$/);
     await page.keyboard.press('End');
     expect(await textOf('#what-if-words')).toContain('within the budget');
     await page.click('#what-if-controls button');
     expect(await textOf('#what-if-words')).toBe(start);
     expect(await isVisible('#what-if-chart svg')).toBe(true);
+    expect(await textOf('#what-if-figure h3')).toMatch(
+      /^(Trial \d+|Your config) is expected to keep p99 ≤ [\d.]+ ms up to concurrency \d+/,
+    );
     expect(complaints).toEqual([]);
   });
 
