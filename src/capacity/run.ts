@@ -45,7 +45,7 @@ export async function runCapacity(
       if (state.ending === 'infeasible') return;
       if (!isAnswerAtEnd(state)) await measureAnswer(run);
       precision = question.precision;
-    } while (state.ending === 'precise' && !isPreciseNow(run) && hasTimeForAnswer(run));
+    } while (isUnfinished(run) && hasTimeForAnswer(run));
     await measureCliff(run);
     if (question.burst && isKnown(run)) await findBurstRate(question, question.burst, state, means);
   } catch (error) {
@@ -154,6 +154,10 @@ function paceOf({ durationMs }: Measurement, tookNs: number): Pace {
   const countedSeconds = durationMs / MS_PER_S;
   return { countedSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - countedSeconds) };
 }
+
+/** True if the answer's reading contradicts earlier ones, or if no rate was kept yet and a lower one is left to try. */
+const isUnfinished = (run: Run): boolean =>
+  run.state.ending === 'precise' ? !isPreciseNow(run) : !isKnown(run) && !isAnswerAtEnd(run.state);
 
 const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
   answer !== null && posterior !== null && Math.abs(answer.level.value / posterior.interval.low - 1) < SAME_END;
