@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { SlowFirst } from './test/support/slow-first.ts';
 
 /** The suite on a real Triton, one file after the other, in two halves that take as long: CI lets them run side by side. */
 const runs = ['tune', 'fidelity', 'client', 'streaming'].map((name) => `test/real/${name}.test.ts`);
 const ownFolder = 'test/support/own-folder.ts';
+const testFile = (name: string): string => `test/${name}.test.ts`;
 const onTriton = {
   globalSetup: [ownFolder, 'test/real/global-setup.ts'],
   fileParallelism: false,
@@ -12,8 +14,8 @@ const onTriton = {
   retry: { count: 1, delay: 15_000, condition: /SERVER_UNREACHABLE|cannot reach the server|ECONNREFUSED/ },
 };
 
-/** Rooms whose tests start no process of their own and change nothing that others see: they share loaded modules, which takes half of the time. */
-const shared = [
+/** Rooms and files whose tests start no process of their own: they compute, and need no more workers than there are cores. */
+const rooms = [
   ...[
     'adapter',
     'base',
@@ -32,32 +34,49 @@ const shared = [
     'spec',
   ],
   ...['stats', 'study', 'triton', 'tuner', 'watch', 'workload'],
-].map((room) => `test/${room}/**/*.test.ts`);
+];
+const computing = [
+  ...rooms.map((room) => `test/${room}/**/*.test.ts`),
+  ...['cli/expected-duration', 'fleet/study/*', 'soak/journal-scale', 'tui/speed', 'tui/state'].map(testFile),
+];
+/** Files that need a process of their own: they count what it holds, or set a variable that a package reads when it is loaded. */
+const alone = ['soak/soak', 'tui/frames', 'security/hostile-words'].map(testFile);
+/** All other files share loaded modules, which takes half of the time: a test leaves the process as it found it. */
 const unit = {
   globalSetup: [ownFolder],
   testTimeout: 60_000,
 };
+const processes = {
+  ...unit,
+  // More than two cores have: many tests wait for a process that they started.
+  maxWorkers: 4,
+  globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
+  // As the program has it before it draws: React checks more otherwise, which takes half as long again.
+  env: { NODE_ENV: 'production' },
+};
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
     projects: [
+      // Projects run in the order of their names, and one of these files takes long.
+      { test: { name: 'isolated', include: alone, ...processes } },
       {
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**', ...shared],
-          // More than two cores have: many tests wait for a process that they started.
-          maxWorkers: 4,
-          ...unit,
-          globalSetup: [ownFolder, 'test/support/bundled-cli.ts'],
-          // As the program has it before it draws: React checks more otherwise, which takes half as long again.
-          env: { NODE_ENV: 'production' },
+          exclude: [
+            ...['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**'],
+            ...[...computing, ...alone],
+          ],
+          isolate: false,
+          ...processes,
         },
       },
       {
         test: {
           name: 'unit-shared',
-          include: shared,
+          include: computing,
           exclude: ['test/report/browser/**'],
           isolate: false,
           maxWorkers: 2,

@@ -5,11 +5,11 @@ import { once } from 'node:events';
  * The README's test command: both halves of the unit tests side by side, as one mostly waits for processes that it started and the other
  * mostly computes. Each one's output comes whole; arguments go to both.
  */
-const projects = ['unit', 'unit-shared'];
+const halves = [['isolated', 'unit'], ['unit-shared']];
 const asked = process.argv.slice(2);
 
-async function run(project: string): Promise<{ readonly code: number; readonly output: string }> {
-  const args = ['run', '--project', project, '--passWithNoTests', ...asked];
+async function run(projects: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
+  const args = ['run', ...projects.flatMap((name) => ['--project', name]), '--passWithNoTests', ...asked];
   const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -22,8 +22,8 @@ async function run(project: string): Promise<{ readonly code: number; readonly o
   return { code: code ?? 1, output };
 }
 
-const runs = projects.map(async (project) => {
-  const { code, output } = await run(project);
+const runs = halves.map(async (projects) => {
+  const { code, output } = await run(projects);
   process.stdout.write(output);
   return code;
 });

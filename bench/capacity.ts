@@ -138,7 +138,7 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
     requestTimeoutSeconds: 30,
     windows: defaultWindowRule,
     scheduleAt: (perSecond, own) => ({ kind: 'poisson', perSecond, seed: own }),
-    workloadPerSecond: null,
+    workload: null,
     distribution: 'poisson',
   });
   const [ratios, times]: [number[], number[]] = [[], []];

@@ -62,6 +62,7 @@ function showCosts({ rows, currency }, rate) {
         ...[
           each.name,
           figure(each.usable),
+          each.gpus ? figure(each.usable / each.gpus) : '–',
           figure(each.replicas),
           `${Math.round(100 * each.load)} %`,
           figure(each.cost),

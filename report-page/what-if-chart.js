@@ -3,6 +3,7 @@
 /** Draws predicted latency over the levels, with its range, the measured points, and the budget. Both axes are in doublings. */
 function showChart(told, state) {
   const place = byId('what-if-chart');
+  byId('what-if-figure').querySelector('h3').textContent = titleOf(told, state);
   const narrow = place.clientWidth < 560;
   const [width, height, left, bottom] = narrow ? [380, 260, 52, 44] : [900, 300, 64, 46];
   const { trial, cells } = told.configs[state.config];
@@ -93,4 +94,19 @@ function showChart(told, state) {
   );
   draw(svg, 'circle', { cx: key, cy: 18, r: 4, fill: measured.length > 0 ? '#e08a1e' : '#2f7ed8' });
   place.replaceChildren(svg);
+}
+
+/** Returns the message of the chart: up to which level the config is expected to keep the budget. */
+function titleOf(told, { config, budgetMs }) {
+  const { trial, cells } = told.configs[config];
+  const name = trial === null ? 'This config' : trial === 0 ? 'Your config' : `Trial ${trial}`;
+  const isKept = (cell) => cell !== null && latencyOf(cell).value <= budgetMs;
+  const kept = `keep p${told.percentile} ≤ ${figure(budgetMs)} ms`;
+  const most = cells.findLastIndex(isKept);
+  if (most < 0) return `${name} is not expected to ${kept} at any level`;
+  const level = told.levels[most];
+  const at = told.nameOfLevels.startsWith('concurrency')
+    ? told.nameOfLevels.replace('concurrency', `concurrency ${level}`)
+    : `${told.nameOfLevels} ${level}`;
+  return `${name} is expected to ${kept} up to ${at}${most === cells.length - 1 ? ', the highest level here' : ''}`;
 }

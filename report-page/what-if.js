@@ -57,7 +57,7 @@ function followWhatIf() {
     choose(0, told.level);
   });
   controls.append(...grouped(told, selects), level.element, budget.element, make('div', {}, reset));
-  for (const id of ['what-if-controls', 'what-if-words', 'what-if-chart']) byId(id).hidden = false;
+  for (const id of ['what-if-controls', 'what-if-words', 'what-if-figure']) byId(id).hidden = false;
   update();
 }
 

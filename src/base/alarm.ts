@@ -51,6 +51,14 @@ export function sleepingAlarm(clock: Clock): Alarm {
   return { set, clear };
 }
 
+/** Returns the next lead after a wake-up with this one that came so late; early if below 0. */
+export function learnedLeadNs(leadNs: number, lateNs: number): number {
+  // No lead makes up for that: other programs had the core, and would have even less of it if we turned the event loop for longer.
+  if (lateNs > LONGEST_LEAD_NS) return leadNs;
+  const change = lateNs > 0 ? PATIENCE * LEAD_STEP_NS : -LEAD_STEP_NS;
+  return Math.min(Math.max(leadNs + change, LEAD_STEP_NS), LONGEST_LEAD_NS);
+}
+
 const nowNs = (): number => Number(process.hrtime.bigint());
 
 class ThreadAlarm implements PreciseAlarm {
@@ -132,9 +140,7 @@ class ThreadAlarm implements PreciseAlarm {
   }
 
   #learnLead(): void {
-    if (this.#ring === null) return;
-    const change = nowNs() > this.#dueNs ? PATIENCE * LEAD_STEP_NS : -LEAD_STEP_NS;
-    this.#leadNs = Math.min(Math.max(this.#leadNs + change, LEAD_STEP_NS), LONGEST_LEAD_NS);
+    if (this.#ring !== null) this.#leadNs = learnedLeadNs(this.#leadNs, nowNs() - this.#dueNs);
   }
 
   #startThread(): Worker {

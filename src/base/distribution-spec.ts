@@ -15,7 +15,7 @@ export const distributionSpec = z
       value: z.number().nonnegative().describe('The only value'),
     }),
     z.strictObject({
-      kind: z.literal('uniform').describe('Each value from low to high alike'),
+      kind: z.literal('uniform').describe('All values from low to high, equally likely'),
       low: z.number().nonnegative().describe('Least value'),
       high: z.number().nonnegative().describe('Largest value'),
     }),

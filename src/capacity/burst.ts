@@ -1,3 +1,4 @@
+import { NS_PER_S } from '../base/units.ts';
 import { bisectRate } from './bisect.ts';
 import type { CourseWindow, PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
@@ -21,15 +22,17 @@ export async function findBurstRate(
   question: CapacityQuestion,
   burst: BurstQuestion,
   state: CapacityState,
-  { loads, onEvent }: CapacityMeans,
+  { loads, onEvent, clock }: CapacityMeans,
 ): Promise<void> {
   const capacity = state.posterior?.interval.value;
   if (capacity === undefined) return;
   const prior = burstPrior(capacity, burst, question);
+  const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
   const rule = {
     precision: Math.max(question.precision, LEAST_PRECISION),
     mostReadings: MOST_PLAYS,
-    isOver: () => false,
+    // A burst is played whole, and at least one is played.
+    isOver: () => state.bursts.length > 0 && clock.nowNs() >= endNs,
   };
   const outcome = await bisectRate(prior, rule, async (perSecond, _, { interval }) => {
     onEvent({ type: 'burst', perSecond, interval });
@@ -40,6 +43,7 @@ export async function findBurstRate(
     return state.bursts.map((play) => play.reading);
   });
   state.burst = outcome.posterior;
+  if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('burst');
 }
 
 /**

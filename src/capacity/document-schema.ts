@@ -71,7 +71,9 @@ export const capacityDocumentSchema = z
         z.strictObject({
           factor: figure.describe('The rate, as a multiple of the capacity'),
           ...point,
-          growthMsPerSecond: figure.describe('How fast mean latency grew over that time'),
+          growthMsPerSecond: figure
+            .nullable()
+            .describe('How fast mean latency grew over that time; null where it was too short to tell'),
         }),
       )
       .describe('What happens beyond the capacity, measured for a fixed time'),
@@ -115,6 +117,64 @@ export const capacityDocumentSchema = z
       .describe('Every measurement at a rate, in the order of time'),
     closedLoops: z.array(z.strictObject({ concurrency: figure, servedPerSecond: figure, percentileMs: figure })),
     seconds: figure.describe('How long the run took'),
+    mostSeconds: figure.optional().describe('How long everything but bursts could take at most'),
+    cutShort: z
+      .array(z.enum(['search', 'answer', 'beyond', 'burst']))
+      .optional()
+      .describe(
+        'What was cut short or left out because that time was up: the search, the measurement at the capacity, the rates beyond it, a burst',
+      ),
+    tokens: z
+      .strictObject({
+        outputPerRequest: figure.describe('Output tokens of a reply, on average'),
+        outputPerSecond: interval.describe('Output tokens per second at the capacity'),
+      })
+      .nullable()
+      .optional()
+      .describe('Of a language model'),
+    gpus: z
+      .strictObject({
+        count: figure.describe('GPUs, or MIG slices, that the model uses'),
+        requestsPerSecond: interval.describe('The capacity, for each of them'),
+        outputTokensPerSecond: interval.optional().describe('The same in output tokens per second'),
+      })
+      .nullable()
+      .optional()
+      .describe('null where the model uses none, or their number is unknown'),
+    cost: z
+      .strictObject({
+        currency: z.string(),
+        name: z.string().describe('What is paid for'),
+        per: z.enum(['gpu', 'server']),
+        perHour: figure.describe('An hour of one server'),
+        perMillion: interval.describe('A million inferences at the capacity'),
+        perMillionTokens: interval.optional().describe('A million output tokens at the capacity'),
+        forRate: z
+          .strictObject({
+            perHour: figure.describe('An hour of all replicas'),
+            perMillion: figure.describe('A million requests at that rate'),
+          })
+          .nullable()
+          .describe('For the rate of the replicas'),
+        instanceTypes: z
+          .array(
+            z.strictObject({
+              name: z.string(),
+              gpus: figure.describe('GPUs, or MIG slices, that it has'),
+              perHour: figure.describe('An hour of one instance'),
+              holds: figure.describe('Replicas that it has GPUs for'),
+              perMillion: interval.describe('A million inferences at the capacity of these replicas'),
+              perMillionTokens: interval.optional().describe('A million output tokens'),
+              forRate: z
+                .strictObject({ instances: figure, perHour: figure.describe('An hour of all instances') })
+                .optional(),
+            }),
+          )
+          .describe('Types of instances in the prices with the same GPU, the cheapest first'),
+      })
+      .nullable()
+      .optional()
+      .describe('null without prices, or where the number of GPUs is unknown'),
   })
   .describe('What tritune capacity found: the highest request rate within a limit, and what lies beyond it');
 

@@ -2,10 +2,13 @@ import type { Measurement } from '../profiler/measurement.ts';
 import { replicasNeeded } from '../stats/replicas.ts';
 import { recoveredAfter } from './burst.ts';
 import type { CapacityDocument } from './document-schema.ts';
+import { type Hardware, hardwareFigures, whyNoCost } from './hardware.ts';
 import type { CourseWindow } from './loads.ts';
 import type { CapacityQuestion } from './question.ts';
-import { isKept, type RateReading } from './reading.ts';
+import { isEstimate, isKept, type RateReading } from './reading.ts';
+import { refusalsIn } from './refusals.ts';
 import { type CapacityState, readingsOf } from './state.ts';
+import { cutText, shareText } from './words.ts';
 
 /** The part of the document that precedes the figures. */
 export type CapacityHead = Pick<
@@ -17,6 +20,7 @@ export type CapacityHead = Pick<
 export interface CapacityRunEnd {
   readonly wasInterrupted: boolean;
   readonly seconds: number;
+  readonly hardware: Hardware;
 }
 
 type Point = CapacityDocument['cliff'][number];
@@ -37,15 +41,17 @@ export function capacityDocument(
   state: CapacityState,
   end: CapacityRunEnd,
 ): CapacityDocument {
-  const { limit, batch, precision } = question;
+  const { limit, batch, precision, mostSeconds } = question;
   const readings = readingsOf(state, question);
   const kept = readings.filter((reading) => isKept(reading, limit)).map(({ perSecond }) => perSecond);
   const missed = readings.filter((reading) => !isKept(reading, limit)).map(({ perSecond }) => perSecond);
   const isContradictory = Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
   const outcome = outcomeOf(state, end, isContradictory);
-  const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && readings.length > 1;
+  const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && isEstimate(readings, limit);
   const capacity = isKnown ? (state.posterior?.interval ?? null) : null;
   const speed = speedOf(readings, question);
+  const replicas =
+    question.replicas && capacity && state.posterior ? replicasNeeded(state.posterior, question.replicas) : null;
   return {
     schemaVersion: 1,
     kind: 'capacity',
@@ -67,10 +73,14 @@ export function capacityDocument(
       growthMsPerSecond: growthOf(windows),
     })),
     burst: burstOf(question, state),
-    replicas:
-      question.replicas && capacity && state.posterior ? replicasNeeded(state.posterior, question.replicas) : null,
+    replicas,
     speed,
-    notes: [...notesOf(state, speed), ...(isContradictory ? [DISTURBED] : [])],
+    notes: [
+      ...notesOf(state, speed),
+      ...(state.cutShort.size > 0 ? [cutText([...state.cutShort], mostSeconds)] : []),
+      ...(isContradictory ? [DISTURBED] : []),
+      ...[capacity ? whyNoCost(end.hardware) : null].flatMap((note) => note ?? []),
+    ],
     probes: readings.map((reading, index) => ({
       ...pointOf(state.probes[index] as Measurement, batch),
       isKept: isKept(reading, limit),
@@ -82,6 +92,11 @@ export function capacityDocument(
       percentileMs: budgetLatencyMs.value,
     })),
     seconds: end.seconds,
+    mostSeconds,
+    cutShort: [...state.cutShort],
+    ...(capacity
+      ? hardwareFigures({ perSecond: capacity, batch, replicas }, state, end.hardware)
+      : { tokens: null, gpus: null, cost: null }),
   };
 }
 
@@ -121,10 +136,10 @@ function saturationOf({ scouted, probes, cliff }: CapacityState, batch: number):
   return { perSecond: Math.max(scouted?.mostServed ?? 0, ...open), isReached: scouted?.isSaturated ?? false };
 }
 
-/** The slope of mean latency over time by least squares, in milliseconds per second. */
-function growthOf(windows: readonly CourseWindow[]): number {
+/** The slope of mean latency over time by least squares, in milliseconds per second; null for fewer than two windows. */
+function growthOf(windows: readonly CourseWindow[]): number | null {
   const seen = windows.filter(({ perSecond }) => perSecond > 0);
-  if (seen.length < 2) return 0;
+  if (seen.length < 2) return null;
   const mean = (of: (window: CourseWindow) => number): number =>
     seen.reduce((sum, each) => sum + of(each), 0) / seen.length;
   const [atMean, msMean] = [mean((each) => each.endSeconds), mean((each) => each.meanMs)];
@@ -157,6 +172,7 @@ function speedOf(readings: readonly RateReading[], { followsHost }: CapacityQues
 }
 
 function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument['speed']): string[] {
+  const refused = refusalsIn(probes);
   const foreign = probes.filter(({ foreignRequests }) => foreignRequests !== undefined).length;
   return [
     ...(clientLimit
@@ -166,6 +182,9 @@ function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument
       ? [
           `the host's speed changed from ${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual one meanwhile: repeat the run, or compare runs that were measured in turn`,
         ]
+      : []),
+    ...(refused
+      ? [`${shareText(refused.share)} of the replies had the status ${refused.statuses.join(', ')}; they count as bad`]
       : []),
     ...(foreign > 0 ? [`someone else used the model in ${foreign} of ${probes.length} measurements`] : []),
   ];

@@ -26,18 +26,24 @@ export interface BurstShape {
 /** The length of a measurement: until its verdict is clear, or a fixed time, to count its share of bad requests. */
 export type ReadingLength = 'verdict' | 'counted';
 
-/** The loads that can be played on a server. Each ends with no request in flight. Errors: INTERRUPTED, SERVER_*. */
+/**
+ * The loads that can be played on a server. Each ends with no request in flight, and at `untilNs` of the run's clock at the latest, with the figures
+ * so far, of which there may be none; its last requests may then take a few seconds longer. Errors: INTERRUPTED, SERVER_*.
+ */
 export interface CapacityLoads {
-  /** A roughly measured closed loop; or the rate to begin at, for a workload, which has no closed loop. */
+  /** A roughly measured closed loop; or the rate to begin at, for a workload, which has no closed loop and is measured in whole passes. */
   readonly scouting:
-    | { readonly kind: 'closed-loops'; readonly measure: (concurrency: number) => Promise<Measurement> }
-    | { readonly kind: 'rate'; readonly perSecond: number };
+    | {
+        readonly kind: 'closed-loops';
+        readonly measure: (concurrency: number, untilNs?: number) => Promise<Measurement>;
+      }
+    | { readonly kind: 'rate'; readonly perSecond: number; readonly passSeconds: number };
   /** Measures at a request rate for the given length. */
-  atRate(perSecond: number, length: ReadingLength): Promise<Measurement>;
+  atRate(perSecond: number, length: ReadingLength, untilNs?: number): Promise<Measurement>;
   /** Measures at a request rate until its figures are precise, whatever the verdict. */
-  atLength(perSecond: number): Promise<Measurement>;
-  /** Plays a request rate for a fixed time. */
-  forSeconds(perSecond: number, seconds: number): Promise<PlayedLoad>;
+  atLength(perSecond: number, untilNs?: number): Promise<Measurement>;
+  /** Plays a request rate for a fixed time; a workload in whole passes. */
+  forSeconds(perSecond: number, seconds: number, untilNs?: number): Promise<PlayedLoad>;
   /** Plays a burst on a base rate, then `afterSeconds` of the base rate. */
   burst(perSecond: number, shape: BurstShape, afterSeconds: number): Promise<PlayedLoad>;
 }

@@ -5,7 +5,12 @@ import type { CapacityLoads, PlayedLoad } from './loads.ts';
 
 /** An event of a run, for observers. */
 export type CapacityEvent =
-  | { readonly type: 'closed-loop'; readonly measurement: Measurement }
+  | {
+      readonly type: 'closed-loop';
+      readonly measurement: Measurement;
+      /** Requests served per second. */
+      readonly perSecond: number;
+    }
   | { readonly type: 'trying'; readonly perSecond: number; readonly interval: Interval }
   | {
       readonly type: 'tried';

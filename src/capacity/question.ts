@@ -14,7 +14,7 @@ export interface CapacityQuestion {
   readonly batch: number;
   /** Half-width of the capacity's 95 % interval that ends the search, as a share. */
   readonly precision: number;
-  /** Seconds for the search for the capacity; cliff and burst come after it. */
+  /** Seconds for everything but bursts, which come after it and may take as long again. */
   readonly mostSeconds: number;
   /** True if the server computes on this host's CPU, and so is as fast as the host. */
   readonly followsHost: boolean;

@@ -86,6 +86,10 @@ function arrivedPerSecond({ level, sendRate, failures, durationMs }: Measurement
 export const isKept = ({ bad, isUnsustained }: RateReading, limit: CapacityLimit): boolean =>
   !isUnsustained && bad.mean <= allowedShare(limit);
 
+/** True if readings give an estimate: there are several, and some kept the limit. Without those the capacity may be anywhere below. */
+export const isEstimate = (readings: readonly RateReading[], limit: CapacityLimit): boolean =>
+  readings.length > 1 && readings.some((reading) => isKept(reading, limit));
+
 const estimateOf = ({ value, low, high }: Interval, unit: number): Estimate => ({
   mean: value / unit,
   sd: (high - low) / (2 * DEVIATIONS_AT_95_PERCENT * unit),

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../base/units.ts';
+import { MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { bisectRate } from './bisect.ts';
@@ -6,9 +6,10 @@ import { findBurstRate } from './burst.ts';
 import type { CapacityMeans } from './means.ts';
 import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
-import { isKept } from './reading.ts';
-import { priorAround, priorOf, scout } from './scout.ts';
+import { isEstimate, isKept } from './reading.ts';
+import { priorAround, priorOf, type Scouting, scout } from './scout.ts';
 import { type CapacityState, readingsOf } from './state.ts';
+import { FIRST_PACE, type Pace, type TimePlan, timePlan } from './time-plan.ts';
 
 /** The maximum number of attempts at a measurement that the load generator distorted because other programs had its CPU. */
 const TRIES = 10;
@@ -17,90 +18,97 @@ const MOST_READINGS = 30;
 const WITH_THE_ANSWER = 1.1;
 /** The answer is not measured again if the lower end of the interval moved by less than this share. */
 const SAME_END = 0.02;
-/** Seconds of a load beyond the capacity: this many budgets, within bounds. */
-const CLIFF_BUDGETS = 20;
-const CLIFF_SECONDS = { least: 5, most: 30 } as const;
 
 class ClientLimited extends Error {}
 
 /**
- * Finds the highest request rate within the limit, measures there and beyond it, and plays the requested burst. Puts results into `state` at once,
- * so that they survive an error. Errors: those of the loads.
+ * Finds the highest request rate within the limit, measures there and beyond it, and plays the requested burst. Each part ends in time for those
+ * after it; what was cut short is in `state.cutShort`. Puts results into `state` at once, so that they survive an error. Errors: those of the loads;
+ * SERVER_FAILED or SERVER_TIMEOUT if not one request got a reply.
  */
 export async function runCapacity(
   question: CapacityQuestion,
   state: CapacityState,
   means: CapacityMeans,
 ): Promise<void> {
-  const { clock } = means;
-  await findPrior(question, state, means);
+  const { scouting } = means.loads;
+  const passSeconds = scouting.kind === 'rate' ? scouting.passSeconds : null;
+  const { mostSeconds, limit } = question;
+  const plan = timePlan(means.clock, { mostSeconds, limit, loadsBeyond: CLIFF_FACTORS.length, passSeconds });
+  const run: Run = { ...means, question, state, plan, passSeconds, pace: FIRST_PACE };
+  await findPrior(run);
   try {
-    const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
     // The reading at the answer counts too: it may narrow the interval enough, or contradict earlier readings.
     let precision = question.precision * WITH_THE_ANSWER;
     do {
-      await findCapacity({ ...question, precision }, state, means, endNs);
+      await findCapacity(run, precision);
       if (state.ending === 'infeasible') return;
-      if (!isAnswerAtEnd(state)) await measureAnswer(question, state, means, endNs);
+      if (!isAnswerAtEnd(state)) await measureAnswer(run);
       precision = question.precision;
-    } while (state.ending === 'precise' && !isPreciseNow(question, state) && clock.nowNs() < endNs);
-    await measureCliff(question, state, means);
-    if (question.burst) await findBurstRate(question, question.burst, state, means);
+    } while (state.ending === 'precise' && !isPreciseNow(run) && hasTimeForAnswer(run));
+    await measureCliff(run);
+    if (question.burst && isKnown(run)) await findBurstRate(question, question.burst, state, means);
   } catch (error) {
     if (!(error instanceof ClientLimited)) throw error;
     state.ending ??= 'client';
   }
 }
 
-async function findPrior(question: CapacityQuestion, state: CapacityState, means: CapacityMeans): Promise<void> {
+/** What the parts of a run share. */
+interface Run extends CapacityMeans {
+  readonly question: CapacityQuestion;
+  readonly state: CapacityState;
+  readonly plan: TimePlan;
+  /** Seconds of a measurement of a workload; null for rates. */
+  readonly passSeconds: number | null;
+  /** The pace of the last load. */
+  pace: Pace;
+}
+
+/** True if there is an estimate that says more than the first guess: of several readings, some of which kept the limit. */
+const isKnown = ({ question, state }: Run): boolean => isEstimate(readingsOf(state, question), question.limit);
+
+const hasTimeForAnswer = ({ plan, pace }: Run): boolean => plan.hasTimeUntil(plan.answerEndNs(pace), pace);
+
+async function findPrior({ question, state, plan, loads, onEvent }: Run): Promise<void> {
   const { limit, batch, followsHost } = question;
-  const { scouting } = means.loads;
+  const { scouting } = loads;
   if (scouting.kind === 'rate') {
     state.prior = priorAround(scouting.perSecond, limit, followsHost);
     return;
   }
-  const closedLoop = async (concurrency: number): Promise<Measurement> => {
-    const measurement = await scouting.measure(concurrency);
+  const measure: Scouting['measure'] = async (concurrency, attempt) => {
+    const measurement = await scouting.measure(concurrency, plan.closedLoopEndNs(attempt));
+    if (measurement.requests === 0) return measurement;
     state.closed.push(measurement);
-    means.onEvent({ type: 'closed-loop', measurement });
+    onEvent({ type: 'closed-loop', measurement, perSecond: measurement.throughput.value / batch });
     return measurement;
   };
-  state.scouted = await scout(closedLoop, limit, batch);
+  state.scouted = await scout({ measure, isOver: plan.isScoutingOver }, limit, batch);
   state.prior = priorOf(state.scouted, limit, followsHost);
 }
 
-const isPreciseNow = ({ precision }: CapacityQuestion, { posterior }: CapacityState): boolean =>
-  posterior !== null && relativeHalfWidth(posterior.interval) <= precision;
+const isPreciseNow = ({ question, state: { posterior } }: Run): boolean =>
+  posterior !== null && relativeHalfWidth(posterior.interval) <= question.precision;
 
-async function findCapacity(
-  question: CapacityQuestion,
-  state: CapacityState,
-  means: CapacityMeans,
-  endNs: number,
-): Promise<void> {
-  const { onEvent, clock } = means;
+async function findCapacity(run: Run, precision: number): Promise<void> {
+  const { question, state, plan, loads, onEvent } = run;
   if (!state.prior) return;
-  const rule = {
-    precision: question.precision,
-    mostReadings: MOST_READINGS,
-    isOver: () => clock.nowNs() >= endNs,
-  };
+  const endNs = (): number => plan.searchEndNs(run.pace);
+  const rule = { precision, mostReadings: MOST_READINGS, isOver: () => !plan.hasTimeUntil(endNs(), run.pace) };
   const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
-    const measurement = await unbent(perSecond, state, means, endNs, () => means.loads.atRate(perSecond, length));
-    return addProbe(measurement, question, state, means);
+    const untilNs = endNs();
+    const measurement = await unbent(run, perSecond, untilNs, () => loads.atRate(perSecond, length, untilNs));
+    return measurement ? addProbe(run, measurement) : readingsOf(state, question);
   };
   const outcome = await bisectRate(state.prior, rule, measure, readingsOf(state, question));
   state.posterior = outcome.posterior;
   state.ending = outcome.ending;
+  if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('search');
 }
 
-function addProbe(
-  measurement: Measurement,
-  question: CapacityQuestion,
-  state: CapacityState,
-  { onEvent }: CapacityMeans,
-): ReturnType<typeof readingsOf> {
+function addProbe({ question, state, onEvent }: Run, measurement: Measurement): ReturnType<typeof readingsOf> {
   state.probes.push(measurement);
   const readings = readingsOf(state, question);
   state.posterior = posteriorOf(question, state);
@@ -115,19 +123,26 @@ function posteriorOf(question: CapacityQuestion, state: CapacityState): Capacity
   return state.prior && capacityPosterior(readingsOf(state, question), state.prior);
 }
 
-/** Returns a measurement that is valid for the server. Errors: ClientLimited after several that are not. */
+/**
+ * Returns a measurement that is valid for the server; null if the time was up before it counted anything, or a whole pass of a workload. Errors:
+ * ClientLimited after several that are not valid.
+ */
 async function unbent(
+  run: Run,
   perSecond: number,
-  state: CapacityState,
-  { onEvent, clock }: CapacityMeans,
-  endNs: number,
+  untilNs: number,
   measure: () => Promise<Measurement>,
-): Promise<Measurement> {
+): Promise<Measurement | null> {
+  const { state, onEvent, clock, passSeconds } = run;
   for (let tries = 1; ; tries++) {
+    const startNs = clock.nowNs();
     const measurement = await measure();
+    run.pace = paceOf(measurement, clock.nowNs() - startNs);
+    const isLate = clock.nowNs() >= untilNs;
+    if (isLate && (measurement.requests === 0 || (passSeconds !== null && !measurement.stable))) return null;
     const { bound, starved, reason = '' } = measurement.client;
     if (!bound) return measurement;
-    const again = starved === true && tries < TRIES && clock.nowNs() < endNs;
+    const again = starved === true && tries < TRIES && !isLate;
     onEvent({ type: 'client-limit', perSecond, reason, again });
     if (again) continue;
     state.clientLimit = { perSecond, reason };
@@ -135,36 +150,42 @@ async function unbent(
   }
 }
 
+function paceOf({ durationMs }: Measurement, tookNs: number): Pace {
+  const countedSeconds = durationMs / MS_PER_S;
+  return { countedSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - countedSeconds) };
+}
+
 const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
   answer !== null && posterior !== null && Math.abs(answer.level.value / posterior.interval.low - 1) < SAME_END;
 
 /** Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement counts for the capacity too. */
-async function measureAnswer(
-  question: CapacityQuestion,
-  state: CapacityState,
-  means: CapacityMeans,
-  endNs: number,
-): Promise<void> {
-  if (!state.posterior) return;
+async function measureAnswer(run: Run): Promise<void> {
+  const { state, plan, loads, clock, onEvent } = run;
+  const untilNs = plan.answerEndNs(run.pace);
+  if (!state.posterior || state.probes.length < 2 || !hasTimeForAnswer(run)) {
+    state.cutShort.add('answer');
+    return;
+  }
   const perSecond = rounded(state.posterior.interval.low);
-  means.onEvent({ type: 'at-capacity', perSecond });
-  state.answer = await unbent(perSecond, state, means, endNs, () => means.loads.atLength(perSecond));
-  addProbe(state.answer, question, state, means);
+  onEvent({ type: 'at-capacity', perSecond });
+  const answer = await unbent(run, perSecond, untilNs, () => loads.atLength(perSecond, untilNs));
+  if (clock.nowNs() >= untilNs) state.cutShort.add('answer');
+  if (!answer) return;
+  state.answer = answer;
+  addProbe(run, answer);
 }
 
-async function measureCliff(
-  { limit }: CapacityQuestion,
-  state: CapacityState,
-  { loads, onEvent }: CapacityMeans,
-): Promise<void> {
-  if (!state.posterior) return;
-  const capacity = state.posterior.interval.value;
-  const wanted = limit.kind === 'latency' ? (CLIFF_BUDGETS * limit.budgetMs) / 1e3 : CLIFF_SECONDS.least;
-  const seconds = Math.min(Math.max(wanted, CLIFF_SECONDS.least), CLIFF_SECONDS.most);
-  for (const factor of CLIFF_FACTORS) {
+async function measureCliff(run: Run): Promise<void> {
+  const { state, plan, loads, onEvent, pace } = run;
+  const capacity = state.posterior?.interval.value;
+  for (const [index, factor] of CLIFF_FACTORS.entries()) {
+    const seconds = plan.beyondSeconds(CLIFF_FACTORS.length - index, pace);
+    const isLeftOut = seconds === null || capacity === undefined || !isKnown(run);
+    if (isLeftOut || seconds < plan.wantedBeyond) state.cutShort.add('beyond');
+    if (isLeftOut) return;
     const perSecond = rounded(factor * capacity);
     onEvent({ type: 'beyond', factor, perSecond, seconds });
-    const load = await loads.forSeconds(perSecond, seconds);
+    const load = await loads.forSeconds(perSecond, seconds, plan.endNs);
     state.cliff.push({ ...load, factor, perSecond, seconds });
   }
 }

@@ -1,6 +1,9 @@
+import { TrituneError } from '../base/errors.ts';
+import { plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { CapacityPrior } from './posterior.ts';
 import { allowedShare, budgetSecondsOf, type CapacityLimit } from './reading.ts';
+import { refusalsIn } from './refusals.ts';
 
 /** The results of closed loops of rising concurrency, before any rate is tried. */
 export interface Scouted {
@@ -37,21 +40,60 @@ const HIGHEST_SHARE = 2;
 const HOPELESS = 1.25;
 const LOWEST_SHARE_THEN = 0.1;
 
-/** Measures closed loops of rising concurrency. Adds each to `seen`, which holds those measured so far. */
-export async function scout(
-  measure: (concurrency: number) => Promise<Measurement>,
-  limit: CapacityLimit,
-  batch: number,
-): Promise<Scouted> {
+/** How closed loops are measured, and when the time for them is up. */
+export interface Scouting {
+  /** `attempt`: the first closed loop, the same once more because no reply came in its time, or a later one. */
+  measure(concurrency: number, attempt: 'first' | 'first-again' | 'later'): Promise<Measurement>;
+  isOver(): boolean;
+}
+
+/**
+ * Measures closed loops of rising concurrency, at least one. Errors: those of a measurement; SERVER_FAILED or SERVER_TIMEOUT if a single request in
+ * flight got no reply.
+ */
+export async function scout({ measure, isOver }: Scouting, limit: CapacityLimit, batch: number): Promise<Scouted> {
   const seen: Measurement[] = [];
   for (let concurrency = 1; concurrency <= MOST_CONCURRENCY; concurrency *= GROWTH) {
     const before = Math.max(0, ...seen.map(({ throughput }) => throughput.value));
-    const measurement = await measure(concurrency);
+    if (seen.length > 0 && isOver()) break;
+    const measurement = seen.length === 0 ? await first(measure) : await measure(concurrency, 'later');
+    if (!(measurement.throughput.value > 0)) break;
     seen.push(measurement);
     if (measurement.throughput.value < before * (1 + LEAST_GAIN)) return scouted(seen, true, limit, batch);
     if (excessOf(measurement, limit) > FAR_OVER || measurement.client.bound) break;
   }
   return scouted(seen, false, limit, batch);
+}
+
+/** Measures a single request in flight, once more if no reply came in its time. Errors: as `scout`. */
+async function first(measure: Scouting['measure']): Promise<Measurement> {
+  const isServed = ({ throughput }: Measurement): boolean => throughput.value > 0;
+  let measurement = await measure(1, 'first');
+  if (!isServed(measurement) && measurement.failures.length === 0) measurement = await measure(1, 'first-again');
+  if (!isServed(measurement)) throw noReply(measurement);
+  const refused = refusalsIn([measurement]);
+  if (refused?.share !== 1) return measurement;
+  throw new TrituneError(
+    'SERVER_FAILED',
+    `every reply had the status ${refused.statuses.join(' or ')}`,
+    'check the URL, the method and the body',
+  );
+}
+
+function noReply({ failures }: Measurement): TrituneError {
+  const [first] = failures;
+  if (first) {
+    return new TrituneError(
+      'SERVER_FAILED',
+      `no request succeeded: ${first.kind}: ${plainLine(first.firstMessage, 200)}`,
+      'try one request with tritune profile, and read the log of the server',
+    );
+  }
+  return new TrituneError(
+    'SERVER_TIMEOUT',
+    'no reply came in half of --max-duration',
+    'allow more time with --max-duration',
+  );
 }
 
 /** Returns the limited percentile divided by its budget; without a budget, always a value within it. */

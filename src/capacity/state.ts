@@ -27,6 +27,9 @@ export interface ClientLimit {
   readonly reason: string;
 }
 
+/** A part of a run for which there was too little time. */
+export type CapacityPart = 'search' | 'answer' | 'beyond' | 'burst';
+
 /** Everything measured so far, also in an interrupted run. */
 export interface CapacityState {
   readonly closed: Measurement[];
@@ -42,6 +45,8 @@ export interface CapacityState {
   readonly cliff: CliffPlay[];
   readonly bursts: BurstPlay[];
   burst: CapacityPosterior | null;
+  /** The parts that were cut short or left out because the time was up. */
+  readonly cutShort: Set<CapacityPart>;
 }
 
 /** Returns the state of a run without any measurements. */
@@ -57,6 +62,7 @@ export const freshState = (): CapacityState => ({
   cliff: [],
   bursts: [],
   burst: null,
+  cutShort: new Set(),
 });
 
 /** Returns the usual time of the host's fixed piece of work: the median over all measurements; null if unknown. */

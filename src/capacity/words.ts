@@ -1,11 +1,24 @@
 import { formatDuration, formatFigure, formatMs } from '../base/format.ts';
 import type { Interval } from '../stats/interval.ts';
+import { describeAmount } from '../study/summary/cost-point.ts';
 import type { CapacityDocument } from './document-schema.ts';
+import type { CapacityPart } from './state.ts';
 
 /** Figures of a run as text, the same in lines and on pages. */
 export const rateText = (perSecond: number): string => `${formatFigure(perSecond)} requests/s`;
 export const shareText = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
 export const rangeText = ({ low, high }: Interval): string => `${formatFigure(low)} to ${formatFigure(high)}`;
+
+const cutParts = {
+  search: 'the search ended there',
+  answer: 'the measurement at the capacity was cut short or left out',
+  beyond: 'the rates beyond it were cut short or left out',
+  burst: 'the search for a burst ended there',
+} as const satisfies Record<CapacityPart, string>;
+
+/** Returns what the time was too short for: `the time (--max-duration, 15 s) was up: the search ended there`. */
+export const cutText = (parts: readonly CapacityPart[], mostSeconds: number): string =>
+  `the time (--max-duration, ${formatDuration(mostSeconds)}) was up: ${parts.map((part) => cutParts[part]).join('; ')}`;
 
 /** Returns the budget or the limits in words: `p99 within 50 ms`. */
 export const limitText = ({ percentile, budgetMs, limits }: CapacityDocument['limit']): string =>
@@ -23,12 +36,21 @@ export function verdictText(document: CapacityDocument): string {
         ? `unknown capacity: the load generator was the limit before ${kept} could be tested`
         : `capacity of at least ${rateText(atLeast)} with ${kept}: the load generator could not send more`;
     default: {
-      if (!capacity) return 'the capacity is unknown';
+      if (!capacity) return unknownText(document, kept);
       const text = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
       const end = outcome === 'interrupted' ? 'the run was interrupted' : `less precise than ±${shareText(precision)}`;
       return outcome === 'found' ? text : `${text}; ${end}`;
     }
   }
+}
+
+function unknownText({ probes, cutShort }: CapacityDocument, kept: string): string {
+  const unknown = 'the capacity is unknown';
+  if (probes.length > 1) {
+    const lowest = Math.min(...probes.map(({ perSecond }) => perSecond));
+    return `${unknown}: even ${rateText(lowest)}, the lowest rate that was tried, did not keep ${kept}`;
+  }
+  return cutShort?.includes('search') ? `${unknown}: the time was up too early` : unknown;
 }
 
 type Point = NonNullable<CapacityDocument['at']>;
@@ -42,8 +64,9 @@ export function pointText({ limit }: CapacityDocument, { percentileMs, p50Ms, ba
 
 /** Returns what happened beyond the capacity in words. */
 export function cliffText(document: CapacityDocument, point: CapacityDocument['cliff'][number]): string {
-  const isGrowing = point.servedPerSecond < BEHIND * point.perSecond;
-  const grows = isGrowing ? `, growing by ${formatMs(Math.max(0, point.growthMsPerSecond))} each second` : '';
+  const growth = point.growthMsPerSecond;
+  const isGrowing = growth !== null && point.servedPerSecond < BEHIND * point.perSecond;
+  const grows = isGrowing ? `, growing by ${formatMs(Math.max(0, growth))} each second` : '';
   return `${pointText(document, point)} in ${formatDuration(point.seconds)}${grows}`;
 }
 
@@ -71,4 +94,32 @@ export function replicasText({
   return replicas === null
     ? `no number of replicas keeps the limit at ${rateText(perSecond)}${free} with a chance of ${shareText(chance)}`
     : `${rateText(perSecond)}${free} need ${replicas} replica${replicas === 1 ? '' : 's'} (chance ${shareText(chance)})`;
+}
+
+type Gpus = NonNullable<CapacityDocument['gpus']>;
+
+/** Returns what each GPU serves in words: `154 requests/s (150 to 158) and 12,300 output tokens/s for each of 4 GPUs`. */
+export function gpusText({ count, requestsPerSecond, outputTokensPerSecond }: Gpus): string {
+  const tokens = outputTokensPerSecond ? ` and ${formatFigure(outputTokensPerSecond.value)} output tokens/s` : '';
+  const each = `${rateText(requestsPerSecond.value)} (${rangeText(requestsPerSecond)})${tokens}`;
+  return count === 1 ? `${each} on one GPU` : `${each} for each of ${formatFigure(count)} GPUs`;
+}
+
+type Cost = NonNullable<CapacityDocument['cost']>;
+
+/** Returns what serving at the capacity costs in words: `3.20 USD an hour for 4 × L4; 1.44 USD for a million inferences (1.40 to 1.49)`. */
+export function costText(
+  { currency, name, per, perHour, perMillion, perMillionTokens }: Cost,
+  gpus: CapacityDocument['gpus'],
+): string {
+  const what = per === 'gpu' && gpus ? `${gpus.count} × ${name}` : name;
+  const [each, counted] = perMillionTokens ? [perMillionTokens, 'output tokens'] : [perMillion, 'inferences'];
+  return `${describeAmount(perHour, currency)} an hour for ${what}; ${describeAmount(each.value, currency)} for a million ${counted} at the capacity (${rangeText(each)})`;
+}
+
+/** Returns what the asked rate costs in words; null without a rate, or if no number of replicas holds it. */
+export function rateCostText({ currency, forRate }: Cost, replicas: CapacityDocument['replicas']): string | null {
+  if (!forRate || !replicas) return null;
+  const { perHour, perMillion } = forRate;
+  return `${rateText(replicas.perSecond)} cost ${describeAmount(perHour, currency)} an hour, ${describeAmount(perMillion, currency)} for a million requests`;
 }

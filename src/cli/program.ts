@@ -69,11 +69,17 @@ function setUp(command: Command, terminal: Terminal): void {
   for (const inner of command.commands) setUp(inner, terminal);
 }
 
+/** Commander's message on a wrong value. Ours follows it, and names the value. */
+const WRONG_VALUE = /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*?)' is invalid\. /;
+
 /** Commander prints `error: MESSAGE`, with suggestions on separate lines. */
 function usageLine(text: string): string {
   const what = text
     .replace(/^error: /, '')
     .trim()
-    .replace(/\s*\n\s*/g, ' ');
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(WRONG_VALUE, (_, flag: string, value: string, at: number, whole: string) =>
+      whole.includes('. Allowed choices are ', at) ? `${flag}: '${value}' is not a choice. ` : `${flag}: `,
+    );
   return `tritune: USAGE: ${what.endsWith(')') ? what : `${what.replace(/\.$/, '')} (--help lists the options)`}`;
 }

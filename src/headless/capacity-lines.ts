@@ -1,19 +1,23 @@
-import { formatDuration, formatFigure, formatMs, plainLine } from '../base/format.ts';
+import { formatDuration, formatMs, plainLine } from '../base/format.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
 import type { CapacityEvent } from '../capacity/means.ts';
 import type { CapacityLimit } from '../capacity/reading.ts';
 import {
   burstText,
   cliffText,
+  costText,
+  gpusText,
   shareText as percent,
   pointText,
   rangeText,
   rateText as rate,
+  rateCostText,
   replicasText,
   verdictText,
 } from '../capacity/words.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
+import { describeInstanceType } from '../study/summary/cost-point.ts';
 
 /** The output for an event: the current activity, or a permanent line. */
 export interface EventLine {
@@ -25,8 +29,8 @@ export interface EventLine {
 export function eventLine(event: CapacityEvent, limit: CapacityLimit): EventLine {
   switch (event.type) {
     case 'closed-loop': {
-      const { level, throughput, budgetLatencyMs } = event.measurement;
-      const what = `${formatFigure(throughput.value)} infer/s, p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`;
+      const { level, budgetLatencyMs } = event.measurement;
+      const what = `${rate(event.perSecond)}, p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`;
       return done(`closed loop of ${level.value}: ${what}`);
     }
     case 'trying':
@@ -70,7 +74,7 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
 
 /** Returns the results as lines. */
 export function capacityLines(document: CapacityDocument): string[] {
-  const { at, saturation, cliff, burst, replicas } = document;
+  const { at, saturation, cliff, burst, replicas, gpus, cost } = document;
   return [
     '',
     verdictText(document),
@@ -80,7 +84,19 @@ export function capacityLines(document: CapacityDocument): string[] {
       : []),
     ...cliff.map((each) => `  ${each.factor.toFixed(2)}× (${rate(each.perSecond)}): ${cliffText(document, each)}`),
     ...(burst ? [`  ${burstText(burst)}`] : []),
+    ...(gpus && gpus.count > 1 ? [`  ${gpusText(gpus)}`] : []),
     ...(replicas ? replicasLines(replicas) : []),
+    ...(cost ? costLines(cost, document) : []),
+  ];
+}
+
+function costLines(cost: NonNullable<CapacityDocument['cost']>, document: CapacityDocument): string[] {
+  const ofRate = rateCostText(cost, document.replicas);
+  const { currency, instanceTypes } = cost;
+  return [
+    `  ${costText(cost, document.gpus ?? null)}`,
+    ...(ofRate === null ? [] : [`  ${ofRate}`]),
+    ...instanceTypes.map((type) => `    ${describeInstanceType(type, currency)}`),
   ];
 }
 
@@ -89,7 +105,7 @@ function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): str
     `  ${replicasText(replicas)}`,
     ...replicas.table.map(
       (row) =>
-        `    ${row.replicas} replicas: ${rate(row.perReplica)} each, limit kept with a chance of ${percent(row.chance)}`,
+        `    ${row.replicas} replica${row.replicas === 1 ? '' : 's'}: ${rate(row.perReplica)} each, limit kept with a chance of ${percent(row.chance)}`,
     ),
   ];
 }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { formatMs, inertLine, wrapped } from '../base/format.ts';
 import { type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
-import { describeCost } from '../study/summary/cost-point.ts';
+import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import {
   describeAssignment,
   describeLevel,
@@ -57,7 +57,7 @@ function verdict(summary: Summary): string[] {
       ? []
       : [row(summary.feasible ? 'best' : 'nearest', `trial ${best.trial}: ${describeAssignment(best.assignment)}`)]),
     row(isBaseline ? 'original' : '', figures(best)),
-    ...(best.cost ? [row('cost', describeCost(best.cost))] : []),
+    ...(best.cost ? costLines(best.cost) : []),
     ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
       : []),
@@ -69,6 +69,13 @@ function verdict(summary: Summary): string[] {
   ];
 }
 
+/** Returns the cost, and that on each type of instance if there are several to choose from. */
+function costLines(cost: CostPoint): string[] {
+  const { currency, instanceTypes = [] } = cost;
+  const types = instanceTypes.length > 1 ? instanceTypes.map((type) => describeInstanceType(type, currency)) : [];
+  return [row('cost', describeCost(cost)), ...types.map((type) => row('', type))];
+}
+
 /** Explains why a trial that seemed better in the search is not the best. */
 const rejected = ({ rejected: told }: Summary): string[] =>
   told ? [row('rejected', `trial ${told.trial} seemed better in the search, but ${told.reason}`)] : [];
@@ -76,11 +83,11 @@ const rejected = ({ rejected: told }: Summary): string[] =>
 /** Returns a line only if figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
   if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
-  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the first minute`;
+  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times its speed in the first minute`;
   return [
     row(
       'speed',
-      `the machine's was ${range}; figures are as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
+      `the machine ran at ${range}; figures are shown as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
     ),
   ];
 }

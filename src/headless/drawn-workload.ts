@@ -12,6 +12,8 @@ export interface DrawnWorkload {
   readonly rates: readonly Float64Array[];
   /** Seconds of the workload as written. */
   readonly naturalS: number;
+  /** True if its rates are scaled. */
+  readonly isScaled: boolean;
 }
 
 export const CHART_COLUMNS = 64;
@@ -22,10 +24,11 @@ const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const MOST_CLASSES = 20;
 
 /** Returns a workload for people: its figures, its rate over time, and a row for each class on the same axis. */
-export function drawnWorkloadLines({ name, classes, figures, rates, naturalS }: DrawnWorkload): readonly string[] {
+export function drawnWorkloadLines(drawn: DrawnWorkload): readonly string[] {
+  const { name, classes, figures, rates, naturalS, isScaled } = drawn;
   const { requests, durationS } = figures;
-  const shortened =
-    Math.abs(durationS / naturalS - 1) > 1e-6 ? ` (of ${formatDuration(naturalS)}, rates as they are)` : '';
+  const kept = isScaled ? '' : ', rates as they are';
+  const shortened = Math.abs(durationS / naturalS - 1) > 1e-6 ? ` (of ${formatDuration(naturalS)}${kept})` : '';
   return [
     `${plainLine(name, 80)}: ${formatFigure(requests)} requests in ${formatDuration(durationS)}${shortened}`,
     '',

@@ -26,11 +26,13 @@ import { describeWorkloads, workloadLines } from './studied-workloads.ts';
 /** Writes one line of text. */
 export type Print = (line: string) => void;
 
-/** Describes the end of a run: the state in which it left the model, or why it stopped. */
-export function describeEnd(event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>): string {
-  return event.type === 'model-restored'
-    ? `${event.verified ? 'restored' : 'NOT RESTORED'}: ${event.detail}`
-    : `search ended after ${formatDuration(event.wallSeconds)}: ${event.stopReason}`;
+/** Describes the end of a run: the state in which it left the model, or why it stopped, with a line for each note on that. */
+export function describeEnd(
+  event: Extract<TunerEvent, { type: 'model-restored' | 'study-finished' }>,
+): readonly string[] {
+  if (event.type === 'model-restored') return [`${event.verified ? 'restored' : 'NOT RESTORED'}: ${event.detail}`];
+  const { wallSeconds, stopReason, notes = [] } = event;
+  return [`ended after ${formatDuration(wallSeconds)}: ${stopReason}`, ...notes.map((note) => `    ${note}`)];
 }
 
 /**
@@ -111,7 +113,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'model-restored':
       case 'study-finished':
-        print(describeEnd(event));
+        for (const line of describeEnd(event)) print(line);
         return;
       default:
         return;

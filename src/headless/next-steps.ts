@@ -13,9 +13,12 @@ export interface NextDocuments {
 export function nextSteps(summary: Summary, { summary: own, report, config }: NextDocuments): readonly string[] {
   const look = report && summary.best ? [`look at it: open ${report} in a browser`] : [];
   if (summary.interrupted && own) return [...look, `go on with it: ${resumeCommand(own)}`];
-  if (summary.emulated !== null) return [...look, `try it on your server: ${tuneCommand(summary)}`, CI];
+  if (summary.emulated !== null) {
+    const looser = summary.best && !summary.feasible ? [LOOSER] : [];
+    return [...look, ...looser, `try it on your server: ${tuneCommand(summary)}`, CI].slice(0, MOST_STEPS);
+  }
   if (!summary.best) return [`find out why: npx tritune doctor -m ${summary.model} -u HOST:PORT`];
-  if (!summary.feasible) return [...look, 'allow a higher latency, or search longer (--time-budget, --max-trials)'];
+  if (!summary.feasible) return [...look, LOOSER];
   const isBetter = summary.best.trial !== summary.baseline?.trial;
   const resume =
     isBetter && isUnsure(summary) && own ? [`confirm the gain: ${resumeCommand(own)} --time-budget 10m`] : [];
@@ -24,6 +27,8 @@ export function nextSteps(summary: Summary, { summary: own, report, config }: Ne
 }
 
 const MOST_STEPS = 3;
+
+const LOOSER = 'allow a higher latency, or search longer (--time-budget, --max-trials)';
 
 /** True if there was no final, or only one round of it. */
 const isUnsure = ({ gain }: Summary): boolean => gain === null || gain.low === null || !(gain.low > 0);

@@ -61,7 +61,7 @@ export function createRecordingLines({
         return;
       case 'model-restored':
       case 'study-finished':
-        print(describeEnd(event));
+        for (const line of describeEnd(event)) print(line);
         return;
       default:
         return;

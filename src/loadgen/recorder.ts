@@ -4,6 +4,7 @@ import { ClassCount, type ClassTally } from './class-tally.ts';
 import type { HeldUp } from './client/held-up.ts';
 import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
 import { type Part, shareOf } from './pacing/part.ts';
+import { isRefusal } from './plain-http/refusal.ts';
 import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
 import { endsWithin } from './request-limits.ts';
 import type { TokenReply } from './token-reply.ts';
@@ -149,7 +150,7 @@ export class Recorder {
       const endToEndNs = fromDueNs ?? latencyNs;
       const isGood =
         outcome.tokens === undefined
-          ? limits === undefined || endsWithin(endToEndNs, limits)
+          ? !isRefusal(outcome.reply?.status ?? 0) && (limits === undefined || endsWithin(endToEndNs, limits))
           : this.#countTokens(outcome.tokens, latencyNs, fromDueNs, limits);
       if (isGood) this.#good++;
       if (this.#classes !== undefined) {

@@ -160,6 +160,11 @@ export interface LevelOptions {
   readonly maxErrors?: number | undefined;
   /** Milliseconds to wait at the end for requests in flight. */
   readonly drainMs?: number;
+  /**
+   * The time of `clock`, in nanoseconds, at which measuring ends. The figures are then those so far, and there may be none. Without it a measurement
+   * lasts as long as its rule says.
+   */
+  readonly untilNs?: number | undefined;
   /** Milliseconds after which the server counts as gone if every connection is refused or cut. */
   readonly unreachableMs?: number;
 }

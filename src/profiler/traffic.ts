@@ -1,7 +1,7 @@
 import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
-import { MS_PER_S, msToNs } from '../base/units.ts';
+import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
 import { type Flow, localFlow } from '../loadgen/flow.ts';
 import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
@@ -15,6 +15,8 @@ const DEFAULT_DRAIN_MS = 5000;
 const DEFAULT_OPEN_DRAIN_MS = 20_000;
 /** After an interruption a model must be restored, and a person is waiting. */
 const INTERRUPTED_DRAIN_MS = 500;
+/** At least this long requests in flight are waited for when the time of a measurement is up. */
+const LATE_DRAIN_MS = 5000;
 const DEFAULT_UNREACHABLE_MS = 3000;
 
 /** The requests of one measurement: sends them at its level, records them in batches, and notices a server that is gone. */
@@ -25,6 +27,7 @@ export class Traffic {
   readonly #options: LevelOptions;
   /** The plan of arrivals, if there is one; it repeats. */
   readonly plan: ArrivalPlan | undefined;
+  #isDrained = false;
   /** Ends the current pause. */
   #wake = (): void => undefined;
 
@@ -92,17 +95,17 @@ export class Traffic {
   }
 
   /**
-   * Waits until `reached` holds, `limitNs` have passed, or too many requests have failed. In the latter two cases ends the open batch if it holds
-   * anything. Errors: INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
+   * Waits until `reached` holds, `limitNs` have passed, the options' time is up, or too many requests have failed. Unless `reached` holds, ends the
+   * open batch if it has anything. Errors: INTERRUPTED; SERVER_UNREACHABLE; CLIENT_FAILED.
    */
   async waitUntil(reached: () => boolean, limitNs: number): Promise<void> {
-    const startNs = this.#clock.nowNs();
+    const endNs = Math.min(this.#clock.nowNs() + limitNs, this.#untilNs);
     while (!reached()) {
       await this.#pause();
       this.#flow.check();
       const nowNs = this.#clock.nowNs();
       this.#checkReachable(nowNs);
-      if ((nowNs - startNs >= limitNs || this.tooManyErrors) && !reached()) return this.#flow.closeBatch();
+      if ((nowNs >= endNs || this.tooManyErrors) && !reached()) return this.#flow.closeBatch();
     }
   }
 
@@ -115,12 +118,24 @@ export class Traffic {
     }
   }
 
-  /** Stops sending and waits, for a limited time, for requests in flight. Safe to call more than once. */
+  /** Stops sending and waits, for a limited time, for requests in flight. Further calls do nothing. */
   async drain(): Promise<void> {
+    if (this.#isDrained) return;
     const { drainMs, level } = this.#options;
     const patientMs = drainMs ?? (level.mode === 'concurrency' ? DEFAULT_DRAIN_MS : DEFAULT_OPEN_DRAIN_MS);
-    const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : patientMs;
+    const leftMs = Math.max(LATE_DRAIN_MS, nsToMs(this.#untilNs - this.#clock.nowNs()));
+    const limitMs = this.#signal.aborted ? INTERRUPTED_DRAIN_MS : Math.min(patientMs, leftMs);
     await this.#flow.drain(limitMs);
+    this.#isDrained = true;
+  }
+
+  /** True if the time of the measurement is up. */
+  get isTimeUp(): boolean {
+    return this.#clock.nowNs() >= this.#untilNs;
+  }
+
+  get #untilNs(): number {
+    return this.#options.untilNs ?? Number.POSITIVE_INFINITY;
   }
 
   /** Waits until the next batch or the next check. */

@@ -27,6 +27,8 @@ export interface Apart {
   readonly warmth: Warmth | null;
 }
 
+const NO_WARMTH: Warmth = { meanLatencyNs: 0, requestsPerSecond: 0 };
+
 const isCounted = ({ stability }: LevelOptions): boolean => stability?.kind === 'request-count';
 
 /** Sends the requests that precede the traffic: the exact number asked for, or those that wake all instances after a load. */
@@ -51,7 +53,8 @@ export async function startWarm(
 
 /**
  * Sends at the level without counting until every instance has had requests and the mean latency has stopped falling: the first executions after a
- * load are slow (lazy allocation, graph capture, autotuning). Bounded by `maxWarmUpMs`, or by the first completion if that comes later.
+ * load are slow (lazy allocation, graph capture, autotuning). Bounded by `maxWarmUpMs`, or by the first completion if that comes later, and by the
+ * time of the measurement.
  */
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
   const rounds: Batch[] = [];
@@ -62,13 +65,14 @@ export async function warmUp(traffic: Traffic, options: LevelOptions, rule: Wind
   const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven(rounds);
   await traffic.waitUntil(isWarm, msToNs(rule.maxWarmUpMs));
   // The latency determines a window's length, so at least one completion is needed; the transport's timeout bounds this wait.
-  while (rounds.length === 0) await traffic.waitUntil(isWarm, 0);
-  return warmthOf(rounds.at(-1) as Batch);
+  while (rounds.length === 0 && !traffic.isTimeUp) await traffic.waitUntil(isWarm, 0);
+  const last = rounds.at(-1);
+  return last ? warmthOf(last) : NO_WARMTH;
 }
 
 /** Sends exactly this many requests as separate traffic and leaves none in flight. The transport's timeout bounds each request. */
 async function warmUpByCount(options: LevelOptions, requests: number): Promise<Warmth & { readonly sent: number }> {
-  if (requests === 0) return { meanLatencyNs: 0, requestsPerSecond: 0, sent: 0 };
+  if (requests === 0) return { ...NO_WARMTH, sent: 0 };
   const traffic = new Traffic(options, requests);
   let all: Batch | null = null;
   traffic.record({ lengthNs: 0, minRequests: requests }, (batch) => (all = batch), options.clock.nowNs());
@@ -79,7 +83,7 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
   } finally {
     await traffic.drain();
   }
-  const warmth = all === null ? { meanLatencyNs: 0, requestsPerSecond: 0 } : warmthOf(all);
+  const warmth = all === null ? NO_WARMTH : warmthOf(all);
   return { ...warmth, sent: traffic.sent };
 }
 

@@ -15,7 +15,7 @@ import { pagePoints } from './page/points.ts';
 import { repeatedReadings } from './page/repeated-readings.ts';
 import { speedSection } from './page/speed-section.ts';
 import { stagesSection } from './page/stages-section.ts';
-import { chartTitle, type TitledChart } from './page/titles.ts';
+import { chartTitle } from './page/titles.ts';
 import { tokensSection } from './page/tokens-section.ts';
 import { failuresSection, trialsSection } from './page/trials-section.ts';
 import { notices } from './page/verdict.ts';
@@ -29,7 +29,7 @@ import { workloadsSection } from './page/workloads-section.ts';
 export function reportHtml(state: StudyState, summary: Summary, bestConfigText: string | null): string {
   const { started, server } = state;
   const charts = studyCharts(state);
-  const titleOf = (name: TitledChart): string => chartTitle(name, state, summary.explanation);
+  const titleOf = (name: ChartName): string => chartTitle(name, state, summary.explanation);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -50,7 +50,7 @@ ${tokensSection(state, charts, titleOf)}
 ${classesSection(state)}
 ${speedSection(state, summary.speed)}
 ${importanceSection(state)}
-${costSection(state)}
+${costSection(state, summary.best?.cost)}
 ${whatIfSection(state)}
 ${trialsSection(state)}
 ${failuresSection(state)}
@@ -65,7 +65,7 @@ ${pageScript()}
 function chartsSection(
   state: StudyState,
   charts: ReadonlyMap<ChartName, Chart>,
-  title: (name: TitledChart) => string,
+  title: (name: ChartName) => string,
 ): Html {
   if (charts.size === 0) return none;
   const measured = state.trials.filter(({ measurements }) => measurements.length > 0).length;

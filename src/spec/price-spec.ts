@@ -28,7 +28,7 @@ const instanceType = z.strictObject({
 export const priceList = z
   .strictObject({
     $schema: text.optional().describe('Address of the JSON Schema, for editors'),
-    pricesVersion: z.literal(1).default(1).describe('Version of this form'),
+    pricesVersion: z.literal(1).default(1).describe('Version of the format'),
     currency: text.default('USD').describe('Currency of all prices'),
     gpus: z.record(text, gpu).default({}).describe('GPUs by name: price per hour, and MIG slices'),
     instanceTypes: z.record(text, instanceType).default({}).describe('Whole servers by name'),

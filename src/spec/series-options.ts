@@ -17,7 +17,12 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   if (options.together) return specOf(togetherOptions(options));
   const [model, ...others] = modelsIn(options);
-  if (model === undefined || model === '') throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
+  if (model === undefined || model === '')
+    throw new TrituneError(
+      'USAGE',
+      'the model is missing',
+      'add -m MODEL, or run `tritune` alone, which asks for everything',
+    );
   return others.length > 0 ? seriesOf(options) : specOf(optionsFor(options, model));
 }
 

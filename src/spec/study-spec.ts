@@ -132,7 +132,7 @@ const recordingSpec = z.strictObject({
 /** The form of a study: its target, goal, space, load levels, traffic, sampler, limits and outputs. */
 export const studySpec = z
   .strictObject({
-    specVersion: z.literal(1).default(1).describe('Version of this form'),
+    specVersion: z.literal(1).default(1).describe('Version of the format'),
     model: text.describe('The model to tune'),
     together: togetherSpec
       .optional()

@@ -84,8 +84,15 @@ export class LatencyHistogram {
 
   /** Returns the smallest latency that at least the share `p` (0 to 1) of all requests did not exceed; 0 when empty. */
   quantileNs(p: number): number {
-    if (this.count === 0) return 0;
-    const middle = this.#counts.medianEquivalentValue(this.#counts.getValueAtPercentile(p * 100));
+    const { count } = this;
+    if (count === 0) return 0;
+    // Products of fractions may be a rounding error above the whole rank.
+    const rank = Math.max(1, Math.ceil(Math.min(p, 1) * count * (1 - Number.EPSILON)));
+    const last = bucketOf(this.#maxNs);
+    let index = bucketOf(this.#minNs);
+    for (let left = rank - this.#counts.getCountAtIndex(index); left > 0 && index < last; )
+      left -= this.#counts.getCountAtIndex(++index);
+    const middle = scale.medianEquivalentValue(scale.valueFromIndex(index));
     return Math.min(Math.max(middle, this.#minNs), this.#maxNs);
   }
 

@@ -20,6 +20,8 @@ type Matches = Binding['matches'];
 
 const always: Works = () => true;
 const live: Works = ({ phase }) => phase === 'live';
+/** Until the documents are written, a run that has ended is still live. */
+const unfinished: Works = (abilities, view) => live(abilities, view) && !view.study?.finished;
 const over: Works = ({ phase }) => phase === 'over';
 const notOver: Works = ({ phase }) => phase !== 'over';
 const searching: Works = (abilities, view) => live(abilities, view) && isSearching(view);
@@ -80,7 +82,7 @@ export const bindings: readonly Binding[] = [
   comparing(notOver),
   comparing(over, 'compare'),
   bind('Esc', 'go back; in the overview, follow the best', esc, { name: 'back' }),
-  bind('p', 'pause, or continue', letter('p'), { name: 'pause' }, live, 'pause'),
+  bind('p', 'pause, or continue', letter('p'), { name: 'pause' }, unfinished, 'pause'),
   bind('s', 'skip the running trial; its measurements count', letter('s'), { name: 'skip' }, here, 'skip'),
   bind('b', 'change the latency budget', letter('b'), { name: 'ask-budget' }, searching, 'budget'),
   bind('n', 'narrow the search: pin or exclude values', letter('n'), { name: 'ask-space' }, searching, 'narrow'),

@@ -53,8 +53,7 @@ function partsOf(guide: Guide, size: Size): Parts {
   const input: readonly Row[] = takesText(guide)
     ? [[span('  > ', 'accent'), span(foreign(text), 'strong'), span('_')]]
     : [];
-  const others = choices.length > 0 ? 'or type' : 'no server answers on the usual ports; type';
-  const hint = guide.step === 'server' ? [row(`  ${others} HOST:PORT, its gRPC port`, 'muted')] : [];
+  const hint = guide.step === 'server' ? hintRows(choices.length > 0, columns) : [];
   const below = [...hint, ...input];
   const plan = guide.plan.flatMap((line) => indented(line, columns));
   const foot: readonly Row[] = [
@@ -98,3 +97,11 @@ function keysOf(guide: Guide): readonly string[] {
 /** Quotes a word for a shell. */
 const quoted = (argument: string): string =>
   /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+
+/** Returns what to type for another server than those that answer. */
+function hintRows(isAnyFound: boolean, columns: number): readonly Row[] {
+  const text = isAnyFound
+    ? 'or type HOST:PORT, its gRPC port'
+    : 'No server answers on the usual ports. Type HOST:PORT, its gRPC port, or leave and try an emulated server: tritune tune --launch emulator -m yolov7 --latency-budget 50';
+  return wrapped(text, columns - 4).map((line) => row(`  ${line}`, 'muted'));
+}

@@ -50,7 +50,7 @@ export function commandOf(
 
 function whyNotNow({ phase }: Abilities, view: ViewState): string {
   if (phase === 'over') return 'the run has ended, so this key does nothing';
-  if (phase === 'stopping') return 'the run is ending';
+  if (phase === 'stopping' || view.study?.finished) return 'the run is ending';
   if (view.study === null) return 'the run has not started yet';
   if (!isSearching(view)) return 'the search has ended; you can only pause or quit';
   return 'no trial that you asked for is waiting';

@@ -85,7 +85,13 @@ export function heading(text: string, width: number, note = ''): Row {
   return fitted([span('─ ', 'muted'), span(text, 'accent'), span(` ${'─'.repeat(rule)}${end}`, 'muted')], width);
 }
 
-/** Right-aligns the text in a column of this width. */
-export const right = (text: string, width: number): string => text.slice(0, width).padStart(width);
+/** The columns of the name before a row of the overview, with a gap after the longest. */
+export const LABEL_COLUMNS = 11;
+
+/** Returns the name before a row of the overview; '' for a row that continues the one above. */
+export const label = (name: string): Span => span(name.padEnd(LABEL_COLUMNS), 'muted');
+
+/** Right-aligns the text in a column of this width. Never cuts it: a figure without its last digits would be another figure. */
+export const right = (text: string, width: number): string => text.padStart(width);
 export const left = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text.padEnd(width);

@@ -15,7 +15,15 @@ export type NextStep =
       /** Why it never reaches a server; null if it does. */
       readonly refusal: TrialFailure | null;
     }
-  | { readonly kind: 'stop'; readonly reason: string };
+  | ({ readonly kind: 'stop' } & StopReason);
+
+/** Why a search or a run ended. */
+export interface StopReason {
+  /** One reason, without an end. */
+  readonly reason: string;
+  /** What else there is to say about the end; the most important first. */
+  readonly notes: readonly string[];
+}
 
 /** Additional knowledge in a study over several servers. */
 interface Beside {
@@ -41,8 +49,8 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
   const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
   const history = { trials: told ?? compared.trials, ...(pending.length > 0 && { pending }) };
   const answer = run.sampler().ask(history, left);
-  if (answer.kind === 'stop') return { kind: 'stop', reason: limit ?? answer.reason };
-  if (limit !== null) return { kind: 'stop', reason: joinReasons(limit, promiseOf(answer) || null) };
+  if (answer.kind === 'stop') return { kind: 'stop', reason: limit ?? answer.reason, notes: [] };
+  if (limit !== null) return { kind: 'stop', reason: limit, notes: promiseOf(answer) };
   const { assignment, expectedGain = null, chance = null, foreseen = [], bottleneck } = answer;
   const why = bottleneck && { bottleneck };
   recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen, ...why });
@@ -51,9 +59,6 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
 
 const nextNumber = ({ trials, open }: StudyState): number =>
   [...trials, ...open].reduce((highest, { number }) => Math.max(highest, number), BASELINE) + 1;
-
-export const joinReasons = (...reasons: readonly (string | null)[]): string =>
-  reasons.filter((reason) => reason !== null).join('; ');
 
 /** Returns the suspected false-feasible readings, if they changed. */
 async function recordDoubted({ recorder, sampler }: Planning): Promise<void> {
@@ -77,11 +82,10 @@ function limitOf(
 }
 
 /** Returns the benefit of continuing, if the sampler has an estimate. */
-const promiseOf = ({ expectedGain, unseen = [] }: Proposal): string =>
-  joinReasons(
-    expectedGain === undefined ? null : `another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`,
-    unseen.length === 0 ? null : `never measured: ${unseen.join(', ')}`,
-  );
+const promiseOf = ({ expectedGain, unseen = [] }: Proposal): readonly string[] => [
+  ...(expectedGain === undefined ? [] : [`another trial was expected to gain ${(100 * expectedGain).toFixed(1)} %`]),
+  ...(unseen.length === 0 ? [] : [`never measured: ${unseen.join(', ')}`]),
+];
 
 /** Returns the trial of a proposal. A trial that the user requests is tried even if it is known to fail. */
 function assigned(

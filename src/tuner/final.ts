@@ -1,7 +1,7 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import { decideNow, type FinalStep, nextFinal } from '../study/final/final.ts';
 import { failureOf } from './outcome.ts';
-import type { Planning, Run } from './run.ts';
+import { BASELINE, type Planning, type Run } from './run.ts';
 import { applyCandidate, measureOnce } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
 
@@ -21,7 +21,7 @@ export async function runFinal(run: Run): Promise<string | null> {
       await run.recorder.record({ type: 'round-voided', round, slower });
       continue;
     }
-    if (step.opensRound && !run.time.allowsFinalRound(1 + step.rest.length)) return cutShort(run, OUT_OF_TIME);
+    if (step.opensRound && !run.time.allowsFinalRound(1 + step.rest.length)) return cutShort(run, outOfTime(run));
     await waitWhilePaused(run);
     const { number, candidate } = step.trial;
     try {
@@ -31,7 +31,7 @@ export async function runFinal(run: Run): Promise<string | null> {
     } catch (error) {
       const failure = failureOf(error, 'measure');
       if (failure === null || failure.kind === 'server-lost' || run.signal.aborted) throw error;
-      return cutShort(run, `trial ${number} failed in the final: ${failure.reason}`);
+      return cutShort(run, failedInFinal(number, failure.reason));
     }
   }
 }
@@ -49,7 +49,14 @@ export function nextFinalStep({ recorder, plan, time }: Planning): FinalStep | n
 }
 
 /** The reason of a final that was cut short for lack of time. */
-export const OUT_OF_TIME = 'there was no time for all rounds of the final';
+export const outOfTime = ({ recorder }: Planning): string =>
+  recorder.state.finals.length === 0
+    ? 'there was no time for the final'
+    : 'there was no time for all rounds of the final';
+
+/** The reason of a final in which a config could not be measured. */
+export const failedInFinal = (trial: number, reason: string): string =>
+  `${trial === BASELINE ? 'the original config' : `trial ${trial}`} failed in the final: ${reason}`;
 
 type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
 

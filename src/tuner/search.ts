@@ -1,7 +1,7 @@
 import { throwIfInterrupted } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
-import { nextTrial } from './ask.ts';
+import { nextTrial, type StopReason } from './ask.ts';
 import type { Planning, Run } from './run.ts';
 import { refuseTrial, runTrial } from './trial.ts';
 import { waitWhilePaused } from './user-commands.ts';
@@ -19,7 +19,7 @@ export function tellLimits({ plan, recorder, time: { usualSeconds } }: Planning)
 }
 
 /** Runs the loop: ask, apply, measure, tell. Returns why it stopped. */
-export async function runSearch(run: Run): Promise<string> {
+export async function runSearch(run: Run): Promise<StopReason> {
   const { recorder, time } = run;
   let told = time.usualSeconds;
   for (;;) {
@@ -34,9 +34,9 @@ export async function runSearch(run: Run): Promise<string> {
     }
     checkServer(run);
     await waitWhilePaused(run);
-    if (run.steering.stopsSearch) return STOPPED;
+    if (run.steering.stopsSearch) return { reason: STOPPED, notes: [] };
     const next = await nextTrial(run);
-    if (next.kind === 'stop') return next.reason;
+    if (next.kind === 'stop') return next;
     const { trial, refusal } = next;
     await (refusal ? refuseTrial(run, trial, refusal) : runTrial(run, trial));
   }
@@ -44,6 +44,8 @@ export async function runSearch(run: Run): Promise<string> {
 
 /** The reason of a search that the user stopped. */
 export const STOPPED = 'stopped by the user';
+/** The reason of a run that was resumed after the search. */
+export const ALREADY_SEARCHED = 'the search was already over';
 
 /** Errors: SERVER_FAILED when the last few trials all failed without a verdict on their candidates. */
 export function checkServer(run: Planning): void {

@@ -2,12 +2,12 @@ import { asTrituneError, TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { isFinalOver } from '../study/final/final.ts';
 import type { StudyState } from '../study/records/state.ts';
-import { joinReasons } from './ask.ts';
+import type { StopReason } from './ask.ts';
 import { currentSampler } from './current-sampler.ts';
 import { runFinal } from './final.ts';
 import { BASELINE, type Run, type TuneParts, type TunePlan } from './run.ts';
 import type { TunerEvent } from './seams.ts';
-import { runSearch, tellLimits } from './search.ts';
+import { ALREADY_SEARCHED, runSearch, tellLimits } from './search.ts';
 import { Steering } from './steering.ts';
 import { StudyRecorder } from './study-recorder.ts';
 import { TimeKeeper } from './time-keeper.ts';
@@ -16,8 +16,7 @@ import { runTrial } from './trial.ts';
 import { recordUserCommands } from './user-commands.ts';
 import { openFinal, visitOriginal } from './visit-original.ts';
 
-interface Ending {
-  readonly stopReason: string;
+interface Ending extends StopReason {
   /** null if the run came to its end or was interrupted. */
   readonly error: TrituneError | null;
   readonly interrupted: boolean;
@@ -43,7 +42,8 @@ export async function tune(
   const restoreError = await restore(run);
   const unwritten = await run.recorder.conclude({
     type: 'study-finished',
-    stopReason: ending.stopReason,
+    stopReason: ending.reason,
+    ...(ending.notes.length > 0 && { notes: ending.notes }),
     interrupted: ending.interrupted,
     wallSeconds: run.time.elapsedMs / MS_PER_S,
   });
@@ -74,25 +74,25 @@ async function writeOpening(run: Run): Promise<void> {
 async function search(run: Run): Promise<Ending> {
   const { recorder, plan } = run;
   if (recorder.state.gain && isFinalOver(recorder.state, plan.finalRounds))
-    return ended(joinReasons('the study was already finished', await traceBest(run)));
+    return ended({ reason: 'the study was already finished', notes: [] }, await traceBest(run));
   if (!recorder.state.baseline) {
     const candidate = recorder.state.unfinished?.candidate ?? plan.study.original;
     await runTrial(run, { number: BASELINE, role: 'baseline', candidate, levels: { kind: 'search' } });
   }
   const isInFinal = recorder.state.finals.length > 0;
-  const stopReason = isInFinal ? 'resumed in the final' : await searchAgain(run, await runSearch(run));
+  const searched = isInFinal ? { reason: ALREADY_SEARCHED, notes: [] } : await searchAgain(run, await runSearch(run));
   const cutShort = await runFinal(run);
-  return ended(joinReasons(stopReason, cutShort, await traceBest(run)));
+  return ended(searched, cutShort, await traceBest(run));
 }
 
 /**
  * Continues after a search, or ends it. If the original config, measured again, shows another speed of the machine than estimated, the search
  * continues with the new estimate.
  */
-async function searchAgain(run: Run, stopReason: string): Promise<string> {
+async function searchAgain(run: Run, searched: StopReason): Promise<StopReason> {
   if (await visitOriginal(run)) return runSearch(run);
   await openFinal(run);
-  return stopReason;
+  return searched;
 }
 
 /** Reverts the changes of the run. Never throws, so that the run's own outcome is reported too. */
@@ -115,13 +115,17 @@ async function restoreModel(run: Run): Promise<TrituneError | null> {
   }
 }
 
-const ended = (stopReason: string): Ending => ({ stopReason, error: null, interrupted: false });
+/** `later`: what went wrong after the search, which weighs more than what the search says. */
+const ended = ({ reason, notes }: StopReason, ...later: readonly (string | null)[]): Ending => ({
+  ...{ reason, notes: [...later.filter((note) => note !== null), ...notes] },
+  ...{ error: null, interrupted: false },
+});
 
 function endingOf(signal: AbortSignal): (error: unknown) => Ending {
   return (thrown) => {
-    if (signal.aborted) return { stopReason: 'interrupted', error: null, interrupted: true };
+    if (signal.aborted) return { reason: 'interrupted', notes: [], error: null, interrupted: true };
     const error = asTrituneError(thrown);
-    return { stopReason: `${error.code}: ${error.message}`, error, interrupted: false };
+    return { reason: `${error.code}: ${error.message}`, notes: [], error, interrupted: false };
   };
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { errorCodes } from '../../src/base/errors.ts';
 
 const root = resolve(import.meta.dirname, '../../src');
 
@@ -64,9 +65,7 @@ describe('errors', () => {
   const outcomes = ['INFEASIBLE', 'REGRESSION'];
 
   it('have a hint for every code', () => {
-    const codes = [...readFileSync(join(root, 'base/errors.ts'), 'utf8').matchAll(/^ {2}\| '([A-Z_]+)'/gm)];
     const thrown = new Set(calls.flatMap(({ parts }) => literal(parts[0]) ?? []));
-    expect(codes.length).toBeGreaterThan(20);
-    for (const [, code] of codes) if (!outcomes.includes(code as string)) expect(thrown, code).toContain(code);
+    for (const code of Object.keys(errorCodes)) if (!outcomes.includes(code)) expect(thrown, code).toContain(code);
   });
 });

@@ -118,7 +118,7 @@ describe('the offline comparison of samplers', () => {
   );
 
   it('plays the same whole study for the same seed, judged by what the recommended config truly does', async () => {
-    const problem = budgetedProblemsOf(scenario(1), slowestSpeed.heating)[1] as BudgetedProblem;
+    const problem = budgetedProblemsOf(grid, slowestSpeed.heating)[1] as BudgetedProblem;
     const speed = machineSpeed('heating', 1);
     const play = () => playStudy(problem, queueingSampler, { seed: 2, statistics: true, speed, isLocal: true });
     const outcome = await play();

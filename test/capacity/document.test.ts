@@ -30,6 +30,14 @@ describe('the document of a capacity', () => {
       'a burst of 2× for 30 s is kept within the limit on a base rate of up to 510 requests/s (490 to 530)',
     );
     expect(text).toContain('2,000 requests/s with 20 % kept free need 3 replicas (chance 95 %)');
+    expect(text).toContain('250 requests/s (245 to 255) for each of 4 GPUs');
+    expect(text).toContain(
+      '3.20 USD an hour for 4 × L4; 0.889 USD for a million inferences at the capacity (0.871 to 0.907)',
+    );
+    expect(text).toContain('2,000 requests/s cost 9.60 USD an hour, 1.33 USD for a million requests');
+    expect(text).toContain(
+      'eight-l4 (8 GPUs) holds 2 replicas: 1.25 USD for a million inferences; 2 of them for the rate, 18.00 USD an hour',
+    );
     const infeasible = capacityLines(aCapacity({ outcome: 'infeasible', capacity: null, at: null, cliff: [] }));
     expect(infeasible.join('\n')).toContain('no rate keeps p99 within 50 ms');
     const bound = capacityLines(aCapacity({ outcome: 'client-limited', capacity: null }));
@@ -57,7 +65,7 @@ describe('the document of a capacity', () => {
     for (const part of ['Beyond the capacity', 'Burst', 'Replicas', 'Measurements', '<svg'])
       expect(page).toContain(part);
     expect(capacityHtml(aCapacity({ capacity: null, probes: [], cliff: [], outcome: 'interrupted' }))).toContain(
-      'the capacity is unknown',
+      'The capacity is unknown',
     );
   });
 

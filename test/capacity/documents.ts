@@ -56,5 +56,26 @@ export const aCapacity = (change: Partial<CapacityDocument> = {}): CapacityDocum
   ],
   closedLoops: [{ concurrency: 1, servedPerSecond: 200, percentileMs: 5 }],
   seconds: 80,
+  mostSeconds: 600,
+  cutShort: [],
+  tokens: null,
+  gpus: { count: 4, requestsPerSecond: { value: 250, low: 245, high: 255 } },
+  cost: {
+    ...{ currency: 'USD', name: 'L4', per: 'gpu', perHour: 3.2 },
+    perMillion: { value: 0.889, low: 0.871, high: 0.907 },
+    forRate: { perHour: 9.6, perMillion: 1.33 },
+    instanceTypes: [
+      {
+        ...{ name: 'four-l4', gpus: 4, perHour: 4.2, holds: 1 },
+        perMillion: { value: 1.17, low: 1.14, high: 1.19 },
+        forRate: { instances: 3, perHour: 12.6 },
+      },
+      {
+        ...{ name: 'eight-l4', gpus: 8, perHour: 9, holds: 2 },
+        perMillion: { value: 1.25, low: 1.23, high: 1.28 },
+        forRate: { instances: 2, perHour: 18 },
+      },
+    ],
+  },
   ...change,
 });

@@ -59,8 +59,11 @@ export function queueLoads(model: QueueModel, seed: number) {
     clock.advance(seconds * 1000);
     return playedLoad(arrivals, latenciesMs(arrivals, model), model.budgetMs, perSecond, seconds);
   };
-  const atRate = async (perSecond: number, seconds = SECONDS): Promise<Measurement> => {
+  const inTime = (seconds: number, untilNs = Number.POSITIVE_INFINITY): number =>
+    Math.max(0, Math.min(seconds, (untilNs - clock.nowNs()) / 1e9));
+  const atRate = async (perSecond: number, wanted: number, untilNs?: number): Promise<Measurement> => {
     seen.push(perSecond);
+    const seconds = inTime(wanted, untilNs);
     return (await played(perSecond, [{ perSecond, seconds }])).measurement;
   };
   const loads: CapacityLoads = {
@@ -72,9 +75,9 @@ export function queueLoads(model: QueueModel, seed: number) {
         return measured(concurrency, perSecond, (concurrency / perSecond) * 1000);
       },
     },
-    atRate: (perSecond, length) => atRate(perSecond, length === 'verdict' ? SECONDS / 2 : SECONDS),
-    atLength: (perSecond) => atRate(perSecond, 2 * SECONDS),
-    forSeconds: (perSecond, seconds) => played(perSecond, [{ perSecond, seconds }]),
+    atRate: (perSecond, length, untilNs) => atRate(perSecond, length === 'verdict' ? SECONDS / 2 : SECONDS, untilNs),
+    atLength: (perSecond, untilNs) => atRate(perSecond, 2 * SECONDS, untilNs),
+    forSeconds: (perSecond, seconds, untilNs) => played(perSecond, [{ perSecond, seconds: inTime(seconds, untilNs) }]),
     burst: (perSecond, { factor, seconds }, afterSeconds) =>
       played(perSecond, [
         { perSecond: perSecond * factor, seconds },

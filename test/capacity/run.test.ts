@@ -4,6 +4,9 @@ import type { CapacityEvent } from '../../src/capacity/means.ts';
 import type { CapacityQuestion } from '../../src/capacity/question.ts';
 import { runCapacity } from '../../src/capacity/run.ts';
 import { freshState } from '../../src/capacity/state.ts';
+import { verdictText } from '../../src/capacity/words.ts';
+import type { Measurement } from '../../src/profiler/measurement.ts';
+import { measured } from '../study/builders.ts';
 import { type QueueModel, queueLoads, trueCapacity } from './queue.ts';
 
 const head = {
@@ -14,6 +17,8 @@ const head = {
   arrivals: 'poisson',
   commandLine: [],
 } as const;
+
+const end = { wasInterrupted: false, seconds: 1, hardware: { gpus: null, terms: null } };
 
 const asked = (model: QueueModel, change: Partial<CapacityQuestion> = {}): CapacityQuestion => ({
   limit: { kind: 'latency', percentile: 99, budgetMs: model.budgetMs },
@@ -36,7 +41,7 @@ const run = async (model: QueueModel, seed: number, change: Partial<CapacityQues
     state,
     events,
     seen,
-    document: capacityDocument(head, question, state, { wasInterrupted: false, seconds: 1 }),
+    document: capacityDocument(head, question, state, end),
   };
 };
 
@@ -86,6 +91,64 @@ describe('the search for the capacity', () => {
     180_000,
   );
 
+  it.each([12, 30, 60, 120])('takes no longer than %i s, and says what that was too short for', async (mostSeconds) => {
+    const question = asked({ servers: 1, serviceMs: 20, budgetMs: 200 }, { mostSeconds });
+    const { loads, clock } = queueLoads({ servers: 1, serviceMs: 20, budgetMs: 200 }, 1);
+    const state = freshState();
+    const startNs = clock.nowNs();
+    await runCapacity(question, state, { loads, clock, onEvent: () => undefined });
+    expect((clock.nowNs() - startNs) / 1e9).toBeLessThanOrEqual(mostSeconds);
+    const document = capacityDocument(head, question, state, end);
+    expect(document).toMatchObject({ mostSeconds, outcome: 'imprecise' });
+    expect(document.cutShort).toContain('search');
+    expect(document.notes.join()).toMatch(/the time \(--max-duration, .*\) was up: the search ended there/);
+    // Nothing that a person relies on is missing where there is a minute.
+    if (mostSeconds >= 60) {
+      expect(document.capacity).not.toBeNull();
+      expect(document.at).not.toBeNull();
+      expect(document.cliff).toHaveLength(3);
+    }
+  });
+
+  it('plays a workload whole or not at all, and knows no capacity where no rate kept the limit', async () => {
+    const model = { servers: 1, serviceMs: 20, budgetMs: 30 };
+    const { loads, clock, seen } = queueLoads(model, 1);
+    const whole: typeof loads = {
+      ...loads,
+      scouting: { kind: 'rate', perSecond: 45, passSeconds: 8 },
+      atRate: (perSecond, _, untilNs) => loads.atRate(perSecond, 'counted', untilNs),
+      atLength: (perSecond, untilNs) => loads.atRate(perSecond, 'counted', untilNs),
+    };
+    const question = asked(model, { mostSeconds: 30 });
+    const state = freshState();
+    await runCapacity(question, state, { loads: whole, clock, onEvent: () => undefined });
+    const document = capacityDocument(head, question, state, end);
+    expect(seen).toHaveLength(3);
+    expect(document.probes.map(({ seconds }) => seconds)).toEqual([8, 8, 8]);
+    expect(document).toMatchObject({ capacity: null, cliff: [], outcome: 'imprecise' });
+    expect(verdictText(document)).toMatch(/^the capacity is unknown: even [\d.]+ requests\/s, the lowest rate/);
+  });
+
+  it('says what is wrong where no request succeeds', async () => {
+    const model = { servers: 1, serviceMs: 20, budgetMs: 30 };
+    const { loads, clock } = queueLoads(model, 1);
+    const failing = (failures: Measurement['failures']): typeof loads => ({
+      ...loads,
+      scouting: {
+        kind: 'closed-loops',
+        measure: async () => ({ ...measured(1, 0, 0), requests: failures.length, failures }),
+      },
+    });
+    const searched = (of: typeof loads) =>
+      runCapacity(asked(model), freshState(), { loads: of, clock, onEvent: () => undefined });
+    const refusals = [{ kind: 'status', count: 1, firstMessage: 'no such input' }];
+    await expect(searched(failing(refusals))).rejects.toMatchObject({
+      code: 'SERVER_FAILED',
+      message: expect.stringContaining('no such input'),
+    });
+    await expect(searched(failing([]))).rejects.toMatchObject({ code: 'SERVER_TIMEOUT' });
+  });
+
   it('gives a lower bound where the load generator is the limit, and tries again where others had its CPU', async () => {
     const model = { servers: 4, serviceMs: 2, budgetMs: 20 };
     const { loads, clock } = queueLoads(model, 1);
@@ -102,9 +165,9 @@ describe('the search for the capacity', () => {
     };
     const question = asked(model);
     // The first guess is below what the client reaches.
-    const slow: typeof loads = { ...bent, scouting: { kind: 'rate', perSecond: 800 } };
+    const slow: typeof loads = { ...bent, scouting: { kind: 'rate', perSecond: 800, passSeconds: 8 } };
     await runCapacity(question, state, { loads: slow, clock, onEvent: () => undefined });
-    const document = capacityDocument(head, question, state, { wasInterrupted: false, seconds: 1 });
+    const document = capacityDocument(head, question, state, end);
     expect(document.outcome).toBe('client-limited');
     expect(document.atLeast).toBeGreaterThan(700);
     expect(document.notes.join()).toContain('the load generator was the limit');

@@ -19,7 +19,8 @@ const faults: Faults = {
     return null;
   },
 };
-const emulator = await startEmulator({ profile: smallProfile(), faults });
+// So slow that endless loads leave the CPU to others.
+const emulator = await startEmulator({ profile: smallProfile({ a: 4 }), faults });
 afterAll(() => emulator.close());
 
 let directory = '';

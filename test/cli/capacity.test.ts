@@ -13,7 +13,7 @@ describe('tritune capacity', () => {
     const { code, stdout } = await callCli([
       'capacity',
       ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '200'],
-      ...['--precision', '20', '--max-duration', '15s', '--for-rate', '1000', '-o', directory],
+      ...['--precision', '20', '--max-duration', '200s', '--for-rate', '1000', '-o', directory],
     ]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/capacity [\d,.]+ requests\/s \([\d,.]+ to [\d,.]+\) with p99 within 200 ms/);
@@ -27,17 +27,17 @@ describe('tritune capacity', () => {
     const gate = await callCli(['compare', directory, directory]);
     expect(gate.code).toBe(0);
     expect(gate.stdout).toContain('capacity');
-  }, 240_000);
+  }, 300_000);
 
   it('exits with 3 where no rate keeps the budget', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 20, b: 0.1 }) });
     const { code, stdout } = await callCli([
       'capacity',
-      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '5', '--max-duration', '60s'],
+      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '5', '--max-duration', '200s'],
     ]);
     expect(code).toBe(3);
     expect(stdout).toContain('no rate keeps p99 within 5 ms');
-  }, 240_000);
+  }, 300_000);
 
   it('refuses what cannot be asked', async () => {
     const faultOf = async (...args: string[]) => (await callCli(['capacity', '-m', 'm', ...args])).stderr;

@@ -55,6 +55,18 @@ describe('what is paid for', () => {
     expect(paid({ instanceType: 'cpu-16' })).toEqual(['cpu-16', 'server', 0.7, undefined]);
   });
 
+  it('comes with the types of instances that have the same GPU', () => {
+    const alike = (cost: object) => costTermsOf(spec(cost))?.instanceTypes?.map(({ name, gpus }) => [name, gpus]);
+    const withL4 = [
+      ['one-l4', 1],
+      ['four-l4', 4],
+    ];
+    expect(alike({ gpu: 'L4' })).toEqual(withL4);
+    expect(alike({ instanceType: 'four-l4' })).toEqual(withL4);
+    expect(alike({ gpu: 'T4' })).toBeUndefined();
+    expect(alike({ instanceType: 'cpu-16' })).toBeUndefined();
+  });
+
   it('is the only GPU where there is no other, and must be said elsewhere', () => {
     expect(costTermsOf(spec(undefined, { gpus: { T4: 1 } }))).toMatchObject({
       name: 'T4',

@@ -18,7 +18,7 @@ describe("tensors in a GPU's memory", { timeout: 120_000 }, () => {
     ['http', '1'],
   ])('go with profile, over %s and from %s threads', async (protocol, threads) => {
     const how = ['-i', protocol, '--client-threads', threads, '--concurrency-range', '4'];
-    const { code, stdout } = await runCli(['profile', ...target, ...how, '--precision', '20'], { env });
+    const { code, stdout } = await runCli(['profile', ...target, ...how, '--request-count', '60'], { env });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Concurrency: 4, throughput: /m);
   });

@@ -134,6 +134,12 @@ describe('a reference page', () => {
     ).toEqual(['top: bare']);
   });
 
+  it('puts forms without a name one after the other', () => {
+    const either = { oneOf: [object({ share: text }), object({ rate: text })] };
+    const page = print({ ...object({ either: { $ref: '#/$defs/either' } }), $defs: { either } });
+    expect(page).toMatch(/`share`.*\n\nor\n\n\| field/);
+  });
+
   it.each([
     ['latencyBudgetMs', 'ms'],
     ['durationS', 's'],

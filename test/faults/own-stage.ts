@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll } from 'vitest';
 import { failureOf } from '../../src/cli/failure.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
@@ -59,11 +58,8 @@ export const shortRun = (model: string, url: string, output: string, ...more: st
   ...['--concurrency', '4:4', '--precision', '25', '--bls-composing', 'none', ...more],
 ];
 
-const directory = mkdtempSync(join(tmpdir(), 'tritune-own-'));
-afterAll(() => rmSync(directory, { recursive: true }));
-
 function candidatesFile(): string {
-  const path = join(directory, 'candidates.json');
+  const path = join(mkdtempSync(join(tmpdir(), 'tritune-own-')), 'candidates.json');
   writeFileSync(path, JSON.stringify(CANDIDATES));
   return path;
 }

@@ -32,7 +32,14 @@ const records: StudyRecord[] = [
   },
   { type: 'round-voided', at, round: 2, slower: 2.44 },
   { type: 'model-restored', at, how: 'config', verified: true, detail: "'m' has its original config again" },
-  { type: 'study-finished', at, stopReason: 'the limit of 2 trials', interrupted: false, wallSeconds: 12 },
+  {
+    type: 'study-finished',
+    at,
+    stopReason: 'the limit of 2 trials was reached',
+    notes: ['there was no time for all rounds of the final', 'another trial was expected to gain 3.0 %'],
+    interrupted: false,
+    wallSeconds: 12,
+  },
 ];
 
 describe('the lines of a run', () => {
@@ -61,7 +68,9 @@ describe('the lines of a run', () => {
       '    failed: out-of-memory: no memory [2J',
       '    round 2 does not count: the original config was 2.4 times slower than before',
       "restored: 'm' has its original config again",
-      'search ended after 12 s: the limit of 2 trials',
+      'ended after 12 s: the limit of 2 trials was reached',
+      '    there was no time for all rounds of the final',
+      '    another trial was expected to gain 3.0 %',
     ]);
   });
 });

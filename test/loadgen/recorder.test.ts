@@ -18,6 +18,19 @@ function started(rule = { lengthNs: 100, minRequests: 1 }) {
 }
 
 describe('Recorder', () => {
+  it('counts no reply over plain HTTP as good that refuses its request, however fast it was', () => {
+    const recorder = new Recorder({ limits: { e2eNs: 60 } });
+    const batches: Batch[] = [];
+    recorder.start({ lengthNs: 100, minRequests: 1 }, (batch) => batches.push(batch), 0);
+    const reply = (status: number): SendOutcome => ({
+      ok: true,
+      reply: { status, bodyBytes: 0, waitNs: 1, readNs: 1, lookupsNs: [], connectsNs: [] },
+    });
+    for (const status of [200, 204, 302, 400, 404, 503]) recorder.record(10, 50, reply(status));
+    recorder.record(110, 70, reply(200));
+    expect(batches[0]).toMatchObject({ succeeded: 7, failed: 0, good: 3 });
+  });
+
   it('ends a batch with the first completion past its length, leaving no gap', () => {
     const { recorder, batches } = started();
     for (const at of [1040, 1090, 1130, 1150, 1229, 1230]) recorder.record(at, 50, ok);

@@ -93,4 +93,26 @@ describe('a request rate', () => {
     expect(run.server.inFlight).toBe(0);
     expect(run.clock.nowNs()).toBeLessThan(5e9);
   });
+
+  it('ends in its time, with what it has counted, at a rate that would take minutes', async () => {
+    const windows = { minWindows: 12, maxWindows: 16, minWindowMs: 5000, maxWindowMs: 5000 };
+    const level = { mode: 'request-rate', value: 0.5 } as const;
+    const slow: SimulatedModel = { executionNs: () => 1e9 };
+    const whole = simulate(slow, 0, { level, windows });
+    expect((await whole.measurement).durationMs).toBeGreaterThan(60_000);
+    const cut = simulate(slow, 0, { level, windows, untilNs: 20e9 });
+    const measurement = await cut.measurement;
+    expect(measurement.requests).toBeGreaterThan(4);
+    expect(measurement).toMatchObject({ stable: false, errorRate: 0 });
+    // The last reply was waited for.
+    expect(cut.clock.nowNs()).toBeLessThan(26e9);
+    expect(cut.server.inFlight).toBe(0);
+  });
+
+  it('has nothing to say where no reply comes in its time', async () => {
+    const level = { mode: 'request-rate', value: 1 } as const;
+    const run = simulate({ instances: 99, executionNs: () => 60e9 }, 0, { level, untilNs: 10e9 });
+    expect(await run.measurement).toMatchObject({ requests: 0, windows: 0, stable: false });
+    expect(run.clock.nowNs()).toBeLessThan(16e9);
+  });
 });

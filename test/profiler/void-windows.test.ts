@@ -114,7 +114,7 @@ describe('a window in which the client was held up', () => {
     expect(measurement.client).toMatchObject({
       starved: true,
       reason: expect.stringMatching(
-        /^up to 7 ms of its p99 of 9.* may be its own: .* 7 ms at once, while others had the CPU$/,
+        / 7 ms at once, while other processes had the CPU; up to 7 ms of the p99 of 9.* may be its own delay$/,
       ),
     });
   });
@@ -161,13 +161,13 @@ describe('why a percentile may be the client’s', () => {
       { ...nothing, pauses, runQueueNs: 9 * MS },
       { stolenMs: 10 },
     ],
-    ['while others had the CPU', { ...nothing, pauses, runQueueNs: 9 * MS }, { stolenMs: 0 }],
-    ['while others had the CPU', { ...nothing, pauses, runQueueNs: null }, { pressedMs: 300 }],
+    ['while other processes had the CPU', { ...nothing, pauses, runQueueNs: 9 * MS }, { stolenMs: 0 }],
+    ['while other processes had the CPU', { ...nothing, pauses, runQueueNs: null }, { pressedMs: 300 }],
     ['by its own work', { ...nothing, pauses, runQueueNs: 1 * MS }, { pressedMs: 300 }],
   ])('is said: %s', (cause, heldUp, host) => {
     const reason = heldUpReason(about(heldUp), host);
-    expect(reason).toMatch(/^up to 1 ms of its p99 of 10 ms may be its own: it was held up for 10 ms in all/);
-    expect(reason.endsWith(`, ${cause}`)).toBe(true);
+    expect(reason).toMatch(/^it was held up for 10 ms in all/);
+    expect(reason).toContain(`, ${cause}; up to 1 ms of the p99 of 10 ms may be its own delay`);
   });
 });
 

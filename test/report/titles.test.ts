@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { filePaper } from '../../src/report/charts/svg.ts';
+import { titled } from '../../src/report/charts/titled.ts';
+import type { ChartName } from '../../src/report/page/charts.ts';
 import { repeatedReadings } from '../../src/report/page/repeated-readings.ts';
-import { chartTitle, type TitledChart } from '../../src/report/page/titles.ts';
+import { chartTitle } from '../../src/report/page/titles.ts';
+import type { ScenarioRow } from '../../src/report/scenario/case.ts';
+import { scenarioPlots } from '../../src/report/scenario/plots.ts';
 import { explainBest } from '../../src/study/analysis/explain/explain.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import { goalOf } from '../study/builders.ts';
@@ -9,7 +14,7 @@ import { type Served, served, studyOf } from '../study/explained.ts';
 const at = (level: number, throughput: number, p99Ms: number, more: Partial<Served> = {}) =>
   served({ level, throughput, p99Ms, queueMs: 6, computeMs: 3, outsideMs: 1, ...more });
 
-const title = (name: TitledChart, state: StudyState): string => chartTitle(name, state, explainBest(state));
+const title = (name: ChartName, state: StudyState): string => chartTitle(name, state, explainBest(state));
 
 const study = (goal = goalOf(20)): StudyState =>
   studyOf(
@@ -43,10 +48,54 @@ describe('the title of a chart', () => {
     );
   });
 
+  it('says that no level keeps the limit', () => {
+    expect(title('latency-vs-load', study(goalOf(2)))).toMatch(
+      /^Neither trial \d nor your config keeps p99 ≤ 2 ms at a level that was measured$/,
+    );
+  });
+
   it('says what takes most of the time, and what it took before', () => {
     expect(title('latency-breakdown', study())).toBe(
       "Compute takes most of a request's time: 60 %, with your config 30 %",
     );
+  });
+});
+
+describe('a file of a chart', () => {
+  const drawing = '<svg width="900" height="420" viewBox="0 0 900 420"><path d="M0 0"></path></svg>';
+
+  it('has the title above the drawing', () => {
+    const file = titled(drawing, 'Trial 1: p99 < 20 ms & more', filePaper);
+    expect(file).toMatch(/^<svg width="900" height="466" viewBox="0 0 900 466"/);
+    expect(file).toContain('<title>Trial 1: p99 &#60; 20 ms &#38; more</title>');
+    expect(file).toContain('>Trial 1: p99 &#60; 20 ms &#38; more</text>');
+    expect(file).toContain('<svg y="46" width="900" height="420"');
+  });
+
+  it('breaks a title that is longer than the drawing is wide', () => {
+    const file = titled(drawing, 'a title of many words '.repeat(12).trim(), filePaper);
+    const lines = [...file.matchAll(/<text [^>]*>([^<]*)</g)].map(([, line]) => line ?? '');
+    expect(lines.length).toBeGreaterThan(2);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(86);
+    expect(file).toContain(`height="${420 + 16 + 22 * lines.length + 8}"`);
+  });
+});
+
+describe('the titles of a scenario', () => {
+  const rowOf = (value: number, inferPerSecond: number, p99Us: number): ScenarioRow =>
+    ({
+      batch: value,
+      report: { level: { value }, inferPerSecond, percentilesUs: [{ percentile: 99, us: p99Us }] },
+    }) as unknown as ScenarioRow;
+  const titles = (...rows: ScenarioRow[]) => scenarioPlots(rows, 'offline').map(({ title: text }) => text);
+
+  it('say where throughput stops growing, and how latency grows', () => {
+    expect(titles(rowOf(1, 100, 1000), rowOf(4, 350, 2000), rowOf(16, 360, 8000))).toEqual([
+      'Throughput stops growing at batch 4: 350 infer/s',
+      'p99 goes from 1 ms at batch 1 to 8 ms at batch 16',
+    ]);
+    expect(titles(rowOf(1, 100, 1000), rowOf(4, 350, 2000))[0]).toBe('Throughput still grows at batch 4: 350 infer/s');
+    expect(titles(rowOf(1, 100, 1000))).toEqual(['Throughput at batch 1: 100 infer/s', 'p99 is 1 ms at batch 1']);
   });
 });
 

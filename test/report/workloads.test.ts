@@ -74,8 +74,8 @@ describe('a study over two workloads', () => {
           .trimEnd(),
       );
     expect(textOf(workloadRows(view, 80))).toEqual([
-      'workloads steady    200/s     200     30 ms  180/s good',
-      '          burst     100/s     100     50 ms  90/s good ← decides',
+      'workloads  steady    200/s     200     30 ms  180/s good',
+      '           burst     100/s     100     50 ms  90/s good ← decides',
     ]);
     const panel = textOf(trialPanel(view, initialInteraction, { columns: 60, rows: 40 }));
     const head = panel.findIndex((line) => line.includes('by workload'));

@@ -18,7 +18,7 @@ const gpuOnly = /optimization\.cuda|gpu_execution_accelerator|"gpus"/;
 function configsOf(preset: string, base: ModelConfig, limits: Limits = {}): string[] {
   const space = loadSpace(preset, { limits });
   const random = seededRandom(7);
-  if (spaceSize(space, originalOf(base)) === 0) return [];
+  if (assignments(space, originalOf(base)).next().done) return [];
   return Array.from({ length: 300 }, () => {
     const outcome = buildCandidate(space, originalOf(base), sampleAssignment(space, originalOf(base), random));
     if (!outcome.legal) throw new Error(outcome.reason);

@@ -28,6 +28,20 @@ describe('LatencyHistogram', () => {
     );
   });
 
+  it('gives the latency of each rank, whatever its share of all is rounded to', () => {
+    fc.assert(
+      fc.property(latencies, (values) => {
+        const histogram = histogramOf(values);
+        const sorted = [...values].sort((a, b) => a - b);
+        for (const [index, exact] of sorted.entries()) {
+          const found = histogram.quantileNs((index + 1) / sorted.length);
+          expect(Math.abs(found - exact)).toBeLessThanOrEqual(exact * 0.001);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it('keeps count, mean, smallest and largest exact', () => {
     fc.assert(
       fc.property(latencies, (values) => {

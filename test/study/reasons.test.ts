@@ -59,7 +59,9 @@ describe('the short list of reasons', () => {
 
   it('names the budget where that is the limit, missed or nearly used up', () => {
     const late = { assignment: { instances: 4 }, measurements: [served(better)], feasible: false };
-    expect(told(reasonsOf([late], { goal: goalOf(3) }))).toContain('now: the latency budget: p99 6 ms of 3 ms allowed');
+    expect(told(reasonsOf([late], { goal: goalOf(3) }))).toContain(
+      'now: the latency budget: p99 6 ms where 3 ms is allowed',
+    );
   });
 
   it('divides the time of a pipeline by model', () => {

@@ -98,11 +98,9 @@ describe('its words', () => {
 
   it('say the chance, the levels and what is left', () => {
     expect(describeRecommendation(recommended, budget, load, null)).toBe(
-      'holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left',
+      'holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; 90 % sure up to 66, 99 % sure up to 56; 8 % of the budget is left',
     );
-    expect(describeRecommendationShort(recommended)).toBe(
-      'chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left',
-    );
+    expect(describeRecommendationShort(recommended)).toBe('93 % sure here; 90 % at 66, 99 % at 56; 8 % of budget left');
   });
 
   it('say what speed the chance is of where the figures were measured at another', () => {
@@ -115,7 +113,7 @@ describe('its words', () => {
   it('say what is over the budget, and that no level holds', () => {
     const none = { level: null, chance: 0.003, safeLevel: null, margin: -0.25 };
     expect(describeRecommendation(none, budget, load, null)).toBe(
-      'holds p99 ≤ 20 ms at concurrency 64 with a chance of under 1 %; highest at 90 %: none, at 99 %: none; the expected percentile is 25 % over the budget',
+      'holds p99 ≤ 20 ms at concurrency 64 with a chance of under 1 %; no level is 90 % sure; the expected percentile is 25 % over the budget',
     );
   });
 

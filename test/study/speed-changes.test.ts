@@ -109,7 +109,7 @@ describe('a study whose machine gets slower', () => {
     expect(usual).toBeLessThanOrEqual(highest ?? 0);
     expect(changes.length).toBeGreaterThan(0);
     expect(corrected).toBeGreaterThan(0);
-    expect(closingLines(summary, {}).join('\n')).toMatch(/\nspeed +the machine's was 0\.\d\d to 1\.\d\d times that of/);
+    expect(closingLines(summary, {}).join('\n')).toMatch(/\nspeed +the machine ran at 0\.\d\d to 1\.\d\d times its speed/);
   });
 
   it('keeps the figures that were measured, and gives beside them those that are compared', async () => {
@@ -140,7 +140,7 @@ describe('a study whose machine gets slower', () => {
     expect(best.predicted.throughput).toBe(of(state.compared.trials));
     expect(best.predicted.throughput).not.toBe(of(state.trials));
     const said = closingLines(summarize(state, ''), {}).find((line) => line.startsWith('predicted'));
-    expect(said?.includes("at the machine's usual speed, at which")).toBe(best.compared !== null);
+    expect(said?.includes("both at the machine's usual speed")).toBe(best.compared !== null);
   });
 });
 

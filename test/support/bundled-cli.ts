@@ -21,6 +21,8 @@ const external = [/^node:/, 'koffi', '@resvg/resvg-js', '@grpc/grpc-js', 'ink', 
  * a thousand modules, which takes a third of the CPU.
  */
 export async function setup(): Promise<void> {
+  // Another project of the same run has done it.
+  if (process.env[BUNDLED_CLI]) return;
   // Goes with the folder for temporary files (`own-folder.ts`).
   const folder = join(tmpdir(), 'tritune');
   const code = join(folder, 'dist');

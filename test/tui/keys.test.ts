@@ -78,7 +78,11 @@ describe('the keys', () => {
     expect(told('t', over, end)).toEqual(not(/the run has ended/));
     expect(told('q', { phase: 'stopping', canExport: true })).toEqual(not(/is ending/));
     expect(told('s', live, initialView)).toEqual(not(/not started/));
-    expect(told('b', live, end)).toEqual(not(/the search has ended/));
+    const inFinal = viewAfter(upTo(events, ({ type }) => type === 'final-measured'));
+    expect(told('b', live, inFinal)).toEqual(not(/the search has ended/));
+    // The documents are being written.
+    expect(told('p', live, inFinal)).toEqual({ name: 'pause' });
+    expect(told('p', live, end)).toEqual(not(/is ending/));
     expect(told('u', live)).toEqual(not(/no trial .* is waiting/));
     expect(told('u', live, asking)).toEqual({ name: 'withdraw' });
     expect(interact(initialInteraction, { name: 'not-now', reason: '' }, mid)).toEqual(initialInteraction);

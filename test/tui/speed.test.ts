@@ -35,11 +35,11 @@ describe('the screen of a study whose machine gets slower', () => {
     const { events } = await offlineStudy(slowerLater);
     const lines = screenAfter(events, wide);
     expect(lines.find((line) => line.startsWith('speed '))).toMatch(
-      /^speed +0\.\d\d to 1\.\d\d times the first minute's; compared at the usual, \d\.\d\d/,
+      /^speed +0\.\d\d to 1\.\d\d times the first minute's; figures are compared at the usual speed, \d\.\d\d/,
     );
     expect(lines.find((line) => line.startsWith('level '))).toMatch(/^level +holds p99 ≤ .* with a chance of/);
     const low = screenAfter(events, { columns: 80, rows: 25 });
-    expect(low.find((line) => line.startsWith('level '))).toMatch(/^level +chance .* here; 90 %: \d+, 99 %: /);
+    expect(low.find((line) => line.startsWith('level '))).toMatch(/^level +.* % sure here; 90 % at \d+, 99 % at /);
   });
 
   it('says nothing of a steady one', async () => {

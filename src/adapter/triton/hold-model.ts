@@ -4,6 +4,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withDeadline } from '../../base/abort.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { isLockedByOther, takeLock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 
@@ -87,7 +88,7 @@ async function placeOf(address: string): Promise<string> {
     () => host,
   );
   const own = Object.values(networkInterfaces()).flatMap((all) => all?.map((each) => each.address) ?? []);
-  const isOwn = own.includes(ip) || /^127\.|^::1$|^0\.0\.0\.0$|^::$/.test(ip);
+  const isOwn = own.includes(ip) || isLoopback(ip) || ip === '0.0.0.0' || ip === '::';
   return `${isOwn ? 'localhost' : ip}:${address.slice(at + 1)}`;
 }
 

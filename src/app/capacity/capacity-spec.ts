@@ -1,4 +1,5 @@
 import type { BurstShape } from '../../capacity/loads.ts';
+import type { PriceList } from '../../spec/price-spec.ts';
 import type { PromptSpec } from '../../workload/prompt-spec.ts';
 import type { EndpointSpec, ProfileSpec } from '../profile/profile-spec.ts';
 
@@ -11,7 +12,7 @@ export interface CapacityAsked {
   /** Half-width of the capacity's 95 % interval that ends the search, in per cent. */
   readonly precision: number;
   readonly requestDistribution: 'constant' | 'poisson';
-  /** Seconds that the search may take. */
+  /** Seconds that everything but bursts may take; bursts come after it, and may take as long again. */
   readonly maxDuration: number;
   readonly burst?: BurstShape;
   /** Seconds after a burst within which the server must keep the budget again. */
@@ -24,6 +25,14 @@ export interface CapacityAsked {
   readonly headroom: number;
   /** The standard deviation of the replicas' capacities, as a share. */
   readonly replicaSpread: number;
+  /** The prices, or the path of their file. */
+  readonly prices?: string | PriceList;
+  /** The GPU of the prices that the server has, or GPU/SLICE. */
+  readonly gpu?: string;
+  /** The GPUs of the server, if its metrics do not show them. */
+  readonly serverGpus?: number;
+  /** The instance type of the prices that the server is. */
+  readonly instanceType?: string;
 }
 
 type OfProfile = Pick<

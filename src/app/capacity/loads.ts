@@ -1,4 +1,5 @@
-import { MS_PER_S, msToNs } from '../../base/units.ts';
+import { realClock } from '../../base/clock.ts';
+import { MS_PER_S, msToNs, nsToMs } from '../../base/units.ts';
 import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad } from '../../capacity/loads.ts';
 import { burstArrivals } from '../../capacity/play.ts';
 import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
@@ -18,14 +19,16 @@ export interface PlayingRule {
   readonly windows: WindowRule;
   /** Returns arrivals at a rate. Each measurement has a seed of its own, so that no two share their luck. */
   readonly scheduleAt: (perSecond: number, seed: number) => Schedule;
-  /** The mean rate of the workload, which is played pass by pass; null for plain rates. */
-  readonly workloadPerSecond: number | null;
+  /** The mean rate of the workload, and the seconds of its passes in one measurement; null for plain rates. */
+  readonly workload: { readonly perSecond: number; readonly passSeconds: number } | null;
   readonly distribution: 'constant' | 'poisson';
   readonly onProgress?: (progress: ProfileProgress) => void;
 }
 
 /** A closed loop serves only for a first estimate. */
-const SCOUTING = { precision: 0.1, windows: { minWindows: 2, maxWindows: 3, minLatencies: 10 } } as const;
+const SCOUTING_PRECISION = 0.1;
+const SCOUTING_WINDOWS = { minWindows: 2, maxWindows: 3 } as const;
+const SCOUTING_LATENCIES = 10;
 /**
  * A window lasts this many budgets for each latency that the window rule requires, which makes 5 budgets for tensors. An overload of 5 % for four
  * windows then builds up a backlog of one budget, so that no rate passes just because it was measured too briefly.
@@ -39,9 +42,12 @@ const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
 /** The maximum of requests in flight during the search for a verdict, in budgets of the rate. Requests queued behind more are far over the budget. */
 const IN_FLIGHT_BUDGETS = 4;
 const LEAST_IN_FLIGHT = 256;
-/** The number of windows of a load that runs to its end, and their minimum length in milliseconds. */
+/** The number of windows of a load that runs to its end, their minimum length in milliseconds, and the least requests of one. */
 const COURSE_WINDOWS = 20;
 const LEAST_COURSE_MS = 250;
+const LEAST_COURSE_REQUESTS = 5;
+/** The largest part of the time left that a load may warm up for. */
+const WARM_UP_SHARE = 0.25;
 /** Requests that warm up before a burst. */
 const BURST_WARM_UP = 50;
 
@@ -50,10 +56,12 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
   let seed = rule.seed;
   const measure = async (
     level: LoadLevel,
-    change: MeasuringChange,
+    { windows, ...change }: MeasuringChange & Pick<Required<MeasuringChange>, 'windows'>,
+    untilNs: number | undefined,
     onWindow: (progress: WindowProgress) => void = () => undefined,
   ): Promise<Measurement> => {
     const own = seed++;
+    const leftMs = untilNs === undefined ? Number.POSITIVE_INFINITY : nsToMs(untilNs - realClock.nowNs());
     const listener = {
       onProgress: (progress: ProfileProgress) => {
         if (progress.phase === 'window') onWindow(progress);
@@ -62,9 +70,12 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
       onRequest: () => undefined,
     };
     const report = await target.measure(level, listener, {
-      scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own),
+      // A workload has its own arrivals.
+      ...(rule.workload === null && { scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own) }),
       // Requests left over from one load must not affect the next.
       drainMs: rule.requestTimeoutSeconds * MS_PER_S,
+      untilNs,
+      windows: { ...windows, maxWarmUpMs: Math.min(rule.windows.maxWarmUpMs, Math.max(0, WARM_UP_SHARE * leftMs)) },
       ...(target.hostWorkUs && { hostWorkUs: target.hostWorkUs }),
       ...(rule.budgetMs !== null && { limits: { e2eNs: msToNs(rule.budgetMs) } }),
       ...change,
@@ -72,13 +83,19 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     return report.measurement;
   };
   const atRate = (value: number): LoadLevel => ({ mode: 'request-rate', value });
-  const played = async (perSecond: number, seconds: number, change: MeasuringChange): Promise<PlayedLoad> => {
-    const course = courseOf(seconds);
+  const played = async (
+    perSecond: number,
+    seconds: number,
+    change: MeasuringChange,
+    untilNs?: number,
+  ): Promise<PlayedLoad> => {
+    const course = courseOf(seconds, perSecond);
     const windows: CourseWindow[] = [];
     let endSeconds = 0;
     const measurement = await measure(
       atRate(perSecond),
       { ...change, windows: { ...rule.windows, ...course } },
+      untilNs,
       (at) => {
         endSeconds += at.own.durationMs / MS_PER_S;
         windows.push({
@@ -91,23 +108,31 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     );
     return { measurement, windows };
   };
+  const minLatencies = Math.min(rule.windows.minLatencies, SCOUTING_LATENCIES);
+  const scouting = {
+    precision: SCOUTING_PRECISION,
+    windows: { ...rule.windows, ...SCOUTING_WINDOWS, minLatencies },
+  };
   return {
     scouting:
-      rule.workloadPerSecond === null
+      rule.workload === null
         ? {
             kind: 'closed-loops',
-            measure: (concurrency) => measure({ mode: 'concurrency', value: concurrency }, SCOUTING),
+            measure: (value, untilNs) => measure({ mode: 'concurrency', value }, scouting, untilNs),
           }
-        : { kind: 'rate', perSecond: rule.workloadPerSecond },
-    atRate: (perSecond, length) =>
-      measure(atRate(perSecond), {
+        : { kind: 'rate', ...rule.workload },
+    atRate: (perSecond, length, untilNs) => {
+      const change = {
         windows: { ...verdictWindows(rule), ...(length === 'verdict' ? VERDICT_WINDOWS : COUNTED_WINDOWS) },
         openLoop: { maxInFlight: mostInFlight(perSecond, rule.budgetMs) },
         // A measurement ends early if it misses the budget by far.
         ...(length === 'verdict' && rule.budgetMs !== null && { budgetMs: rule.budgetMs }),
-      }),
-    atLength: (perSecond) => measure(atRate(perSecond), { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }),
-    forSeconds: (perSecond, seconds) => played(perSecond, seconds, { precision: 0 }),
+      };
+      return measure(atRate(perSecond), change, untilNs);
+    },
+    atLength: (perSecond, untilNs) =>
+      measure(atRate(perSecond), { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }, untilNs),
+    forSeconds: (perSecond, seconds, untilNs) => played(perSecond, seconds, { precision: 0 }, untilNs),
     burst: (perSecond, shape, afterSeconds) => {
       const seconds = shape.seconds + afterSeconds;
       return played(perSecond, seconds, {
@@ -135,9 +160,10 @@ function mostInFlight(perSecond: number, budgetMs: number | null): number {
   return Math.min(most, Math.max(LEAST_IN_FLIGHT, wanted));
 }
 
-/** Returns windows of equal length with this total duration; none is measured again. */
-function courseOf(seconds: number): Partial<WindowRule> {
-  const windowMs = Math.max(LEAST_COURSE_MS, (seconds * MS_PER_S) / COURSE_WINDOWS);
+/** Returns windows of equal length with this total duration, fewer at a low rate; none is measured again. */
+function courseOf(seconds: number, perSecond: number): Partial<WindowRule> {
+  const most = Math.max(1, Math.min(COURSE_WINDOWS, Math.floor((perSecond * seconds) / LEAST_COURSE_REQUESTS)));
+  const windowMs = Math.max(LEAST_COURSE_MS, (seconds * MS_PER_S) / most);
   const windows = Math.ceil((seconds * MS_PER_S) / windowMs);
   return {
     minWindowMs: windowMs,

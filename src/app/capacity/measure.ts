@@ -1,4 +1,6 @@
 import { realClock } from '../../base/clock.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { formatDuration } from '../../base/format.ts';
 import { NS_PER_S } from '../../base/units.ts';
 import { trituneVersion } from '../../base/version.ts';
 import { capacityDocument } from '../../capacity/document.ts';
@@ -8,9 +10,11 @@ import type { CapacityLimit } from '../../capacity/reading.ts';
 import { runCapacity } from '../../capacity/run.ts';
 import { freshState } from '../../capacity/state.ts';
 import type { ProfileProgress } from '../../profiler/measurement.ts';
+import { passDivision } from '../../profiler/windows/whole-passes.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
-import { limitsOf } from '../traffic/workload.ts';
+import { limitsOf, type PlayedWorkload } from '../traffic/workload.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
+import { capacityTerms, hardwareOf } from './hardware.ts';
 import { loadsOn } from './loads.ts';
 import { questionOf } from './question.ts';
 import type { CapacityTarget } from './targets.ts';
@@ -24,13 +28,18 @@ export interface CapacityWatch {
 }
 
 /**
- * Returns the limit in the options; the limits of a workload's classes are not known yet. Errors: USAGE for options that are wrong for every server.
+ * Returns the limit in the options; the limits of a workload's classes are not known yet. Errors: USAGE for options that are wrong for every server;
+ * INPUT_INVALID for wrong prices.
  */
 export function limitAsked(spec: CapacitySpec): CapacityLimit {
+  capacityTerms(spec);
   // A workload may have limits.
   const hasLimits = spec.workload !== undefined && spec.latencyBudget === undefined;
   return questionOf(spec, { batch: spec.batch, followsHost: false, hasLimits }).limit;
 }
+
+/** Measurements of a workload that a search needs at least. */
+const LEAST_PASSES = 10;
 
 /**
  * Finds the capacity of an open target. Returns the results, also if the run was interrupted after the first rate. Errors: USAGE, INTERRUPTED, those
@@ -38,12 +47,13 @@ export function limitAsked(spec: CapacitySpec): CapacityLimit {
  */
 export async function measureCapacity(
   spec: CapacitySpec,
-  { target, plan, head, windows, followsHost, requestTimeoutSeconds }: CapacityTarget,
+  opened: CapacityTarget,
   { commandLine, watch }: { readonly commandLine: readonly string[]; readonly watch: CapacityWatch },
   signal: AbortSignal,
 ): Promise<CapacityDocument> {
+  const { target, plan, head, windows, followsHost, requestTimeoutSeconds, batch } = opened;
   const question = questionOf(spec, {
-    batch: spec.batch,
+    batch,
     followsHost,
     hasLimits: (plan.workload?.workload.classes ?? []).some((each) => limitsOf(each) !== undefined),
   });
@@ -55,7 +65,7 @@ export async function measureCapacity(
     seed: spec.seed,
     requestTimeoutSeconds,
     windows,
-    workloadPerSecond: plan.workload?.perSecond ?? null,
+    workload: plan.workload && { perSecond: plan.workload.perSecond, passSeconds: passSecondsOf(plan.workload, spec) },
     scheduleAt: (perSecond, seed) => rateSchedule({ ...spec, seed }, perSecond),
     distribution: spec.requestDistribution,
     onProgress: watch.onProgress,
@@ -70,5 +80,19 @@ export async function measureCapacity(
   return capacityDocument({ ...head, trituneVersion, arrivals, commandLine }, question, state, {
     wasInterrupted: signal.aborted,
     seconds: (realClock.nowNs() - startNs) / NS_PER_S,
+    hardware: hardwareOf(spec, opened, state),
   });
+}
+
+/** Returns the seconds of a measurement of the workload. Errors: USAGE if not even one fits into the time. */
+function passSecondsOf({ passS, workload }: PlayedWorkload, { passes, maxDuration }: CapacitySpec): number {
+  const division = passDivision(passS * NS_PER_S, Number.POSITIVE_INFINITY, passes);
+  const seconds = division.passes * passS;
+  if (seconds < maxDuration) return seconds;
+  const whole = passes === undefined ? 'a pass' : `${passes} passes`;
+  throw new TrituneError(
+    'USAGE',
+    `${whole} of the workload '${workload.name}' takes ${formatDuration(seconds)}, but --max-duration is ${formatDuration(maxDuration)}`,
+    `shorten it with --time-scale ${Number((maxDuration / seconds / LEAST_PASSES).toPrecision(1))}, or allow more time`,
+  );
 }

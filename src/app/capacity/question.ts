@@ -35,8 +35,9 @@ export function questionOf(
 
 function limitOf({ latencyBudget, goodput, percentile }: CapacitySpec, hasLimits: boolean): CapacityLimit {
   if (latencyBudget !== undefined) {
-    if (goodput || hasLimits) {
-      throw usage('--latency-budget and --goodput cannot be used together', 'leave one of them out');
+    if (goodput) throw usage('--latency-budget and --goodput cannot be used together', 'leave one of them out');
+    if (hasLimits) {
+      throw usage("the workload's classes have limits of their own", 'leave out --latency-budget, or their limits');
     }
     return { kind: 'latency', percentile, budgetMs: latencyBudget };
   }
@@ -46,7 +47,7 @@ function limitOf({ latencyBudget, goodput, percentile }: CapacitySpec, hasLimits
   const limits = Object.entries(goodput ?? {}).map(
     ([name, ns]) => `${name.replace(/Ns$/, '')} ${formatMs(nsToMs(ns))}`,
   );
-  return { kind: 'goodput', percentile, limits: limits.join(', ') || 'those of the workload' };
+  return { kind: 'goodput', percentile, limits: limits.join(', ') || 'the limits of the workload' };
 }
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);

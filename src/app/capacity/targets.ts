@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
 import type { CapacityHead } from '../../capacity/document.ts';
 import { defaultWindowRule, type WindowRule } from '../../profiler/level-options.ts';
+import { gpusOf } from '../../space/gpus.ts';
+import { shapeOf } from '../../space/shape.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { askedOf } from '../profile/endpoint-asked.ts';
 import { findLanguageServer } from '../profile/language-server.ts';
@@ -23,8 +25,21 @@ export interface CapacityTarget {
   /** True if the server computes on this host's CPU. */
   readonly followsHost: boolean;
   readonly requestTimeoutSeconds: number;
+  /** Samples in one request; the mean over those of a workload. */
+  readonly batch: number;
+  /** Returns the GPUs that the model uses, of those that the user states or the metrics report; undefined if that is unknown. */
+  gpusOf(server: { readonly stated: number | undefined; readonly reported: number | undefined }): number | undefined;
   close(): Promise<void>;
 }
+
+/**
+ * Returns the GPUs of a server whose configs are unknown: those that the user states, or that a named metrics page reports. The GPUs of this machine
+ * are no sign, because the server may use some of them.
+ */
+export const gpusOfUnknown =
+  ({ metricsUrl }: Pick<CapacitySpec, 'metricsUrl'>): CapacityTarget['gpusOf'] =>
+  ({ stated, reported }) =>
+    stated ?? (metricsUrl === undefined ? undefined : reported);
 
 /** Language models take long to reply. */
 const LANGUAGE_TIMEOUT_S = 600;
@@ -60,6 +75,8 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
       windows: defaultWindowRule,
       followsHost: target.hostWorkUs !== undefined && isOnCpu(target.config),
       requestTimeoutSeconds: options.requestTimeout,
+      batch: target.batch,
+      gpusOf: ({ stated, reported }) => gpusOf(shapeOf(target.config), stated ?? reported),
       close: async () => {
         await target.close();
         await opened.close();
@@ -89,6 +106,8 @@ export async function openLanguage(given: CapacitySpec, signal: AbortSignal): Pr
     windows: { ...defaultWindowRule, ...languageWindows },
     followsHost: false,
     requestTimeoutSeconds: options.requestTimeout,
+    batch: 1,
+    gpusOf: gpusOfUnknown(options),
     close: () => target.close(),
   };
 }

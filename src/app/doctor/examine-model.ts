@@ -1,4 +1,5 @@
 import { realClock } from '../../base/clock.ts';
+import { formatFigure } from '../../base/format.ts';
 import { nsToMs } from '../../base/units.ts';
 import { isModelled } from '../../perfmodel/observations.ts';
 import { countLimit, spaceSize } from '../../space/enumerate.ts';
@@ -53,7 +54,7 @@ export async function* examineModel(
 function* examineAlone(name: string, config: ModelConfig): Generator<Finding> {
   const preset = presetFor(config.backend || config.platform);
   const size = spaceSize(loadSpace(preset), candidateOf(config));
-  const candidates = Number.isFinite(size) ? `${size}` : `more than ${countLimit}`;
+  const candidates = Number.isFinite(size) ? formatFigure(size) : `more than ${formatFigure(countLimit)}`;
   const backend = config.backend || config.platform || 'no backend';
   yield ok(name, `loaded, ${backend}; search space '${preset}' with ${candidates} candidates`);
   if (isModelled(shapeOf(config))) return;

@@ -11,9 +11,12 @@ import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { diagnoseTls, type TlsOptions } from '../../triton/wire/tls.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
 import { clientThreadsOf } from '../traffic/client-threads.ts';
+import { hasClasses, limitsOf } from '../traffic/workload.ts';
+import { limitsOfAll } from './front-share.ts';
 import { type LevelTarget, measuringOf, reported } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
+import type { GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
+import { checkLimits } from './target.ts';
 
 /** One request and its destination. */
 export interface HttpRequestTo {
@@ -33,6 +36,7 @@ export interface HttpRequestTo {
 /** How levels are measured on an HTTP server. */
 export type HttpLevelSpec = LevelSpec &
   MeasuringSpec &
+  GoodputLimits &
   ClientSpec &
   Pick<ProfileOutputs, 'collectMetrics' | 'metricsUrl'>;
 
@@ -48,6 +52,7 @@ export async function openHttpTarget(
   signal: AbortSignal,
 ): Promise<LevelTarget> {
   const { address, tls, request, secrets, keepsAlive, maxInFlight } = to;
+  checkLimits(spec, plan);
   if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
     throw new TrituneError(
       'USAGE',
@@ -57,7 +62,8 @@ export async function openHttpTarget(
   }
   const options = { address, tls, keepsAlive, timeoutMs: spec.requestTimeout * MS_PER_S };
   const workers = await clientThreadsOf(spec, { protocol: 'plain-http', options, request, secrets });
-  const requests = requestSetOf(to.url);
+  const requests = requestSetOf(to.url, plan);
+  const limits = limitsOfAll(spec, plan);
   const runs = nullRuns(workers, { protocol: 'http', requests });
   await runs.warmUp();
   const alarm = openAlarm();
@@ -86,6 +92,7 @@ export async function openHttpTarget(
         // The null server speaks no TLS.
         ...(!tls && { clientCeiling: runs.ceiling }),
         ...change,
+        ...limits,
       }).catch(async (error: unknown) => {
         throw isTrituneError(error, 'SERVER_UNREACHABLE') ? await noReply('refused', error.message, to) : error;
       });
@@ -108,13 +115,27 @@ const nothingHere = {
   close: () => Promise.resolve(),
 };
 
-/** A stub: the load generator requires inference requests, but the HTTP request is not among them. */
-const requestSetOf = (url: string): RequestSet => ({
-  model: url,
-  version: '',
-  batch: 1,
-  requests: [{ model: url, version: '', inputs: [], batch: 1 }],
-});
+/**
+ * Returns a stub for each class: the load generator requires inference requests, but the HTTP request is not among them. Errors: USAGE for classes
+ * with their own requests, because all requests are alike.
+ */
+function requestSetOf(url: string, { workload }: Pick<ProfilePlan, 'workload'>): RequestSet {
+  const stub = { model: url, version: '', inputs: [], batch: 1 };
+  const one = { model: url, version: '', batch: 1, requests: [stub] };
+  if (!workload) return one;
+  const { classes } = workload.workload;
+  const other = classes.find(({ requests, prompts, model, endpoint }) => requests ?? prompts ?? model ?? endpoint);
+  if (other) {
+    throw new TrituneError(
+      'USAGE',
+      `class '${other.name}' says what to send, but plain HTTP sends the same request every time`,
+      'keep only the weight and the limit of each class',
+    );
+  }
+  if (!hasClasses(workload.workload)) return one;
+  const own = classes.map((each) => ({ name: each.name, requests: 1, ...(limitsOf(each) && { limits: each.limits }) }));
+  return { ...one, requests: classes.map(() => stub), classes: own };
+}
 
 /** Returns the first failure of a level without a single reply. */
 function silenceOf({ requests, failures, replies }: Measurement): Measurement['failures'][number] | undefined {

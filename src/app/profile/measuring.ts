@@ -49,6 +49,7 @@ export type MeasuringChange = Partial<
     | 'drainMs'
     | 'hostWorkUs'
     | 'limits'
+    | 'untilNs'
   >
 >;
 

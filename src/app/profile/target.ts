@@ -16,6 +16,8 @@ import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 export interface ProfileTarget extends LevelTarget {
   /** Config of the model, or of the first of several. */
   readonly config: ModelConfig;
+  /** Samples in one of its requests; the mean if the classes of a workload differ. */
+  readonly batch: number;
 }
 
 /** The models to send to, each with its part of the workload, if any. */
@@ -68,6 +70,7 @@ export async function openProfileTarget(
   const limits = limitsOfAll(spec, plan);
   return {
     config: first.config,
+    batch: first.options.requests.batch,
     serviceKind: 'TRITON',
     isDecoupled,
     assumptions: fronts.flatMap(({ assumptions }) => assumptions),

@@ -8,6 +8,7 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import { studyFiles } from '../output/directory.ts';
+import { isOfThisMachine } from '../server/devices.ts';
 import type { OpenStudy } from '../study/open-study.ts';
 import { type PlannedRecording, recordingIn } from './plan-recording.ts';
 
@@ -45,7 +46,7 @@ function thisMachine(controlUrl: string): Recording['machine'] {
     cores: cpus().length,
     memoryMiB: Math.round(totalmem() / 2 ** 20),
     system: `${systemName()} ${release()} ${process.arch}, Node ${process.version}`,
-    servedHere: /^(localhost|127\.|\[::1\])/.test(controlUrl),
+    servedHere: isOfThisMachine(controlUrl),
   };
 }
 

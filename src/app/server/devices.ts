@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { realClock } from '../../base/clock.ts';
 import { followLines } from '../../launch/follow-lines.ts';
+import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { type DeviceProbe, metricsProbe } from '../../profiler/devices/device-probe.ts';
 import { hostWork } from '../../profiler/devices/host-work.ts';
 import { nvidiaSmi, withGpusOf } from '../../profiler/devices/nvidia-smi.ts';
@@ -33,6 +34,5 @@ export function devicesOf({ server, metricsUrl, metricsTls }: Watched, model: st
 
 /** True if the host in `HOST:PORT` is this machine, judging by its name alone. */
 export function isOfThisMachine(address: string): boolean {
-  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
-  return /^127\./.test(host) || ['localhost', '::1', hostname()].includes(host);
+  return isLoopback(address) || address.slice(0, address.lastIndexOf(':')) === hostname();
 }

@@ -21,13 +21,19 @@ export interface LaunchRequest extends Partial<LaunchSpec> {
 
 /**
  * Starts the server that `--launch` names. A Triton loads `loadModels` of `given` at once; an emulator loads all of its models. Errors: USAGE,
- * LAUNCH_FAILED.
+ * PROFILE_INVALID, LAUNCH_FAILED.
  */
 export async function launchServer(options: LaunchRequest, given: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
   const which = rest.join(':');
   const common = { ...given, cpus: options.serverCpus };
-  if (what === 'emulator') return launchEmulator({ ...common, profile: which || DEFAULT_EMULATOR_PROFILE, script });
+  if (what === 'emulator') {
+    const profile = which || DEFAULT_EMULATOR_PROFILE;
+    const { loadProfile } = await import('../../emulator/profile/profiles.ts');
+    // Otherwise a misspelt name would be the error of a process that ended.
+    loadProfile(profile);
+    return launchEmulator({ ...common, profile, script });
+  }
   if (what === 'twin' && which !== '') return launchEmulator({ ...common, twinOf: which, script });
   const triton = {
     ...common,

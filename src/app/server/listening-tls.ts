@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
+import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import type { ListeningTls } from '../../loadgen/listening/server.ts';
 import { readTls } from './read-tls.ts';
-import { isLoopback } from './tls.ts';
 
 /** How a program of ours listens: with certificate files, on the loopback interface, or in plaintext on request. */
 export interface ListenSpec {

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
 import { tlsInAddress } from './address-text.ts';
 import { hasCredentials } from './headers.ts';
@@ -19,7 +20,3 @@ export function warnIfInsecure(
   }
   if (flags.tlsInsecure) tell("the server's certificate is not verified (--tls-insecure): it may be anyone's");
 }
-
-/** True for an address of this machine's loopback interface. */
-export const isLoopback = (url: string): boolean =>
-  /^(?:\w+:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?:[:/]|$)/.test(url);

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import {
   isSamplerName,
@@ -32,7 +33,7 @@ export function checkSamplerName(name: string): void {
   if (isSamplerName(name) || isModulePath(name)) return;
   throw new TrituneError(
     'USAGE',
-    `there is no sampler '${name}'`,
+    `there is no sampler '${name}'${didYouMean(name, samplerNames)}`,
     `use ${samplerNames.join(', ')}, or the path of a module, such as ./my-sampler.js`,
   );
 }

@@ -3,6 +3,7 @@ import { msToNs } from '../../base/units.ts';
 import type { AgentAccess } from '../../loadgen/agents/dial.ts';
 import { targetOf } from '../../loadgen/agents/limits.ts';
 import { openAgents } from '../../loadgen/agents/open-agents.ts';
+import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import type { OpenOptions } from '../../loadgen/transports/open.ts';
 import type { WorkerTransport } from '../../loadgen/workers/messages.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
@@ -12,7 +13,6 @@ import type { AgentsSpec, ClientSpec, TransportSpec } from '../../spec/traffic-s
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import { agentToken } from '../server/own-token.ts';
 import { readTls } from '../server/read-tls.ts';
-import { isLoopback } from '../server/tls.ts';
 
 /** Windows are at least ten times as long, so clock differences between agents hardly matter. */
 const USUAL_CLOCK_LIMIT_MS = 25;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { didYouMean } from '../../base/nearest.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkServiceLaw } from '../../queueing/service-law.ts';
 import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
@@ -30,7 +31,7 @@ export function loadProfile(nameOrFile: string): Profile {
   if (!isFile && !profileNames().includes(nameOrFile)) {
     throw new TrituneError(
       'PROFILE_INVALID',
-      `there is no emulator profile '${nameOrFile}'`,
+      `there is no emulator profile '${nameOrFile}'${didYouMean(nameOrFile, profileNames())}`,
       `choose one of ${profileNames().join(', ')}, or give the path of a profile file`,
     );
   }

@@ -5,10 +5,10 @@ import type { Trial } from '../../study/types.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { nextTrial } from '../../tuner/ask.ts';
 import { currentSampler } from '../../tuner/current-sampler.ts';
-import { cutShort, nextFinalStep, OUT_OF_TIME } from '../../tuner/final.ts';
+import { cutShort, failedInFinal, nextFinalStep, outOfTime } from '../../tuner/final.ts';
 import { BASELINE, type Planning, type TuneParts, type TunePlan } from '../../tuner/run.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
-import { checkServer, STOPPED, tellLimits } from '../../tuner/search.ts';
+import { ALREADY_SEARCHED, checkServer, STOPPED, tellLimits } from '../../tuner/search.ts';
 import { Steering, type StudyChange } from '../../tuner/steering.ts';
 import { StudyRecorder } from '../../tuner/study-recorder.ts';
 import { TimeKeeper } from '../../tuner/time-keeper.ts';
@@ -54,6 +54,8 @@ export interface Directive {
 
 export interface StudyEnd {
   readonly stopReason: string;
+  /** As in the record `study-finished`. */
+  readonly notes?: readonly string[];
   /** The error that ended the study; null if it ended normally. */
   readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
 }
@@ -79,6 +81,8 @@ export class Conductor {
   /** The number of finished trials at the last visit to the original config, and the visits since then. */
   #visited = { after: -1, times: 0 };
   #searchEnded: string | null = null;
+  /** What else there is to say about the end. */
+  #notes: readonly string[] = [];
   #isOver = false;
 
   constructor(plan: TunePlan, parts: ConductorParts, emit: (event: TunerEvent) => void) {
@@ -135,9 +139,9 @@ export class Conductor {
     const how = restored.find((each) => !each.verified)?.how ?? restored[0]?.how ?? 'nothing-changed';
     const detail = restored.map((each) => `${each.server}: ${each.detail}`).join('; ') || 'no server was changed';
     await recorder.conclude({ type: 'model-restored', how, verified, detail, servers: restored });
-    const { stopReason } = end;
+    const { stopReason, notes } = end;
     const wallSeconds = time.elapsedMs / MS_PER_S;
-    await recorder.conclude({ type: 'study-finished', stopReason, interrupted, wallSeconds });
+    await recorder.conclude({ type: 'study-finished', stopReason, ...(notes && { notes }), interrupted, wallSeconds });
   }
 
   async #take(outcome: WorkOutcome): Promise<void> {
@@ -147,7 +151,7 @@ export class Conductor {
     if (failure?.kind === 'server-lost') return this.#takeLoss({ kind: 'lost', work, reason: failure.reason });
     if (work.kind !== 'trial' && failure && measurements.length === 0) {
       if (work.kind === 'original') return this.#takeLoss({ kind: 'unfit', work, reason: failure.reason });
-      this.#endWith(await cutShort(this.#run, `trial ${work.trial} failed in the final: ${failure.reason}`));
+      this.#endWith(await cutShort(this.#run, failedInFinal(work.trial, failure.reason)));
     }
     this.#standIn.take(outcome);
     await this.#records.take(outcome);
@@ -165,7 +169,8 @@ export class Conductor {
   }
 
   #endWith(reason: string): void {
-    this.#searchEnded = this.#searchEnded === null ? reason : `${this.#searchEnded}; ${reason}`;
+    if (this.#searchEnded === null) this.#searchEnded = reason;
+    else this.#notes = [reason, ...this.#notes];
     this.#isOver = true;
   }
 
@@ -179,7 +184,8 @@ export class Conductor {
     }
     const isEnd = this.#isOver && work.length === 0 && running.length === 0;
     const stopReason = this.#searchEnded ?? 'the study was already finished';
-    return { work, end: isEnd ? { stopReason, failure: null } : null };
+    const notes = this.#notes.length > 0 && { notes: this.#notes };
+    return { work, end: isEnd ? { stopReason, ...notes, failure: null } : null };
   }
 
   /** The server that others are compared with: the one that measured the baseline. */
@@ -201,6 +207,7 @@ export class Conductor {
     if (typeof searched !== 'string') return searched;
     if (running.length > 0) return null;
     this.#searchEnded = searched;
+    if (searched === STOPPED) this.#notes = [];
     return this.#afterSearch(server);
   }
 
@@ -255,7 +262,11 @@ export class Conductor {
       checkServer(this.#run);
       const pending = pendingOf(running, this.state);
       const next = await nextTrial(this.#run, told ? { pending, told } : { pending });
-      if (next.kind === 'stop') return running.length > 0 ? null : next.reason;
+      if (next.kind === 'stop') {
+        if (running.length > 0) return null;
+        this.#notes = next.notes;
+        return next.reason;
+      }
       if (next.refusal) {
         await refuseTrial(this.#run, next.trial, next.refusal);
         continue;
@@ -286,7 +297,7 @@ export class Conductor {
 
   async #final(server: string, running: readonly WorkUnderWay[]): Promise<Work | 'over' | null> {
     if (running.length > 0) return null;
-    this.#searchEnded ??= 'resumed in the final';
+    this.#searchEnded ??= ALREADY_SEARCHED;
     for (;;) {
       const step = nextFinalStep(this.#run);
       if (step === null) return 'over';
@@ -300,7 +311,7 @@ export class Conductor {
         continue;
       }
       if (step.opensRound && !time.allowsFinalRound(1 + step.rest.length)) {
-        this.#endWith(await cutShort(this.#run, OUT_OF_TIME));
+        this.#endWith(await cutShort(this.#run, outOfTime(this.#run)));
         return 'over';
       }
       return this.#handedOut.final(server, step, this.#records.finals + 1);

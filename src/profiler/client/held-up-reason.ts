@@ -12,9 +12,9 @@ export function heldUpReason(tail: TailEvidence & { readonly percentile: number 
   const { shiftNs, percentileNs, percentile, heldUp } = tail;
   const heldNs = sumOf(heldUp.pauses, ({ lengthNs }) => lengthNs);
   const longestNs = Math.max(...heldUp.pauses.map(({ lengthNs }) => lengthNs));
-  const moved = `up to ${formatMs(nsToMs(shiftNs))} of its p${percentile} of ${formatMs(nsToMs(percentileNs))} may be its own`;
   const times = `it was held up for ${formatMs(nsToMs(heldNs))} in all, ${formatMs(nsToMs(longestNs))} at once`;
-  return `${moved}: ${times}, ${causeOf(heldNs, tail, host)}`;
+  const moved = `up to ${formatMs(nsToMs(shiftNs))} of the p${percentile} of ${formatMs(nsToMs(percentileNs))} may be its own delay`;
+  return `${times}, ${causeOf(heldNs, tail, host)}; ${moved}`;
 }
 
 function causeOf(heldNs: number, { heldUp }: TailEvidence, { stolenMs = 0, pressedMs = 0 }: HostCpu): string {
@@ -22,7 +22,7 @@ function causeOf(heldNs: number, { heldUp }: TailEvidence, { stolenMs = 0, press
   if (isMost(sumOf(heldUp.pauses, ({ gcNs }) => gcNs))) return 'by garbage collection';
   if (isMost(stolenMs * NS_PER_MS)) return 'while the host of this virtual machine had the CPU';
   // The kernel's count for this very thread, or else the pressure over all waiting threads.
-  return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS) ? 'while others had the CPU' : 'by its own work';
+  return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS) ? 'while other processes had the CPU' : 'by its own work';
 }
 
 const sumOf = (pauses: readonly Pause[], of: (pause: Pause) => number): number =>

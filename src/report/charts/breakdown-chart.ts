@@ -38,8 +38,5 @@ function partsOf(bars: readonly BreakdownBar[]): readonly Part[] {
 
 /** Draws a stacked bar for each, the first on top. */
 export function breakdownChart(bars: readonly BreakdownBar[]): Chart {
-  return (paper) => {
-    const layout = { name: 'mean latency, ms', top: paper.isNarrow ? 66 : 40, itemGap: 24 };
-    return stackedBars(bars, partsOf(bars), layout, paper);
-  };
+  return (paper) => stackedBars(bars, partsOf(bars), { name: 'mean latency, ms', itemGap: 24 }, paper);
 }

@@ -36,6 +36,7 @@ export function speedChart(moments: readonly SpeedMoment[], { usual, finalSecond
         grid: { ...gridOf(paper, paper.isNarrow ? -10 : 24), right: LABEL_WIDTH },
         xAxis: {
           ...axisStyle(paper),
+          axisLabel: { color: paper.ink, hideOverlap: true },
           type: 'value',
           min: 0,
           max: Math.ceil(end),

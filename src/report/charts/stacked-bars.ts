@@ -10,19 +10,38 @@ export interface BarPart<B> {
 interface Layout {
   /** The name of the axis. */
   readonly name: string;
-  /** Pixels above the bars, for the legend. */
-  readonly top: number;
-  /** Pixels between the legend's entries. */
+  /** Pixels between the legend's entries, and between its lines. */
   readonly itemGap: number;
+}
+
+/** The pixels of a mark in the legend with the gap after it, and of a letter on average, as the chart library measures it. */
+const MARK = 30;
+const LETTER = 5.6;
+const LINE = 14;
+
+/** Returns the height of the legend, which takes as many lines as its entries need at this width. */
+function legendHeight(names: readonly string[], itemGap: number, width: number): number {
+  let [lines, used] = [1, 0];
+  for (const name of names) {
+    const entry = MARK + LETTER * name.length + itemGap;
+    if (used > 0 && used + entry > width + itemGap) [lines, used] = [lines + 1, 0];
+    used += entry;
+  }
+  return lines * (LINE + itemGap);
 }
 
 /** Draws a horizontal bar for each, the first on top, from its parts in milliseconds, in order. */
 export function stackedBars<B extends { readonly name: string }>(
   bars: readonly B[],
   parts: readonly BarPart<B>[],
-  { name: axisName, top, itemGap }: Layout,
+  { name: axisName, itemGap }: Layout,
   paper: Paper,
 ): string {
+  const top = legendHeight(
+    parts.map(({ name }) => name),
+    itemGap,
+    paper.width,
+  );
   // Names end at the axis. Many machines have a wider font than the one used to estimate their width.
   const left = 12 + 1.5 * Math.max(0, ...bars.map(({ name }) => name.length));
   return svgOf(

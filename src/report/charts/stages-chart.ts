@@ -32,10 +32,5 @@ export function stagesChart(bars: readonly StagesBar[]): Chart {
     ];
   });
   const all = [...parts, { name: 'elsewhere', color: '#999fa8', ms: ({ outsideMs }: StagesBar) => outsideMs }];
-  return (paper) => {
-    // A line of the legend holds about this many letters.
-    const letters = all.reduce((sum, { name }) => sum + name.length + 7, 0);
-    const top = 16 + 20 * Math.ceil(letters / (paper.width / 7));
-    return stackedBars(bars, all, { name: 'mean time at each stage, ms', top, itemGap: 14 }, paper);
-  };
+  return (paper) => stackedBars(bars, all, { name: 'mean time at each stage, ms', itemGap: 14 }, paper);
 }

@@ -1,6 +1,7 @@
 import { type Change, changesOf, LEAST_TOGETHER, MOST_DRIFT, type Tails } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
 import type { GateDocument, Reading } from './readings.ts';
+import { type GateVerdict, verdictOf } from './verdict.ts';
 
 export interface GateRule {
   /** A change for the worse up to this share is no regression. */
@@ -11,13 +12,7 @@ export interface GateRule {
   readonly allowsOtherModel?: boolean;
 }
 
-export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
-
-/**
- * The verdict on one figure. `regression`: surely worse by more than the tolerance. `worse`, `better`: surely so, but no regression. `same`: no
- * difference found. `unsure`: no difference found, but the figures are too vague to reveal even one of half again. `missing`: the run does not have
- * the figure.
- */
+/** One figure before and after. */
 export interface Comparison {
   readonly before: Reading;
   readonly after: Reading | null;
@@ -38,9 +33,6 @@ export interface GateDecision {
   readonly notes: readonly string[];
   readonly isRegression: boolean;
 }
-
-/** If even a figure that is worse by this factor beyond the tolerance passes, passing means nothing. */
-const BLIND = 1.5;
 
 /**
  * Compares runs with baselines, figure by figure, and all levels together if there are enough. Several documents on a side repeat the same
@@ -94,21 +86,11 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
   });
   const [before, after] = [whole.flatMap((figure) => figure.before), whole.flatMap((figure) => figure.after)];
   const together = judged(all(before), all(after), changes.together);
-  const isKnown = together.verdict === 'better' || together.verdict === 'worse' || together.verdict === 'regression';
+  const isKnown = together.verdict !== 'unsure';
   return [
     { ...together, isTogether: true },
     ...each.map((one): Comparison => (isKnown && one.verdict === 'unsure' ? { ...one, isKnownTogether: true } : one)),
   ];
-}
-
-function verdictOf({ better }: Reading, { low, high }: Change, tolerance: number): GateVerdict {
-  const [isWorse, isMuchWorse, isBetter] =
-    better === 'higher' ? [high < 1, high < 1 - tolerance, low > 1] : [low > 1, low > 1 + tolerance, high < 1];
-  if (isMuchWorse) return 'regression';
-  if (isWorse) return 'worse';
-  if (isBetter) return 'better';
-  // The interval's reach on either side of the ratio is how much worse a run must be to be surely worse.
-  return Math.sqrt(high / low) < BLIND ? 'same' : 'unsure';
 }
 
 const WHERE_MEANT = '--allow-other-model where that is meant';

@@ -1,5 +1,6 @@
 import { formatFigure, formatRatio } from '../../base/format.ts';
-import type { Comparison, GateDecision, GateVerdict } from './decide.ts';
+import type { Comparison, GateDecision } from './decide.ts';
+import type { GateVerdict } from './verdict.ts';
 
 const names: Readonly<Record<GateVerdict, string>> = {
   regression: 'REGRESSION',
@@ -54,9 +55,10 @@ export function decisionLine(decision: GateDecision): string {
     comparisons.filter(({ verdict }) => verdict === 'regression' || verdict === 'missing').length + faults.length;
   const sure = `${formatFigure(rule.confidence * 100)} % confidence, ${formatFigure(rule.tolerance * 100)} % tolerance`;
   if (isRegression) return `regression: ${bad} of ${comparisons.length + faults.length} checks failed (${sure})`;
-  const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure').length;
-  const apart = unsure === 0 ? '' : `, ${unsure} of them too unsure to tell`;
-  const figures = `${comparisons.length} figure${comparisons.length === 1 ? '' : 's'}`;
+  const [all, unsure] = [comparisons.length, comparisons.filter(({ verdict }) => verdict === 'unsure').length];
+  const who = unsure < all ? `${unsure} of them ` : all === 1 ? '' : 'all of them ';
+  const apart = unsure === 0 ? '' : `, ${who}too unsure to tell`;
+  const figures = `${all} figure${all === 1 ? '' : 's'}`;
   return `no regression in ${figures}${apart} (${sure})${sight(decision)}`;
 }
 

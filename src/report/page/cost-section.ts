@@ -1,16 +1,19 @@
 import { formatFigure } from '../../base/format.ts';
 import { replicasFor } from '../../stats/replicas.ts';
 import { type CostRow, costRowsOf } from '../../study/analysis/cost-table.ts';
+import { costPerMillion } from '../../study/goal/cost-per-million.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeAmount } from '../../study/summary/cost-point.ts';
+import { type CostPoint, describeAmount } from '../../study/summary/cost-point.ts';
 import { describeAssignment } from '../../study/summary/describe.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
+import { instanceTypesTable } from './instance-types-table.ts';
 
 /**
  * Returns the costs of each config at a rate: replicas, and the price per hour, with the cheapest marked. Without a script, shows the study's own
- * rate; with one, a slider changes the rate. Empty without prices.
+ * rate; with one, a slider changes the rate. `best`: the cost of the best config, whose costs on other types of instances follow. Empty without
+ * prices.
  */
-export function costSection(state: StudyState): Html {
+export function costSection(state: StudyState, best: CostPoint | undefined): Html {
   const { cost } = state.goal;
   const rows = costRowsOf(state);
   if (!cost || rows.length === 0) return none;
@@ -21,9 +24,9 @@ export function costSection(state: StudyState): Html {
   const block = jsonBlock('cost-rows', {
     rate,
     currency: cost.currency,
-    rows: rows.map(({ trial, predicted, usable, perHour }) => ({
+    rows: rows.map(({ trial, predicted, usable, perHour, gpus }) => ({
       ...{ trial: trial?.number ?? null, isPredicted: predicted !== null, name: nameOf({ trial, predicted }) },
-      ...{ usable: fourDigits(usable), perHour },
+      ...{ usable: fourDigits(usable), perHour, gpus },
     })),
   });
   const paid = cost.per === 'gpu' ? `each ${cost.name} that a server uses` : `each server as a whole, ${cost.name}`;
@@ -32,13 +35,16 @@ export function costSection(state: StudyState): Html {
 ${block}
 <div id="cost-controls" class="controls" hidden></div>
 <p id="cost-words" class="words" aria-live="polite">${cheapestWords(table[0], rate, cost.currency)}</p>
-<div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>one serves, infer/s</th><th>replicas</th><th>load of each</th><th>an hour, ${cost.currency}</th><th>a million, ${cost.currency}</th></tr></thead>
+<div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>one serves, infer/s</th><th>for each GPU</th><th>replicas</th><th>load of each</th><th>an hour, ${cost.currency}</th><th>a million, ${cost.currency}</th></tr></thead>
 <tbody>${table.map(
     ({ row, replicas, load, cost: hourly }, index) =>
-      html`<tr${index === 0 ? html` class="here"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure((hourly / (rate * 3600)) * 1e6)}</td></tr>\n`,
+      html`<tr${index === 0 ? html` class="here"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${perGpuText(row)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure(costPerMillion(hourly, rate))}</td></tr>\n`,
   )}</tbody></table></div>
-<p class="soft">A million inferences at this rate, headroom and idle replicas included. Predicted configs were not measured: the queueing model expects that of them at the levels of <a href="#what-if">What if</a>, and their intervals are not counted.</p>`;
+<p class="soft">A million inferences at this rate, headroom and idle replicas included. Predicted configs were not measured: the queueing model expects that of them at the levels of <a href="#what-if">What if</a>, and their intervals are not counted.</p>
+${best?.instanceTypes ? html`<h3>The best config on other instances</h3>${instanceTypesTable(best.instanceTypes, cost.currency)}` : none}`;
 }
+
+const perGpuText = ({ usable, gpus }: CostRow): string => (gpus ? formatFigure(usable / gpus) : '–');
 
 interface AtRate {
   readonly replicas: number;

@@ -167,6 +167,7 @@ function ended({ finished, restored, elapsedSeconds, loadSeconds }: StudyState):
   return [
     ['time', `${formatDuration(elapsedSeconds)}, ${formatDuration(loadSeconds)} of it loading configs`],
     ['stopped because', finished?.stopReason ?? 'it is not finished'],
+    ...(finished?.notes ?? []).map((note): Fact => ['at the end', note]),
     ['model afterwards', restored?.detail ?? 'not restored yet'],
   ];
 }

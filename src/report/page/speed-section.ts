@@ -26,13 +26,14 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
   const used =
     corrected === 0
       ? 'All figures are compared as they were measured.'
-      : `${corrected} measurements were made at another speed than the usual one: the search, the best and the gain compare what they would have been at it. Figures and charts on this page are as measured.`;
+      : `${corrected} measurements were made at another speed. The search, the best and the gain use them as scaled to the usual speed. Figures and charts on this page are as measured.`;
   return html`<h2>The machine's speed</h2>
 <p>The speed of machine and server went from ${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the study's first minute; usual was ${describeSpeed(state.speeds.usual)}. ${used}</p>
-${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config, and where the server is on this host a fixed piece of work.`)}`;
+${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config and, if the server is on this machine, a fixed piece of work.`)}`;
 }
 
-function speedTitle({ speeds }: StudyState): string {
+/** Returns the message of the chart: the range of the machine's speed. */
+export function speedTitle({ speeds }: StudyState): string {
   const { lowest = 1, highest = 1 } = rangeOf(speeds) ?? {};
   const [slow, fast] = [lowest / speeds.usual, highest / speeds.usual].map((each) => `${Math.round(100 * each)} %`);
   return `The machine ran at ${slow} to ${fast} of its usual speed`;

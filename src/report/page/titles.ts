@@ -7,17 +7,13 @@ import { metricText } from '../../study/goal/metrics/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
+import { growthEnd } from '../charts/growth.ts';
 import { type ChartName, risingLevels } from './charts.ts';
 import { comparedFigure, type Picture } from './first/picture.ts';
-
-/** Charts with a title computed here; the title of the speed chart is in its section. */
-export type TitledChart = Exclude<ChartName, 'speed'>;
-
-/** A gain in throughput up to this factor counts as none. */
-const NO_MORE = 1.05;
+import { speedTitle } from './speed-section.ts';
 
 /** Returns the message of a chart, as a sentence without a full stop, computed from the chart's content. */
-export function chartTitle(name: TitledChart, state: StudyState, explanation: Explanation | null): string {
+export function chartTitle(name: ChartName, state: StudyState, explanation: Explanation | null): string {
   const { goal } = state;
   const percentile = `p${state.trials.flatMap(({ measurements }) => measurements)[0]?.budgetLatencyMs.percentile ?? 99}`;
   const limitOf = (metric: string): number | null =>
@@ -51,6 +47,8 @@ export function chartTitle(name: TitledChart, state: StudyState, explanation: Ex
       return tokenTitle('itl');
     case 'tpot-vs-load':
       return tokenTitle('tpot');
+    case 'speed':
+      return speedTitle(state);
   }
 }
 
@@ -99,10 +97,7 @@ function growthTitle(state: StudyState): string {
   if (!trial || !last) return 'Throughput over latency';
   const name = nameOf(state, trial);
   if (levels.length === 1) return `${name} was measured at ${describeLevel(last.level)} only`;
-  const most = (from: number): number => Math.max(...levels.slice(from).map(({ throughput }) => throughput.value));
-  const end = levels.findIndex(
-    (each, index) => index < levels.length - 1 && most(index + 1) <= NO_MORE * each.throughput.value,
-  );
+  const end = growthEnd(levels.map(({ throughput }) => throughput.value));
   return end < 0
     ? `${name}: throughput still grows at the highest level, ${describeLevel(last.level)}`
     : `${name}: throughput stops growing at ${describeLevel((levels[end] as Measurement).level)}`;
@@ -126,13 +121,16 @@ function overLoadTitle(
   if (limit === null)
     return first === last ? `${name}: ${what} ${at(last)}` : `${name}: ${what} from ${at(first)} to ${at(last)}`;
   const kept = `${what} ≤ ${formatMs(limit)}`;
-  const until = (one: Trial): string => {
-    const within = risingLevels(state, one).filter((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
-    const highest = within.at(-1);
-    return highest ? `up to ${describeLevel(highest.level)}` : 'at no level that was measured';
-  };
-  const other = baseline && baseline !== trial ? `, your config ${until(baseline)}` : '';
-  return `${name} keeps ${kept} ${until(trial)}${other}`;
+  const highestOf = (one: Trial): Measurement | undefined =>
+    risingLevels(state, one).findLast((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
+  const until = (highest: Measurement | undefined): string =>
+    highest ? `up to ${describeLevel(highest.level)}` : 'at no level that was measured';
+  const own = highestOf(trial);
+  if (!baseline || baseline === trial) return `${name} keeps ${kept} ${until(own)}`;
+  const other = highestOf(baseline);
+  return own || other
+    ? `${name} keeps ${kept} ${until(own)}, your config ${until(other)}`
+    : `Neither ${name.toLowerCase()} nor your config keeps ${kept} at a level that was measured`;
 }
 
 /** Returns the part that now takes most of a request's time, and its time before. */

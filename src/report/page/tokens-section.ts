@@ -10,7 +10,6 @@ import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
 import type { ChartName } from './charts.ts';
 import { figure } from './figure.ts';
-import type { TitledChart } from './titles.ts';
 
 type Told = readonly [name: string, measurement: Measurement, tokens: TokenFigures];
 
@@ -24,7 +23,7 @@ const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
 export function tokensSection(
   state: StudyState,
   charts: ReadonlyMap<ChartName, Chart>,
-  title: (name: TitledChart) => string,
+  title: (name: ChartName) => string,
 ): Html {
   const told = [
     ...toldOf(state, state.best, 'best'),

@@ -27,7 +27,7 @@ export function whatIfSection(state: StudyState): Html {
 ${block ?? none}
 <div id="what-if-controls" class="controls" hidden></div>
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
-<div id="what-if-chart" hidden></div>
+<figure id="what-if-figure" hidden><h3></h3><div id="what-if-chart"></div></figure>
 <div class="scroll"><table id="what-if-table"><caption>${describeAssignment(state.best.candidate.assignment)}</caption>
 <thead><tr><th>${nameOfLevels(told, state)}</th><th>predicted, infer/s</th><th>predicted p${told.percentile}, ms</th><th>measured, infer/s</th><th>measured p${told.percentile}, ms</th></tr></thead>
 <tbody>${rows(told, told.configs[0], state)}</tbody></table></div>

@@ -1,4 +1,5 @@
 import { filePaper } from '../charts/svg.ts';
+import { titled } from '../charts/titled.ts';
 import type { PngRenderer } from '../png.ts';
 import type { ScenarioCase, ScenarioFile, ScenarioRow } from './case.ts';
 import { scenarioPlots } from './plots.ts';
@@ -11,7 +12,10 @@ export function scenarioFiles(
   png: PngRenderer | null,
 ): readonly ScenarioFile[] {
   const { scenario } = common;
-  const plots = scenarioPlots(rows, scenario).map(({ chart, ...plot }) => ({ ...plot, svg: chart(filePaper) }));
+  const plots = scenarioPlots(rows, scenario).map(({ chart, title, ...plot }) => ({
+    ...plot,
+    svg: titled(chart(filePaper), title, filePaper),
+  }));
   const pictures = plots.map(({ name, about }) => `![${about}](./${name}.${png ? 'png' : 'svg'})`);
   const document = [
     `# ${titleOf(common)}`,

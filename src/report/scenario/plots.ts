@@ -1,3 +1,5 @@
+import { formatMs, formatRate } from '../../base/format.ts';
+import { growthEnd } from '../charts/growth.ts';
 import { lineChart } from '../charts/line-chart.ts';
 import type { Chart } from '../charts/svg.ts';
 import { percentileMs, type Scenario, type ScenarioRow, variedIn, variedOf } from './case.ts';
@@ -5,7 +7,10 @@ import { percentileMs, type Scenario, type ScenarioRow, variedIn, variedOf } fro
 export interface ScenarioPlot {
   /** The name of its files, without extension. */
   readonly name: string;
+  /** What it shows, for readers who cannot see it. */
   readonly about: string;
+  /** What to see in it. */
+  readonly title: string;
   readonly chart: Chart;
 }
 
@@ -32,6 +37,7 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
     {
       name: `throughput_vs_latency_${scenario}`,
       about: `throughput over p99 latency by ${varied}`,
+      title: growthTitle(rows, scenario),
       chart: lineChart([throughput], {
         x: `p99 latency, ms (a point for each ${varied})`,
         y: 'throughput, infer/s',
@@ -41,6 +47,7 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
     {
       name: `latency_vs_${varied}_${scenario}`,
       about: `latency over ${varied}`,
+      title: latencyTitle(rows, scenario),
       chart: lineChart(latency, {
         x: varied,
         y: 'latency, ms',
@@ -48,4 +55,23 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
       }),
     },
   ];
+}
+
+/** `batch 8`. */
+const levelOf = (scenario: Scenario, row: ScenarioRow): string => `${variedIn(scenario)} ${variedOf(scenario, row)}`;
+
+function growthTitle(rows: readonly ScenarioRow[], scenario: Scenario): string {
+  const last = rows.at(-1);
+  if (!last) return 'Nothing was measured';
+  const rateAt = (row: ScenarioRow): string => `${levelOf(scenario, row)}: ${formatRate(row.report.inferPerSecond)}`;
+  const end = rows[growthEnd(rows.map(({ report }) => report.inferPerSecond))];
+  if (end) return `Throughput stops growing at ${rateAt(end)}`;
+  return rows.length === 1 ? `Throughput at ${rateAt(last)}` : `Throughput still grows at ${rateAt(last)}`;
+}
+
+function latencyTitle(rows: readonly ScenarioRow[], scenario: Scenario): string {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (!first || !last) return 'Nothing was measured';
+  const at = (row: ScenarioRow): string => `${formatMs(percentileMs(row.report, 99))} at ${levelOf(scenario, row)}`;
+  return first === last ? `p99 is ${at(first)}` : `p99 goes from ${at(first)} to ${at(last)}`;
 }

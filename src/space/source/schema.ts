@@ -32,7 +32,7 @@ const comparison = comparisonFields.refine(
 
 const test = z
   .union([scalar, z.array(scalar).min(1), comparison])
-  .meta({ id: 'test', description: 'a value that it must equal, a list that must hold it, or comparisons' });
+  .meta({ id: 'test', description: 'a value that it must equal, a list that must contain it, or comparisons' });
 
 export type ConditionFile = {
   any?: ConditionFile[] | undefined;
@@ -49,7 +49,7 @@ const condition: z.ZodType<ConditionFile> = z
       })
       .catchall(test.describe('a test of a parameter, base.FIELD, limits.NAME or device (cpu, gpu, model, auto)')),
   )
-  .meta({ id: 'condition', description: 'all of its lines hold' });
+  .meta({ id: 'condition', description: 'tests that must all hold' });
 
 const valueFields = {
   values: values.optional().describe("the values to try; null leaves the base config's own value"),
@@ -72,7 +72,7 @@ const valueFields = {
 };
 
 const parameterCase = z
-  .strictObject({ when: condition.optional().describe('the case counts only when this holds'), ...valueFields })
+  .strictObject({ when: condition.optional().describe('the case applies only when this holds'), ...valueFields })
   .meta({ id: 'case', description: 'values of a parameter under a condition' });
 
 const parameterObject = z.strictObject({
@@ -82,7 +82,9 @@ const parameterObject = z.strictObject({
   change: z
     .enum(['in-place', 'reload', 'expensive'])
     .optional()
-    .describe('cost of a change: instances only, a load, or a load that builds an engine; the first two are found out'),
+    .describe(
+      'cost of a change: instances only, a load, or a load that builds an engine; tritune finds out the first two',
+    ),
   expects: z
     .record(z.string(), z.number().positive())
     .optional()
@@ -112,10 +114,15 @@ const knownParameters = Object.fromEntries(
 
 const rule = z
   .strictObject({
-    name: z.string().min(1).max(100).optional().describe('lets a space that extends this one replace or drop the rule'),
-    when: condition.optional().describe('the rule counts only when this holds'),
-    require: z.string().min(1).max(500).describe('such as: instances * threads <= limits.cores'),
-    message: z.string().min(1).max(500).describe('what to tell a person whose candidate breaks the rule'),
+    name: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('name by which a space that extends this one can replace or drop the rule'),
+    when: condition.optional().describe('the rule applies only when this holds'),
+    require: z.string().min(1).max(500).describe('relation, such as: instances * threads <= limits.cores'),
+    message: z.string().min(1).max(500).describe('message when a candidate breaks the rule'),
   })
   .meta({ id: 'rule', description: 'a relation that every candidate must keep' });
 
@@ -136,7 +143,7 @@ export const spaceFile = z
         z.number().nullable(),
       )
       .optional()
-      .describe('figures for rules, such as cores; null when unknown, and rules that need it then do not count'),
+      .describe('figures for rules, such as cores; null when unknown, and rules that need it then do not apply'),
     parameters: z
       .object(knownParameters)
       .catchall(

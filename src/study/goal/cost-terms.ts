@@ -1,3 +1,11 @@
+/** A whole server that can be rented. */
+export interface InstanceType {
+  readonly name: string;
+  /** Its GPUs, or MIG slices, of the priced kind. */
+  readonly gpus: number;
+  readonly perHour: number;
+}
+
 /** The price of a server, and the rate to serve. Amounts are in `currency`. */
 export interface CostTerms {
   readonly currency: string;
@@ -15,4 +23,6 @@ export interface CostTerms {
   readonly headroom: number;
   /** The chance to hold the rate, above 0 and below 1. */
   readonly chance: number;
+  /** The types of instances in the prices with GPUs of the same kind; absent if there are none. */
+  readonly instanceTypes?: readonly InstanceType[];
 }

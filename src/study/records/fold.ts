@@ -4,12 +4,12 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
-import { requireMetrics } from '../goal/goal.ts';
-import { bestTrial, frontOf, standingOf } from '../goal/ranking.ts';
+import { bestTrial, frontOf } from '../goal/ranking.ts';
 import { acrossServers } from '../speed/across-servers.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
 import { type EstimateSpeeds, type Speeds, speedsOf } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
+import { RankedTrials } from './ranked-trials.ts';
 import type {
   FinalMeasured,
   GainDecided,
@@ -24,6 +24,7 @@ import type {
   TrialMeasured,
   TrialStarted,
 } from './records.ts';
+import { RunningTime } from './running-time.ts';
 import { ServersFold } from './servers-fold.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
@@ -60,19 +61,14 @@ export class StudyFold {
   /** All that was measured, in order; those of void rounds too. */
   readonly #timed: TimedMeasurement[] = [];
   #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
-  /** Trials as last ranked, so that thousands are not ranked again after each measurement. */
-  readonly #knownRanked = new WeakMap<Trial, { readonly goal: Goal; readonly ranked: Trial }>();
+  readonly #ranked = new RankedTrials();
   #measurements = 0;
   #reloads = 0;
   #goal: Goal | null = null;
   #narrowing: Narrowing = {};
   readonly #requested: Wish[] = [];
-  #isPaused = false;
-  #elapsedMs = 0;
+  readonly #time = new RunningTime();
   #loadMs = 0;
-  #lastMs = 0;
-  /** Running time of the current run; null in the journals of earlier versions. */
-  #lastRunMs: number | null = null;
 
   constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
     this.#estimateSpeeds = acrossServers(estimateSpeeds);
@@ -83,12 +79,12 @@ export class StudyFold {
     if (record.type === 'study-started') this.#start(record);
     else if (!this.#started) contradiction(`${record.type} before study-started`);
     else this.#apply(record);
-    this.#passTime(record);
+    this.#time.pass(record);
   }
 
   /** Seconds in which a run was under way, up to the last record. */
   get elapsedSeconds(): number {
-    return this.#elapsedMs / 1e3;
+    return this.#time.elapsedMs / MS_PER_S;
   }
 
   /**
@@ -100,7 +96,8 @@ export class StudyFold {
     const goal = otherGoal ?? this.#goal ?? started.goal;
     const doubted = otherGoal ? [] : this.#doubted;
     const speeds = this.#speeds();
-    const compared = this.#ranked(otherGoal ?? this.#goal, speeds);
+    const finished = [...this.#trials.values()].sort((a, b) => a.number - b.number);
+    const compared = this.#ranked.rank(finished, speeds, started.goal, otherGoal ?? this.#goal);
     const foremost = bestTrial(compared, goal, doubted);
     const standing = compared.map((trial) => (trial.number === foremost?.number ? foremost : trial));
     const trials = standing.map((trial) => this.#asMeasured(trial));
@@ -147,7 +144,7 @@ export class StudyFold {
         failed: trials.filter((trial) => trial.failure !== null).length,
       },
       elapsedSeconds: this.elapsedSeconds,
-      loadSeconds: this.#loadMs / 1e3,
+      loadSeconds: this.#loadMs / MS_PER_S,
     };
   }
 
@@ -250,8 +247,7 @@ export class StudyFold {
     { candidate, server, role }: Pick<TrialStarted, 'candidate' | 'server'> & Partial<Pick<TrialStarted, 'role'>>,
   ): void {
     this.#measurements++;
-    const atSeconds =
-      (this.#elapsedMs + Math.max(0, this.#msSinceLast({ measurement, ...record } as StudyRecord))) / MS_PER_S;
+    const atSeconds = this.#time.msAt(record) / MS_PER_S;
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
       this.#timed.push({
@@ -331,47 +327,6 @@ export class StudyFold {
     return compared.measurements === measurements ? compared : { ...compared, measurements };
   }
 
-  /** The trials at the usual speed; ranked again if that, or another goal, changes the journal's ranking. */
-  #ranked(otherGoal: Goal | null, speeds: Speeds): readonly Trial[] {
-    const trials = [...this.#trials.values()].sort((a, b) => a.number - b.number);
-    const goal = otherGoal ?? this.#started?.goal;
-    const ranked = trials.map((trial): Trial => {
-      const scaled = trial.measurements.map((measurement) => speeds.comparable(measurement));
-      const isScaled = scaled.some((measurement, index) => measurement !== trial.measurements[index]);
-      if (!goal || (!isScaled && !otherGoal)) return trial;
-      const known = this.#knownRanked.get(trial);
-      if (known?.goal === goal && known.ranked.measurements.every((each, index) => each === scaled[index]))
-        return known.ranked;
-      const measurements = isScaled ? scaled : trial.measurements;
-      const { chosen, feasible } = standingOf(measurements, trial.candidate, goal);
-      const again = { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
-      this.#knownRanked.set(trial, { goal, ranked: again });
-      return again;
-    });
-    if (!otherGoal) return ranked;
-    const measured = ranked.find((trial) => trial.measurements.length > 0);
-    if (measured && ranked.every((trial) => trial.chosen === null)) {
-      requireMetrics(measured.measurements[0] as Measurement, measured.candidate, otherGoal);
-    }
-    return ranked;
-  }
-
-  /** Time between runs does not count, nor do pauses. A pause that the run's end cuts short has no record of its end. */
-  #passTime(record: StudyRecord): void {
-    const beginsRun = record.type === 'study-started' || record.type === 'study-resumed';
-    const passedMs = beginsRun ? 0 : this.#msSinceLast(record);
-    if (!this.#isPaused && passedMs > 0) this.#elapsedMs += passedMs;
-    this.#isPaused = record.type === 'study-paused' || (this.#isPaused && duringPause.has(record.type));
-    this.#lastMs = Date.parse(record.at);
-    if (beginsRun || record.runMs !== undefined) this.#lastRunMs = record.runMs ?? null;
-  }
-
-  /** The wall clock counts only if there is no other clock, because it may have been set. */
-  #msSinceLast({ at, runMs }: StudyRecord): number {
-    if (this.#lastRunMs === null) return Date.parse(at) - this.#lastMs;
-    return runMs === undefined ? 0 : runMs - this.#lastRunMs;
-  }
-
   get #original(): Candidate {
     return (this.#started ?? contradiction('it has no study-started')).original;
   }
@@ -384,14 +339,6 @@ export class StudyFold {
     return this.#trials.get(number) ?? contradiction(`trial ${number} is not finished`);
   }
 }
-
-/** Records that a person may cause while the run is paused; any other record means that it goes on. */
-const duringPause: ReadonlySet<StudyRecord['type']> = new Set([
-  'goal-changed',
-  'space-narrowed',
-  'trial-requested',
-  'trial-withdrawn',
-]);
 
 function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
   const { trial: number, role, candidate, levels = { kind: 'search' }, server, attempt } = start;

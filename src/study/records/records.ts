@@ -286,6 +286,8 @@ export interface ModelRestored extends Stamped {
 export interface StudyFinished extends Stamped {
   readonly type: 'study-finished';
   readonly stopReason: string;
+  /** What else there is to say about the end. Earlier versions wrote it into the reason, after semicolons. */
+  readonly notes?: readonly string[];
   readonly interrupted: boolean;
   readonly wallSeconds: number;
 }

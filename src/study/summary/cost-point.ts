@@ -1,8 +1,10 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
+import { timesInterval } from '../../stats/interval.ts';
 import { chanceToHold } from '../../stats/replicas.ts';
 import type { CostTerms } from '../goal/cost-terms.ts';
+import { type InstanceTypeCost, instanceTypeCosts } from '../goal/instance-types.ts';
 import { metricsOf } from '../goal/metrics/registry.ts';
 import type { Goal, Objective } from '../types.ts';
 
@@ -21,6 +23,10 @@ export interface CostPoint {
   readonly per: CostTerms['per'];
   /** Different GPUs, or slices, that one server uses; null if unknown. */
   readonly gpus: Figure;
+  /** Inferences per second on each of them; absent if the server uses none, or their number is unknown. */
+  readonly throughputPerGpu?: Figures;
+  /** Output tokens per second on each of them; only for language models. */
+  readonly tokensPerGpu?: Figures;
   /** Cost per hour of all replicas if a rate was requested, otherwise of one server. */
   readonly perHour: Figures;
   /** Cost of a million inferences at the measured throughput. */
@@ -34,6 +40,8 @@ export interface CostPoint {
   readonly load?: Figure;
   /** Chance that the replicas sustain the rate with the headroom kept free, 0 to 1; null for rates by model. */
   readonly chance?: Figure;
+  /** The cost on each type of instance with the same GPU, the cheapest first; absent if the prices have none. */
+  readonly instanceTypes?: readonly InstanceTypeCost[];
 }
 
 /** Returns the cost of a config; undefined if the goal has no prices, or the candidate no price by them. */
@@ -49,12 +57,35 @@ export function costPointOf(goal: Goal, measurement: Measurement, candidate: Can
   };
   const perHour = figures('cost-per-hour');
   if (perHour.value === null && cost.forRate === undefined) return undefined;
+  const gpus = read('gpus');
+  const replicas = cost.forRate === undefined ? null : figures('replicas');
   return {
-    ...{ currency: cost.currency, name: cost.name, per: cost.per, gpus: read('gpus'), perHour },
+    ...{ currency: cost.currency, name: cost.name, per: cost.per, gpus, perHour },
+    ...(gpus !== null && gpus > 0 && perGpuOf(measurement, gpus)),
     perMillion: figures('cost-per-million'),
     ...(measurement.tokens && { perMillionTokens: figures('cost-per-million-tokens') }),
-    ...(cost.forRate !== undefined && servedFor(goal, cost, measurement, candidate, figures('replicas'))),
+    ...(replicas && servedFor(goal, cost, measurement, candidate, replicas)),
+    ...(gpus !== null && gpus > 0 && onTypes(cost, measurement, gpus, replicas?.value ?? null)),
   };
+}
+
+const perGpuOf = (
+  { throughput, tokens }: Measurement,
+  gpus: number,
+): Pick<CostPoint, 'throughputPerGpu' | 'tokensPerGpu'> => ({
+  throughputPerGpu: timesInterval(throughput, 1 / gpus),
+  ...(tokens && { tokensPerGpu: timesInterval(tokens.outputTokensPerSecond, 1 / gpus) }),
+});
+
+function onTypes(
+  { instanceTypes = [] }: CostTerms,
+  { throughput, tokens }: Measurement,
+  gpus: number,
+  replicas: number | null,
+): Pick<CostPoint, 'instanceTypes'> {
+  const tokensPerSecond = tokens?.outputTokensPerSecond ?? null;
+  const costs = instanceTypeCosts(instanceTypes, { gpus, perSecond: throughput, tokensPerSecond, replicas });
+  return costs.length > 0 ? { instanceTypes: costs } : {};
 }
 
 function servedFor(
@@ -89,8 +120,12 @@ export function describeAmount(value: Figure, currency: string): string {
 /** `2.40 USD an hour for 2,000 infer/s: 3 replicas of 1 × L4, 92 % used; 0.290 USD for a million inferences (95 %: 0.284 to 0.296)`. */
 export function describeCost({ currency, gpus, name, per, perHour, ...more }: CostPoint): string {
   const of = per === 'gpu' && gpus !== null ? `${gpus} × ${name}` : name;
-  const { replicas, forRate, load, perMillion, perMillionTokens } = more;
+  const { replicas, forRate, load, perMillion, perMillionTokens, throughputPerGpu } = more;
   const used = load == null ? '' : `, ${Math.round(100 * load)} % used`;
+  const perGpu =
+    gpus !== null && gpus > 1 && throughputPerGpu
+      ? `, ${formatFigure(throughputPerGpu.value ?? Number.NaN)} infer/s for each GPU`
+      : '';
   const many = replicas?.value ?? null;
   const servers =
     forRate === undefined
@@ -101,7 +136,20 @@ export function describeCost({ currency, gpus, name, per, perHour, ...more }: Co
     each.low !== each.high
       ? ` (95 %: ${formatFigure(each.low ?? Number.NaN)} to ${formatFigure(each.high ?? Number.NaN)})`
       : '';
-  return `${describeAmount(perHour.value, currency)} an hour${servers}; ${describeAmount(each.value, currency)} for a million ${what}${range}`;
+  return `${describeAmount(perHour.value, currency)} an hour${servers}${perGpu}; ${describeAmount(each.value, currency)} for a million ${what}${range}`;
+}
+
+/** `four-l4 (4 GPUs) holds 4 replicas: 0.38 USD for a million inferences; 1 of them for the rate, 4.20 USD an hour`. */
+export function describeInstanceType(
+  { name, gpus, holds, perMillion, perMillionTokens, forRate }: InstanceTypeCost,
+  currency: string,
+): string {
+  const [each, what] = perMillionTokens ? [perMillionTokens, 'output tokens'] : [perMillion, 'inferences'];
+  const needed = forRate
+    ? `; ${forRate.instances} of them for the rate, ${describeAmount(forRate.perHour, currency)} an hour`
+    : '';
+  const [ofGpus, ofReplicas] = [gpus === 1 ? '1 GPU' : `${gpus} GPUs`, holds === 1 ? '1 replica' : `${holds} replicas`];
+  return `${name} (${ofGpus}) holds ${ofReplicas}: ${describeAmount(each.value, currency)} for a million ${what}${needed}`;
 }
 
 /** `2,000 infer/s`, or `a 1,500 and b 500 infer/s`. */

@@ -39,7 +39,7 @@ export function describeValue(value: ParameterValue): string {
 }
 
 export const describeLevel = (level: LoadLevel): string =>
-  `${level.mode === 'concurrency' ? `concurrency ${level.value}` : `${level.value} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
+  `${level.mode === 'concurrency' ? `concurrency ${formatFigure(level.value)}` : `${formatFigure(level.value)} requests/s`}${level.batch === undefined ? '' : `, batch ${level.batch}`}`;
 
 /** Returns the level for a column: `64`, or `4×16` for 4 requests in flight of 16 samples. */
 export const shortLevel = ({ value, batch }: Pick<LoadLevel, 'value' | 'batch'>): string =>
@@ -64,7 +64,7 @@ export function describeGainIn(objectives: readonly Objective[]): string {
 }
 
 /**
- * `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; highest at 90 %: 66, at 99 %: 56; 8 % of the budget is left`. The
+ * `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; 90 % sure up to 66, 99 % sure up to 56; 8 % of the budget is left`. The
  * chance is of the machine at its usual speed: `compared` is what was measured, at that speed.
  */
 export function describeRecommendation(
@@ -77,12 +77,24 @@ export function describeRecommendation(
   const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)}${speed} with a chance of ${describeChance(chance)}`;
   const left = percentOf(Math.abs(margin));
   const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
-  return `${kept}; highest${of === 'batch' ? ' batch' : ''} at 90 %: ${level ?? 'none'}, at 99 %: ${safeLevel ?? 'none'}; ${room}`;
+  const levels =
+    level === null
+      ? `no ${of === 'batch' ? 'batch' : 'level'} is 90 % sure`
+      : `${sureUpTo(90, level, of)}, ${sureUpTo(99, safeLevel, of)}`;
+  return `${kept}; ${levels}; ${room}`;
 }
 
-/** The same in less space: `chance 93 % here; 90 %: 66, 99 %: 56; 8 % of the budget left`. */
+function sureUpTo(percent: number, level: number | null, of: Recommendation['of']): string {
+  if (level === null) return `${percent} % sure at no ${of === 'batch' ? 'batch' : 'level'}`;
+  return `${percent} % sure up to ${of === 'batch' ? 'batch ' : ''}${formatFigure(level)}`;
+}
+
+/** The same in less space: `93 % sure here; 90 % at 66, 99 % at 56; 8 % of budget left`. */
 export function describeRecommendationShort({ level, chance, safeLevel, margin, of }: Recommendation): string {
-  return `chance ${describeChance(chance)} here; ${of === 'batch' ? 'batches at ' : ''}90 %: ${level ?? 'none'}, 99 %: ${safeLevel ?? 'none'}; ${percentOf(margin)} of the budget left`;
+  const at = (one: number | null): string =>
+    one === null ? 'none' : `${of === 'batch' ? 'batch ' : ''}${formatFigure(one)}`;
+  const left = `${percentOf(Math.abs(margin))} ${margin >= 0 ? 'of budget left' : 'over budget'}`;
+  return `${describeChance(chance)} sure here; 90 % at ${at(level)}, 99 % at ${at(safeLevel)}; ${left}`;
 }
 
 /** Never a certainty: it comes from a curve. */
@@ -124,8 +136,8 @@ export function describePrediction(
 ): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
   const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
-  const own = compared ? `; at the machine's usual speed, at which ${describeFigures(compared)} were measured` : '';
-  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis}${own})`;
+  const own = compared ? `; measured: ${describeFigures(compared)}, both at the machine's usual speed` : '';
+  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis})${own}`;
 }
 
 const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>): string =>

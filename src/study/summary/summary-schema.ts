@@ -24,7 +24,7 @@ const gain = ratio.nullable().describe('best over baseline, measured in turn; nu
 
 const summary: z.ZodType<Summary> = z
   .strictObject({
-    schemaVersion: z.literal(1).describe('version of this form'),
+    schemaVersion: z.literal(1).describe('version of the format'),
     model: text.describe('the model that was tuned'),
     topology: topology.optional().describe('the models that were tuned together; absent for one model alone'),
     workloads: workloads.optional().describe('the workloads of the study; absent without workloads'),
@@ -81,6 +81,7 @@ const summary: z.ZodType<Summary> = z
       .describe('how much was done'),
     wallSeconds: figure.describe('duration of all runs of the study'),
     stopReason: text.describe('why the search ended'),
+    stopNotes: z.array(text).describe('what else there is to say about the end, the most important first'),
     interrupted: z.boolean().describe('whether the run was interrupted'),
     restored: z
       .strictObject({
@@ -139,7 +140,7 @@ const rankedModel: z.ZodType<RankedModel> = z
 
 const seriesSummary: z.ZodType<SeriesSummary> = z
   .strictObject({
-    schemaVersion: z.literal(1).describe('version of this form'),
+    schemaVersion: z.literal(1).describe('version of the format'),
     models: z.array(entry).describe('the models, in the order of the command line'),
     ranking: z.array(rankedModel).describe('the models that met their limits, by throughput'),
   })

@@ -102,6 +102,8 @@ export interface Summary {
   readonly counts: Counts;
   readonly wallSeconds: Figure;
   readonly stopReason: string;
+  /** What else there is to say about the end, the most important first. */
+  readonly stopNotes: readonly string[];
   readonly interrupted: boolean;
   /** null until the model is restored. */
   readonly restored: { readonly how: string; readonly verified: boolean; readonly detail: string } | null;
@@ -142,6 +144,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     counts: state.counts,
     wallSeconds: figure(state.elapsedSeconds),
     stopReason: finished?.stopReason ?? 'the run did not end by itself',
+    stopNotes: finished?.notes ?? [],
     interrupted: finished?.interrupted ?? true,
     restored: restored && { how: restored.how, verified: restored.verified, detail: restored.detail },
     sampler: started.sampler,

@@ -1,4 +1,5 @@
 import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../../base/format.ts';
+import type { StudyFinished } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { usualTrials } from '../../study/search/samplers/registry.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
@@ -8,21 +9,29 @@ import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../row
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
 
-/** Returns the current activity and the study's progress: two rows, or three if the reason for the end takes two. */
+/** Returns the current activity and the study's progress: two rows, or up to four at the end. */
 export function progressRows(view: ViewState, elapsedSeconds: number, width: number): readonly Row[] {
   const { study } = view;
   if (!study) return [row('starting: connecting to the server', 'now'), row('')];
-  const what = study.finished ? endedRows(study.finished.stopReason, width) : [activityRow(view, study)];
+  const what = study.finished ? endedRows(study.finished, width) : [activityRow(view, study)];
   return [...what, progressRow(view, study, elapsedSeconds, width)].map((line) => fitted(line, width));
 }
 
-const MOST_ENDED_ROWS = 2;
+const MOST_REASON_ROWS = 2;
+const MOST_ENDED_ROWS = 3;
 
-/** Returns the reason for the study's end, which may take two rows. */
-function endedRows(stopReason: string, width: number): readonly Row[] {
+/** Returns the reason for the study's end, which may take two rows, and a row for each note on it. */
+function endedRows(
+  { stopReason, notes = [] }: Pick<StudyFinished, 'stopReason' | 'notes'>,
+  width: number,
+): readonly Row[] {
   const [first = '', ...rest] = wrapped(foreign(`ended: ${stopReason}`), width - 2);
-  const second = rest.length > MOST_ENDED_ROWS - 1 ? [rest.join(' ')] : rest;
-  return [[span('■ ', 'good'), span(first)], ...second.map((line) => row(`  ${line}`))];
+  const second = rest.length > MOST_REASON_ROWS - 1 ? [rest.join(' ')] : rest;
+  return [
+    [span('■ ', 'good'), span(first)],
+    ...second.map((line) => row(`  ${line}`)),
+    ...notes.map((note) => row(`  ${foreign(note)}`, 'muted')),
+  ].slice(0, MOST_ENDED_ROWS);
 }
 
 function activityRow({ activity, isPaused }: ViewState, study: StudyState): Row {

@@ -1,7 +1,7 @@
 import { wrapped } from '../../base/format.ts';
 import { barScaleOf, type Reason, reasonLabels } from '../../study/analysis/explain/reasons.ts';
 import { type BarKind, describeBar, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
-import { foreign, type Row, type Span, span, type Tone } from '../rows.ts';
+import { foreign, LABEL_COLUMNS, label, type Row, type Span, span, type Tone } from '../rows.ts';
 
 /** The maximum length of a bar; the words after it need the rest of the row. */
 const MOST_CELLS = 40;
@@ -27,44 +27,36 @@ const stageLooks: readonly (readonly [texture: string, tone: Tone])[] = [
 ];
 
 /**
- * Returns a row for each reason with its label in a margin, and a row with its bar below it. All bars of times have one scale. If they do not fit
+ * Returns a row for each reason with its label, and a row with its bar below it. All bars of times have one scale. If they do not fit
  * into `mostRows`, drops the bars first, then all but the limit and the next step, then that step. Empty if not even the limit fits.
  */
-export function reasonRows(
-  reasons: readonly Reason[],
-  margin: number,
-  width: number,
-  mostRows: number,
-): readonly Row[] {
+export function reasonRows(reasons: readonly Reason[], width: number, mostRows: number): readonly Row[] {
   const isLate = ({ about }: Reason): boolean => about === 'now' || about === 'next';
   const choices = [
-    () => reasons.flatMap((reason) => rowsOf(reason, reasons, margin, width)),
-    () => reasons.flatMap((reason) => wordRows(reason, margin, width)),
-    () => reasons.filter(isLate).flatMap((reason) => wordRows(reason, margin, width)),
-    () => reasons.filter(({ about }) => about === 'now').flatMap((reason) => wordRows(reason, margin, width)),
+    () => reasons.flatMap((reason) => rowsOf(reason, reasons, width)),
+    () => reasons.flatMap((reason) => wordRows(reason, width)),
+    () => reasons.filter(isLate).flatMap((reason) => wordRows(reason, width)),
+    () => reasons.filter(({ about }) => about === 'now').flatMap((reason) => wordRows(reason, width)),
   ];
   for (const rows of choices.map((choice) => choice())) if (rows.length <= mostRows) return rows;
   return [];
 }
 
-function rowsOf(reason: Reason, all: readonly Reason[], margin: number, width: number): readonly Row[] {
-  const words = wordRows(reason, margin, width);
-  return reason.bar ? [...words, barRow(reason.bar, barScaleOf(reason, all), margin, width)] : words;
+function rowsOf(reason: Reason, all: readonly Reason[], width: number): readonly Row[] {
+  const words = wordRows(reason, width);
+  return reason.bar ? [...words, barRow(reason.bar, barScaleOf(reason, all), width)] : words;
 }
 
-function wordRows({ about, words }: Reason, margin: number, width: number): readonly Row[] {
-  const lines = wrapped(foreign(words, Number.POSITIVE_INFINITY), width - margin);
-  return lines.map((line, index) => [
-    span((index === 0 ? reasonLabels[about] : '').padEnd(margin), 'muted'),
-    span(line),
-  ]);
+function wordRows({ about, words }: Reason, width: number): readonly Row[] {
+  const lines = wrapped(foreign(words, Number.POSITIVE_INFINITY), width - LABEL_COLUMNS);
+  return lines.map((line, index) => [label(index === 0 ? reasonLabels[about] : ''), span(line)]);
 }
 
 /** `whole`: the value of a bar over all cells. */
-function barRow(bar: ReasonBar, whole: number, margin: number, width: number): Row {
+function barRow(bar: ReasonBar, whole: number, width: number): Row {
   const words = foreign(describeBar(bar));
-  const cells = Math.max(0, Math.min(MOST_CELLS, width - margin - GAP - words.length));
-  return [span(' '.repeat(margin)), ...drawn(bar, whole, cells), span(' '.repeat(GAP)), span(words, 'muted')];
+  const cells = Math.max(0, Math.min(MOST_CELLS, width - LABEL_COLUMNS - GAP - words.length));
+  return [label(''), ...drawn(bar, whole, cells), span(' '.repeat(GAP)), span(words, 'muted')];
 }
 
 function drawn(bar: ReasonBar, whole: number, cells: number): readonly Span[] {

@@ -8,11 +8,9 @@ import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, meetsGoal } from '../figures.ts';
-import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
+import { fitted, foreign, LABEL_COLUMNS, label, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 import { describeTrial } from './trials.ts';
-
-const MARGIN = 10;
 
 /** Compares the best with the original in three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
@@ -27,12 +25,12 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
   const verdict = meetsGoal(study, best) ? [] : [span('  over the budget', 'bad')];
   const name = isBaseline ? 'the original config' : `★ trial ${best.number}: ${describeTrial(best.candidate)}`;
   return [
-    fitted([span('best      ', 'muted'), span(name, 'strong')], width),
-    fitted([span('          '), ...figureSpans(study, best), ...verdict], width),
+    fitted([label('best'), span(name, 'strong')], width),
+    fitted([label(''), ...figureSpans(study, best), ...verdict], width),
     fitted(
       isBaseline
         ? nothingBetter(study)
-        : [span('original  ', 'muted'), ...againstOriginal(study, baseline, width - MARGIN)],
+        : [label('original'), ...againstOriginal(study, baseline, width - LABEL_COLUMNS)],
       width,
     ),
   ];
@@ -42,7 +40,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
 export function costRows({ study }: ViewState, width: number): readonly Row[] {
   const measurement = study?.best ? figuresOf(study, study.best) : null;
   const cost = study?.best && measurement && costPointOf(study.goal, measurement, study.best.candidate);
-  return cost ? [fitted([span('cost      ', 'muted'), span(foreign(describeCost(cost)))], width)] : [];
+  return cost ? [fitted([label('cost'), span(foreign(describeCost(cost)))], width)] : [];
 }
 
 /** Returns the state of machine and server at rest, if it affects the budget; else no row, because room is scarce. */
@@ -56,8 +54,12 @@ function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | nul
   if (!floor) return null;
   const { tone, figures, meaning } = describeNoise(floor, study.goal.budget);
   if (onlyLoud && tone === 'quiet') return null;
-  const said = meaning === null ? [] : [span(`, ${meaning}`, tone === 'quiet' ? 'muted' : 'warning')];
-  return fitted([span('at rest   ', 'muted'), span(figures), ...said], width);
+  const said = span(meaning ?? '', tone === 'quiet' ? 'muted' : 'warning');
+  if (meaning === null) return fitted([label('at rest'), span(figures)], width);
+  // If a part must be cut, the figures matter less than their meaning.
+  const isCut = LABEL_COLUMNS + figures.length + 2 + meaning.length > width;
+  const words = isCut ? [said, span(`; ${figures}`)] : [span(`${figures}, `), said];
+  return fitted([label('at rest'), ...words], width);
 }
 
 /** Returns what the person has ruled out and asked for; no row if there is nothing. */
@@ -69,7 +71,7 @@ export function steeredRows(view: ViewState, width: number): readonly Row[] {
   const back = view.activity.kind === 'finished' ? '' : ` (u cancels ${waiting === 1 ? 'it' : 'the last'})`;
   const asked = waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'trial' : 'trials'} asked for${back}`;
   const parts = [asked, narrowing].filter((part) => part !== '').join(' · ');
-  return parts === '' ? [] : [fitted([span('steered   ', 'muted'), span(foreign(parts), 'warning')], width)];
+  return parts === '' ? [] : [fitted([label('steered'), span(foreign(parts), 'warning')], width)];
 }
 
 /** Returns the latest change of the machine's speed, or the range over a finished study; no row if it did not change. */
@@ -79,20 +81,17 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   if (!change || !range) return [];
   const { usual } = study.speeds;
   const text = study.finished
-    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; compared at the usual, ${describeSpeed(usual)}`
+    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; figures are compared at the usual speed, ${describeSpeed(usual)}`
     : describeSpeedChange(change.speed.value, usual);
-  const lines = wrapped(text, width - MARGIN);
-  return lines.map((line, index) => [
-    span((index === 0 ? 'speed' : '').padEnd(MARGIN), 'muted'),
-    span(line, 'warning'),
-  ]);
+  const lines = wrapped(text, width - LABEL_COLUMNS);
+  return lines.map((line, index) => [label(index === 0 ? 'speed' : ''), span(line, 'warning')]);
 }
 
 /** Also explains why a trial that seemed better in the search is not the best. */
 function nothingBetter({ gain, finished }: StudyState): Row {
-  if (!gain?.rejected) return row(`          nothing better found${finished ? '' : ' yet'}`, 'muted');
+  if (!gain?.rejected) return [label(''), span(`nothing better found${finished ? '' : ' yet'}`, 'muted')];
   const { trial, reason } = gain.rejected;
-  return [span('          '), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
+  return [label(''), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
 }
 
 function againstOriginal(study: StudyState, baseline: Trial | null, width: number): readonly Span[] {

@@ -22,20 +22,10 @@ import {
   type Tone,
 } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
+import { type TrialWidths, trialWidthsOf } from './trial-widths.ts';
 
 /** Returns the trial's settings on one line. */
 export const describeTrial = ({ assignment }: Candidate): string => foreign(describeAssignment(assignment));
-
-const WIDTHS = { throughput: 8, latency: 9 };
-/** The number of columns before the config, without those of the level. */
-const FIXED_COLUMNS = 26;
-const LEVEL_COLUMNS = 5;
-
-/** Returns the width of a level, which is longer with client batches. */
-const levelColumns = ({ started: { levels } }: StudyState): number =>
-  levels.batch ? 1 + shortLevel({ value: levels.high, batch: levels.batch.high }).length : LEVEL_COLUMNS;
-
-const columnsBefore = (study: StudyState): number => FIXED_COLUMNS + levelColumns(study);
 
 /** Returns the table of trials, the one under way last. The selected one is always visible. */
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
@@ -49,22 +39,23 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   ].join(', ');
   const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, note);
   const percentile = study?.goal.budget?.percentile ?? 99;
+  const widths = trialWidthsOf(study);
   const names = [
-    right('infer/s', WIDTHS.throughput),
-    right(`p${percentile} ms`, WIDTHS.latency),
-    right('at', study ? levelColumns(study) : LEVEL_COLUMNS),
+    right('infer/s', widths.throughput),
+    right(`p${percentile} ms`, widths.latency),
+    right('at', widths.level),
   ];
-  const head = row(`${right('#', 4)}   ${names.join('')}  config`, 'muted');
+  const head = row(`${right('#', widths.number + 1)}   ${names.join('')}  config`, 'muted');
   if (!study) return block([title, head], size);
   const selected = selectedTrial(interaction, view)?.number;
   const front = frontTrials(study);
   const waiting = isSearching(view) ? study.requested : [];
-  const coming = interaction.onlyFront ? [] : comingRows(study, waiting, size.columns);
+  const coming = interaction.onlyFront ? [] : comingRows(study, waiting, widths, size.columns);
   const room = size.rows - 2 - coming.length;
   const at = trials.findIndex(({ number }) => number === selected);
   const followsLast = interaction.selected === null && interaction.sort === 'number';
   const shown = inSight(trials, followsLast ? trials.length - 1 : at, room).map((trial) =>
-    trialRow(study, trial, { isSelected: trial.number === selected, front, columns: size.columns }),
+    trialRow(study, trial, { isSelected: trial.number === selected, front, widths, columns: size.columns }),
   );
   return block([title, head, ...shown, ...coming], size);
 }
@@ -73,11 +64,17 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
 const MOST_WAITING = 3;
 
 /** Returns the trial under way, and the waiting ones. */
-function comingRows(study: StudyState, waiting: StudyState['requested'], columns: number): readonly Row[] {
-  const before = columnsBefore(study);
-  const waitingRow = (what: string, text: string): Row =>
-    fitted([span(`     + ${right(what, before - 9)}  `, 'muted'), span(text, 'muted')], columns);
-  const underWay = study.unfinished ? [underWayRow(study, study.unfinished, columns)] : [];
+function comingRows(
+  study: StudyState,
+  waiting: StudyState['requested'],
+  { number, before }: TrialWidths,
+  columns: number,
+): readonly Row[] {
+  const waitingRow = (what: string, text: string): Row => {
+    const begin = `${' '.repeat(number + 2)}+ `;
+    return fitted([span(`${begin}${right(what, before - begin.length - 2)}  `, 'muted'), span(text, 'muted')], columns);
+  };
+  const underWay = study.unfinished ? [underWayRow(study, study.unfinished, { number, before }, columns)] : [];
   const rows = waiting
     .slice(0, MOST_WAITING)
     .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study, columns - before)));
@@ -88,18 +85,19 @@ function comingRows(study: StudyState, waiting: StudyState['requested'], columns
 interface Manner {
   readonly isSelected: boolean;
   readonly front: ReadonlySet<number>;
+  readonly widths: TrialWidths;
   readonly columns: number;
 }
 
-function trialRow(study: StudyState, trial: Trial, { isSelected, front, columns }: Manner): Row {
+function trialRow(study: StudyState, trial: Trial, { isSelected, front, widths, columns }: Manner): Row {
   const measurement = figuresOf(study, trial);
   const [sign, tone] = signOf(study, trial, front);
-  const width = Math.max(0, columns - columnsBefore(study));
-  const number = `${isSelected ? '›' : ' '}${right(String(trial.number), 3)} `;
+  const width = Math.max(0, columns - widths.before);
+  const number = `${isSelected ? '›' : ' '}${right(String(trial.number), widths.number)} `;
   const figures = [
-    right(measurement ? formatFigure(measurement.throughput.value) : '–', WIDTHS.throughput),
-    right(measurement ? formatFigure(measurement.budgetLatencyMs.value) : '–', WIDTHS.latency),
-    right(measurement ? shortLevel(measurement.level) : '–', levelColumns(study)),
+    right(measurement ? formatFigure(measurement.throughput.value) : '–', widths.throughput),
+    right(measurement ? formatFigure(measurement.budgetLatencyMs.value) : '–', widths.latency),
+    right(measurement ? shortLevel(measurement.level) : '–', widths.level),
   ].join('');
   const text = trial.failure
     ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)
@@ -128,10 +126,11 @@ function signOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): re
 function underWayRow(
   study: StudyState,
   { number, candidate, measurements }: NonNullable<StudyState['unfinished']>,
+  widths: Pick<TrialWidths, 'number' | 'before'>,
   columns: number,
 ): Row {
-  const before = columnsBefore(study);
-  const levels = right(`${measurements.length} measured`, before - 9);
-  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study, columns - before);
-  return fitted([span(` ${right(String(number), 3)} ▶ ${levels}  `, 'now'), span(text, 'now')], columns);
+  const begin = ` ${right(String(number), widths.number)} ▶ `;
+  const levels = right(`${measurements.length} measured`, widths.before - begin.length - 2);
+  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study, columns - widths.before);
+  return fitted([span(`${begin}${levels}  `, 'now'), span(text, 'now')], columns);
 }

@@ -5,11 +5,10 @@ import { recommendationOf } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
 import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
-import { type Row, span } from '../rows.ts';
+import { LABEL_COLUMNS, label, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 import { reasonRows } from './reasons.ts';
 
-const MARGIN = 10;
 /** The number of rows that the limit needs in addition to the others. */
 const LEAST_REASON = 2;
 
@@ -30,14 +29,14 @@ const known = new WeakMap<StudyState, Told>();
 export function whyRows({ study, activity }: ViewState, width: number, mostRows: number): readonly Row[] {
   if (!study || activity.kind !== 'finished') return [];
   const { level, explanation } = toldOf(study);
-  const texts = (level ?? []).map((text) => wrapped(text, width - MARGIN));
+  const texts = (level ?? []).map((text) => wrapped(text, width - LABEL_COLUMNS));
   const room = [mostRows - LEAST_REASON, mostRows];
   const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
-  return [...levelRows, ...reasonRows(explanation?.reasons ?? [], MARGIN, width, mostRows - levelRows.length)];
+  return [...levelRows, ...reasonRows(explanation?.reasons ?? [], width, mostRows - levelRows.length)];
 }
 
 const textRows = (name: string, lines: readonly string[]): readonly Row[] =>
-  lines.map((line, index) => [span((index === 0 ? name : '').padEnd(MARGIN), 'muted'), span(line)]);
+  lines.map((line, index) => [label(index === 0 ? name : ''), span(line)]);
 
 function toldOf(study: StudyState): Told {
   const before = known.get(study);

@@ -4,18 +4,17 @@ import type { Candidate } from '../../space/types.ts';
 import { decidingWorkload } from '../../study/goal/deciding-workload.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { figuresOf } from '../figures.ts';
-import { fitted, foreign, left, type Row, right, row, span } from '../rows.ts';
+import { fitted, foreign, label, left, type Row, right, row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
 const MOST_NAME = 16;
-const MARGIN = 10;
 
 /** Returns a row for each workload of the best; empty if the study does not have several. */
 export function workloadRows({ study }: ViewState, width: number): readonly Row[] {
   const measurement = study?.best && figuresOf(study, study.best);
   if (!study?.best || !measurement) return [];
   return rowsOf(study, study.best.candidate, measurement).map((line, index) =>
-    fitted([span((index === 0 ? 'workloads' : '').padEnd(MARGIN), 'muted'), ...line], width),
+    fitted([label(index === 0 ? 'workloads' : ''), ...line], width),
   );
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { withDeadline } from '../../base/abort.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { hasBearerToken } from '../../loadgen/listening/bearer-token.ts';
+import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { type ListeningTls, limitedServer, listenAt, stopListening } from '../../loadgen/listening/server.ts';
 import type { Board } from '../board.ts';
 import { Viewers } from '../viewers.ts';
@@ -63,8 +64,6 @@ export async function servePage(options: PageOptions): Promise<RunningPage> {
 /** The number of the study's records in a chart, as the `chart` of its view. */
 const RECORDS_HEADER = 'tritune-records';
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
-
 class Page {
   readonly viewers: Viewers;
   readonly #options: PageOptions;
@@ -92,7 +91,7 @@ class Page {
 
   /** A page on the loopback interface only answers to its own names: no other site's name that resolves to it may read it. */
   #isMeant({ headers: { host = '' } }: IncomingMessage): boolean {
-    return !LOOPBACK.test(this.#options.host) || LOOPBACK.test(host.replace(/:\d+$/, ''));
+    return !isLoopback(this.#options.host) || isLoopback(host);
   }
 
   #stream(request: IncomingMessage, reply: ServerResponse): void {

@@ -129,7 +129,7 @@ const phase = z.strictObject({
 
 /** Says which requests arrive when. */
 export const workloadFile = z.strictObject({
-  workloadVersion: z.literal(1).describe('Version of this form'),
+  workloadVersion: z.literal(1).describe('Version of the format'),
   name: text.optional().describe("The file's name if not given"),
   description: z.string().optional().describe('Notes for people'),
   classes: z

@@ -24,7 +24,10 @@ function printSection({ heading, intro, shared, tables }: Section, kind: Documen
     `## ${heading}`,
     ...(intro === '' ? [] : [`${intro}.`]),
     ...(shared ? [`As in ${linkTo(shared.heading)}: ${shared.fields.map(code).join(', ')}.`] : []),
-    ...tables.flatMap((table) => printForm(table, kind)),
+    ...tables.flatMap((table, index) => [
+      ...(index > 0 && table.caption === '' ? ['or'] : []),
+      ...printForm(table, kind),
+    ]),
   ];
   return blocks.join('\n\n');
 }

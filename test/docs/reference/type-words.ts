@@ -151,13 +151,13 @@ export const code = (value: unknown): string => `\`${typeof value === 'string' ?
 
 /** Limits beyond this only keep out nonsense. */
 const LARGEST_LIMIT = 1e5;
-const told = (limit: number | undefined): number | undefined =>
+const stated = (limit: number | undefined): number | undefined =>
   Math.abs(limit ?? 0) > LARGEST_LIMIT ? undefined : limit;
 
 function boundsOf({ kind }: Source, { minimum, exclusiveMinimum, maximum, exclusiveMaximum }: JsonSchema): string {
   if (kind === 'output') return '';
-  const least = told(minimum);
-  const most = told(maximum);
+  const least = stated(minimum);
+  const most = stated(maximum);
   if (least !== undefined && most !== undefined) return ` from ${least} to ${most}`;
   const ends = [
     ...(exclusiveMinimum === undefined ? [] : [`> ${exclusiveMinimum}`]),

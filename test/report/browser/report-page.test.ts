@@ -130,7 +130,7 @@ describe('the report in a browser', () => {
     expect(await textOf('#cost-words')).toMatch(/^1,000 infer\/s cost [\d.]+ EUR an hour at least: \d+ × trial \d+/);
     const replicas = () =>
       page.$$eval('#cost-table tbody tr', (rows) =>
-        rows.map((each) => Number(each.children[2]?.textContent?.replace(',', ''))),
+        rows.map((each) => Number(each.children[3]?.textContent?.replace(',', ''))),
       );
     const before = await replicas();
     expect(await page.$$eval('#cost-table tr.here', (rows) => rows.length)).toBe(1);
@@ -216,11 +216,15 @@ describe('the report in a browser', () => {
     await page.keyboard.press('Home');
     expect(await textOf('#what-if-words')).toContain('over the budget');
     expect(await textOf('#what-if-words')).toContain('No config here is predicted to keep');
+    expect(await textOf('#what-if-figure h3')).toMatch(/ is not expected to keep p99 ≤ [\d.]+ ms at any level$/);
     await page.keyboard.press('End');
     expect(await textOf('#what-if-words')).toContain('within the budget');
     await page.click('#what-if-controls button');
     expect(await textOf('#what-if-words')).toBe(start);
     expect(await isVisible('#what-if-chart svg')).toBe(true);
+    expect(await textOf('#what-if-figure h3')).toMatch(
+      /^(Trial \d+|Your config) is expected to keep p99 ≤ [\d.]+ ms up to concurrency \d+/,
+    );
     expect(complaints).toEqual([]);
   });
 

@@ -4,10 +4,10 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { createTracing } from '../../../adapter/triton/tracing.ts';
 import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { isLoopback } from '../../../loadgen/listening/loopback.ts';
 import { readTraces, type Trace } from '../../../triton/control/trace-file.ts';
 import type { Tracing } from '../../../tuner/seams.ts';
 import type { OpenServer } from '../../server/open-server.ts';
-import { isLoopback } from '../../server/tls.ts';
 
 /** Models by name. The value is the set of models that their traced requests called. */
 export type TracedCalls = ReadonlyMap<string, ReadonlySet<string>>;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { didYouMean } from '../../../base/nearest.ts';
 import { readYaml } from '../../../base/yaml.ts';
-import { type PriceList, priceList } from '../../../spec/price-spec.ts';
+import { type CostSpec, type PriceList, priceList } from '../../../spec/price-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { CostTerms } from '../../../study/goal/cost-terms.ts';
 
@@ -32,11 +32,14 @@ const invalid = (what: string): TrituneError =>
 export const withPrices = (spec: StudySpec): StudySpec =>
   typeof spec.prices === 'string' ? { ...spec, prices: readPrices(spec.prices) } : spec;
 
+/** The prices, or the path of their file, and which of them count. */
+type CostAsked = Pick<StudySpec, 'prices' | 'cost'>;
+
 /**
  * Returns the terms by which a study counts costs; undefined without prices. Errors: INPUT_INVALID for a wrong file; USAGE if the spec does not say
  * which of the prices count, names one that does not exist, or has a rate without prices.
  */
-export function costTermsOf(spec: Pick<StudySpec, 'prices' | 'cost'>): CostTerms | undefined {
+export function costTermsOf(spec: CostAsked): CostTerms | undefined {
   const { cost = { headroomPercent: 10, holdPercent: 95 } } = spec;
   if (spec.prices === undefined) {
     if (spec.cost === undefined) return undefined;
@@ -49,7 +52,20 @@ export function costTermsOf(spec: Pick<StudySpec, 'prices' | 'cost'>): CostTerms
     ...(cost.forRate !== undefined && { forRate: cost.forRate }),
     headroom: cost.headroomPercent / 100,
     chance: cost.holdPercent / 100,
+    ...alikeIn(prices, cost),
   };
+}
+
+/** Returns the types of instances with the GPU that is paid for. */
+function alikeIn(
+  { gpus, instanceTypes }: PriceList,
+  { gpu, instanceType }: Pick<CostSpec, 'gpu' | 'instanceType'>,
+): Pick<CostTerms, 'instanceTypes'> {
+  const kind = instanceType === undefined ? (gpu ?? Object.keys(gpus)[0]) : instanceTypes[instanceType]?.gpu;
+  const alike = Object.entries(instanceTypes)
+    .filter(([, type]) => type.gpu !== undefined && type.gpu === kind && type.gpus > 0)
+    .map(([name, type]) => ({ name, gpus: type.gpus, perHour: type.perHour }));
+  return alike.length > 0 ? { instanceTypes: alike } : {};
 }
 
 type PaidFor = Pick<CostTerms, 'name' | 'per' | 'perHour' | 'serverGpus'>;

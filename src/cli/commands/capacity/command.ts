@@ -46,8 +46,8 @@ export function capacityCommand(terminal: Terminal): Command {
 
 /** Options that `profile` does not have. */
 const ownNames: Readonly<Record<string, true>> = Object.fromEntries(
-  ['latencyBudget', 'maxDuration', 'recoverWithin', 'forRate', 'chance', 'headroom', 'replicaSpread'].map((name) => [
-    name,
-    true as const,
-  ]),
+  [
+    ...['latencyBudget', 'maxDuration', 'recoverWithin', 'forRate', 'chance', 'headroom', 'replicaSpread'],
+    ...['prices', 'gpu', 'serverGpus', 'instanceType'],
+  ].map((name) => [name, true as const]),
 );

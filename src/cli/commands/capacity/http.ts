@@ -1,4 +1,4 @@
-import { type CapacityTarget, profileOf } from '../../../app/capacity/targets.ts';
+import { type CapacityTarget, gpusOfUnknown, profileOf } from '../../../app/capacity/targets.ts';
 import { openHttpTarget } from '../../../app/profile/http-target.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
 import { isOfThisMachine } from '../../../app/server/devices.ts';
@@ -20,6 +20,8 @@ export async function openHttp(given: CapacityOptions, signal: AbortSignal): Pro
     // The machine that computes behind the URL is unknown.
     followsHost: isOfThisMachine(to.address),
     requestTimeoutSeconds: options.requestTimeout,
+    batch: 1,
+    gpusOf: gpusOfUnknown(options),
     close: () => target.close(),
   };
 }

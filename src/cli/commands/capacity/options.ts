@@ -4,6 +4,7 @@ import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { BurstShape } from '../../../capacity/loads.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import { costOptionTable } from '../../options/cost.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, percentile, positiveNumber } from '../../options/option-values.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
@@ -32,6 +33,10 @@ export interface CapacityFlags extends CapacityAsked, CapacityOutputs {}
 /** The options of `tritune capacity`, parsed. */
 export type CapacityOptions = CapacityFlags & Shared & PlainHttp & EndpointSpec & PromptSpec;
 
+/** Returns the rows of another table with these keys. */
+const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
+  Object.fromEntries(keys.map((key) => [key, table[key]])) as unknown as OptionTable<Pick<O, K>>;
+
 const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
   latencyBudget: {
     flags: '-l, --latency-budget <ms>',
@@ -58,7 +63,7 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
   },
   maxDuration: {
     flags: '--max-duration <duration>',
-    help: 'Longest time for the search, such as 10m, in s without a unit; bursts come after it',
+    help: 'Longest time for everything but bursts, such as 10m, in s without a unit; bursts may take as long again',
     parse: durationSeconds,
     default: capacityDefaults.maxDuration,
   },
@@ -101,6 +106,12 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     parse: (text) => shareBelow(text, 0, 0.5),
     default: capacityDefaults.replicaSpread,
   },
+  ...rowsOf(costOptionTable, ['prices', 'instanceType']),
+  gpu: { ...costOptionTable.gpu, help: 'GPU of --prices that the server has, or GPU/SLICE; each one used is paid for' },
+  serverGpus: {
+    ...costOptionTable.serverGpus,
+    help: 'GPUs of the server (default: as many as its metrics show); figures are given for each, too',
+  },
   json: { flags: '--json <file>', help: 'Write all results as JSON', heading: 'Output' },
   output: {
     flags: '-o, --output <directory>',
@@ -108,10 +119,6 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     heading: 'Output',
   },
 });
-
-/** Returns the rows of another table with these keys. */
-const rowsOf = <O, K extends keyof O>(table: OptionTable<O>, keys: readonly K[]): OptionTable<Pick<O, K>> =>
-  Object.fromEntries(keys.map((key) => [key, table[key]])) as unknown as OptionTable<Pick<O, K>>;
 
 const { outputFormat: _, ...plainHttp } = plainHttpOptionTable;
 

@@ -17,7 +17,9 @@ export function spaceCommand(terminal: Terminal): Command {
     .command('list')
     .description('List the presets, one for each backend')
     .action(() => {
-      for (const name of presetNames()) terminal.print(`${name.padEnd(14)} ${loadSpace(name).description.trim()}`);
+      const names = presetNames();
+      const width = Math.max(...names.map((name) => name.length));
+      for (const name of names) terminal.print(`${name.padEnd(width)}  ${loadSpace(name).description.trim()}`);
     });
   command
     .command('check')

@@ -24,7 +24,8 @@ export async function showWorkload(
   const { workload, plan, figures, naturalS } = shown;
   const rates = ratesOf(plan, CHART_COLUMNS);
   if (!json) {
-    for (const line of drawnWorkloadLines({ ...workload, figures, rates, naturalS })) terminal.print(line);
+    const drawn = { ...workload, figures, rates, naturalS, isScaled: rate !== undefined };
+    for (const line of drawnWorkloadLines(drawn)) terminal.print(line);
     return;
   }
   const drawn = Object.fromEntries(rates.map((own, index) => [plan.classes[index] as string, [...own]]));

@@ -12,13 +12,7 @@ import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
 import type { Trial } from '../../../study/types.ts';
 import { type Html, html, none } from '../../html.ts';
-
-interface Card {
-  readonly name: string;
-  readonly value: string;
-  readonly notes: readonly string[];
-  readonly tone: 'plain' | 'good' | 'bad' | 'unsure';
-}
+import { type Card, cardsHtml } from './cards.ts';
 
 /** Returns the three figures of a study: the objective with the original config, the objective with the best, and the gain. Empty without a best. */
 export function threeFigures(state: StudyState, summary: Summary): Html {
@@ -32,10 +26,7 @@ export function threeFigures(state: StudyState, summary: Summary): Html {
         cardOf(state, `${summary.feasible ? 'after' : 'nearest'}: trial ${best.number}`, best),
         gainCard(summary, state),
       ];
-  return html`<div class="figures">${cards.map(
-    ({ name, value, notes, tone }) =>
-      html`<div class="card-figure ${tone}"><p class="name">${name}</p><p class="value">${value}</p>${notes.map((note) => html`<p class="soft">${note}</p>`)}</div>`,
-  )}</div>
+  return html`${cardsHtml(cards)}
 ${quotientNote(state, summary)}`;
 }
 

@@ -1,59 +1,20 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
 import { gpuMemoryOf } from '../../../perfmodel/memory/gpu-memory.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
-import type { StudyState } from '../../records/state.ts';
 import { describeLevel } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import { attemptsOf } from '../memory/attempts.ts';
 import { measuredFootprint } from '../memory/footprint.ts';
 import { largerIn } from './changed-parameters.ts';
-import type { Limit } from './limit.ts';
-import type { TimeSplit } from './time-split.ts';
+import type { FoundLimit } from './limit-words.ts';
 
 /** Below this utilisation a machine or a GPU has room for more instances. */
 const ROOM = 0.8;
 const WORTH_A_BUDGET = 1.05;
 const MOSTLY_COMPUTE = 0.5;
 
-/** Returns what else to try besides the config, given what limits the best; empty if no measurement suggests anything. */
-export function adviceOf(
-  state: StudyState,
-  best: Trial,
-  stands: Measurement,
-  split: TimeSplit,
-  limit: Limit,
-): readonly string[] {
-  switch (limit.kind) {
-    case 'client':
-      return ['more --client-threads, or a client on a machine of its own'];
-    case 'cpu':
-      return ['more CPU cores, or a machine of its own for the client if it shares this one'];
-    case 'compute':
-      return [...moreInstances(state, best, limit), cheaperModel(best), ...memory(state, best)];
-    case 'queue-delay':
-      return ['more requests at once: they fill the batches sooner'];
-    case 'outside':
-      return ['smaller tensors, a nearer client, or --shared-memory system where the client runs on the same machine'];
-    case 'latency-budget':
-      return [...looserBudget(state, stands), ...(isMostlyCompute(split) ? [cheaperModel(best)] : [])];
-    case 'level-range':
-      return [
-        `load levels above ${describeLevel(stands.level)} (--${stands.level.mode}${stands.level.batch === undefined ? '' : ' or --batch-size'})`,
-      ];
-    case 'kv-cache':
-    case 'sequences':
-    case 'constraint':
-    case 'unseen':
-    case 'none':
-      return [];
-  }
-}
-
-function moreInstances(
-  { started }: StudyState,
-  { candidate }: Trial,
-  { gpuShare, cpuShare, instances }: Limit,
-): string[] {
+/** Returns the advice for more instances if the search space ends while there is room for them. */
+export function moreInstances({ state: { started }, trial: { candidate }, limit }: FoundLimit): string[] {
+  const { gpuShare, cpuShare, instances } = limit;
   const used = isOnGpu(candidate) ? gpuShare : cpuShare;
   const hasRoom = used !== null && used < ROOM;
   return hasRoom && largerIn(started, candidate, 'instances')?.length === 0
@@ -66,19 +27,20 @@ function moreInstances(
 /** True if the server places the instances on a GPU. */
 const isOnGpu = ({ shape }: Trial['candidate']): boolean => shape.groups.some(({ device }) => device === 'gpu');
 
-const cheaperModel = ({ candidate }: Trial): string =>
-  isOnGpu(candidate)
+export const cheaperModel = ({ trial }: FoundLimit): string =>
+  isOnGpu(trial.candidate)
     ? 'a cheaper model (lower precision, a compiled engine), or a faster GPU'
     : 'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores';
 
-function memory(state: StudyState, best: Trial): string[] {
-  const refused = state.trials.filter(({ failure }) => failure?.kind === 'out-of-memory').length;
-  if (refused === 0) return gpuMemory(state, best);
+/** Returns the advice for more memory if candidates did not fit, or larger ones would not. */
+export function moreMemory(found: FoundLimit): string[] {
+  const refused = found.state.trials.filter(({ failure }) => failure?.kind === 'out-of-memory').length;
+  if (refused === 0) return gpuMemory(found);
   return [`more memory: ${refused === 1 ? '1 candidate' : `${refused} candidates`} did not fit`];
 }
 
 /** Returns the advice for the next number of instances in the space, if nothing was refused because only configs that fit were tried. */
-function gpuMemory(state: StudyState, { candidate, measurements }: Trial): string[] {
+function gpuMemory({ state, trial: { candidate, measurements } }: FoundLimit): string[] {
   const { instances, maxBatchSize } = candidate.shape.policy;
   const next = Math.min(...(largerIn(state.started, candidate, 'instances') ?? []));
   const [memory, footprint] = [gpuMemoryOf(measurements), measuredFootprint(attemptsOf(state))];
@@ -92,11 +54,21 @@ function gpuMemory(state: StudyState, { candidate, measurements }: Trial): strin
     : [];
 }
 
-const isMostlyCompute = ({ totalMs, parts }: TimeSplit): boolean =>
+/** Returns the advice for load levels above the highest one that was allowed. */
+export const higherLevels = ({ measurement: { level } }: FoundLimit): string =>
+  `load levels above ${describeLevel(level)} (--${level.mode}${level.batch === undefined ? '' : ' or --batch-size'})`;
+
+/** Returns the advice for a looser budget, and for a cheaper model if compute takes most of a request's time. */
+export const lowerLatency = (found: FoundLimit): string[] => [
+  ...looserBudget(found),
+  ...(isMostlyCompute(found) ? [cheaperModel(found)] : []),
+];
+
+const isMostlyCompute = ({ split: { totalMs, parts } }: FoundLimit): boolean =>
   parts !== null && parts.computeMs >= MOSTLY_COMPUTE * totalMs;
 
 /** Returns the next point of the front, over the budget, that serves clearly more. */
-function looserBudget({ front, goal }: StudyState, { throughput }: Measurement): string[] {
+function looserBudget({ state: { front, goal }, measurement: { throughput } }: FoundLimit): string[] {
   const over = goal.budget?.latencyMs ?? Number.POSITIVE_INFINITY;
   const next = front.find(({ measurement: { throughput: rate, budgetLatencyMs: latency } }) => {
     const isMore = rate.value >= WORTH_A_BUDGET * throughput.value && Number.isFinite(rate.value);
@@ -106,7 +78,8 @@ function looserBudget({ front, goal }: StudyState, { throughput }: Measurement):
   const { trial, measurement } = next;
   const { percentile, value } = measurement.budgetLatencyMs;
   const rate = formatRate(measurement.throughput.value);
+  const who = trial.number === 0 ? 'the original config' : `trial ${trial.number}`;
   return [
-    `a looser budget: at p${percentile} ${formatMs(value)} trial ${trial.number} serves ${rate} (${describeLevel(measurement.level)})`,
+    `a looser budget: at p${percentile} ${formatMs(value)} ${who} serves ${rate} (${describeLevel(measurement.level)})`,
   ];
 }

@@ -40,20 +40,24 @@ export const isCacheFull = ({ kvCacheShare, waiting, preemptionsPerSecond }: Eng
 export const isOutOfSequences = ({ running, waiting, most }: EngineLoad): boolean =>
   most !== null && (running ?? 0) >= NEARLY_ALL * most && (waiting ?? 0) >= SOME_WAIT;
 
-/** Returns the figures as part of a sentence; '' without any. */
-export function engineWords({ running, waiting, kvCacheShare, preemptionsPerSecond }: EngineLoad): string {
-  const sequences = [
+// The functions below return figures as part of a sentence; '' without any.
+
+export const sequenceWords = ({ running, waiting }: Pick<EngineLoad, 'running' | 'waiting'>): string => {
+  const counts = [
     ...(running === null ? [] : [`${formatFigure(running)} sequences run`]),
     ...(waiting === null ? [] : [`${formatFigure(waiting)} wait`]),
   ];
-  return [
-    ...(sequences.length === 0 ? [] : [`${sequences.join(' and ')} in the mean`]),
-    ...(kvCacheShare === null ? [] : [`${Math.round(kvCacheShare * 100)} % of the KV cache is in use`]),
-    ...(preemptionsPerSecond
-      ? [`${formatFigure(preemptionsPerSecond)} sequences a second lose their place in it`]
-      : []),
-  ].join(', ');
-}
+  return counts.length === 0 ? '' : `${counts.join(' and ')} in the mean`;
+};
+
+export const cacheWords = ({ kvCacheShare }: EngineLoad): string =>
+  kvCacheShare === null ? '' : `${Math.round(kvCacheShare * 100)} % of the KV cache is in use`;
+
+export const preemptionWords = ({ preemptionsPerSecond }: EngineLoad): string =>
+  preemptionsPerSecond ? `${formatFigure(preemptionsPerSecond)} sequences a second lose their place in it` : '';
+
+export const engineWords = (load: EngineLoad): string =>
+  [sequenceWords(load), cacheWords(load), preemptionWords(load)].filter((words) => words !== '').join(', ');
 
 /** Returns where the time of a request to a language model goes: until its first token, and from token to token; null without figures of tokens. */
 export function tokenTimeSentence({ tokens }: Measurement): string | null {

@@ -5,15 +5,15 @@ import { decidingWorkload } from '../../goal/deciding-workload.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
-import { adviceOf } from './advice.ts';
 import { bottleneckOfBest } from './bottleneck.ts';
 import { type Credit, creditOf } from './credit.ts';
 import { type Limit, limitOf } from './limit.ts';
-import { limitPhrase } from './limit-phrase.ts';
+import { adviceOf, limitPhrase, limitSentence } from './limit-texts.ts';
+import type { FoundLimit } from './limit-words.ts';
 import { type LimitTold, type Reason, reasonsOf } from './reasons.ts';
 import { timeBarOf } from './time-bar.ts';
 import { type TimeSplit, timeSplitOf } from './time-split.ts';
-import { adviceSentence, creditSentences, limitSentence, splitSentences, type Told } from './words.ts';
+import { adviceSentence, creditSentences, splitSentences, type Told } from './words.ts';
 
 /** Why the best is the best and what limits it, in numbers and in words. */
 export interface Explanation {
@@ -44,17 +44,16 @@ export function explainBest(state: StudyState): Explanation | null {
   const after = toldOf(state, best, workload);
   if (!after) return null;
   const before = baseline && baseline.number !== best.number ? toldOf(state, baseline, workload) : null;
-  const { measurement, split } = after;
   const credit = creditOf(state, best, stands);
-  const found = limitOf(state, best, measurement, split);
-  const limit = { ...found, words: limitSentence(found, state.speeds.comparable(measurement), goal) };
+  const found = foundLimit(state, best, after);
+  const limit = { ...found.limit, words: limitSentence(found) };
   const stage = bottleneckOfBest(state, best, stands);
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
-  const advice = adviceOf(state, best, measurement, split, limit);
+  const advice = adviceOf(found);
   const reasons = reasonsOf({
     ...{ best, credit, bottleneck: stage, advice },
-    before: before && baseline && limitTold(state, baseline, before),
-    now: { words: limitPhrase(found, state.speeds.comparable(measurement), goal), bar: timeBarOf(after, state, best) },
+    before: before && baseline && limitTold(foundLimit(state, baseline, before)),
+    now: limitTold(found),
   });
   const sentences = [
     ...standing(state, best),
@@ -68,7 +67,7 @@ export function explainBest(state: StudyState): Explanation | null {
   return {
     trial: best.number,
     before: before?.split ?? null,
-    after: split,
+    after: after.split,
     credit,
     limit,
     ...(bottleneck && { bottleneck }),
@@ -79,13 +78,15 @@ export function explainBest(state: StudyState): Explanation | null {
   };
 }
 
-/** The limit of a config that is not the best. */
-function limitTold(state: StudyState, trial: Trial, told: Told): LimitTold {
-  const { measurement, split } = told;
-  const found = limitOf(state, trial, measurement, split);
-  const words = limitPhrase(found, state.speeds.comparable(measurement), state.goal);
-  return { words, bar: timeBarOf(told, state, trial) };
-}
+const foundLimit = (state: StudyState, trial: Trial, { measurement, split }: Told): FoundLimit => ({
+  ...{ state, trial, measurement, split },
+  limit: limitOf(state, trial, measurement, split),
+});
+
+const limitTold = (found: FoundLimit): LimitTold => ({
+  words: limitPhrase(found),
+  bar: timeBarOf(found, found.state, found.trial),
+});
 
 /** Model names keep their case. */
 const capitalised = (words: string): string =>

@@ -65,6 +65,8 @@ const LONG_QUEUE = 0.2;
 const MOSTLY_OUTSIDE = 0.5;
 /** The share of the queue delay that requests wait on average where the delay is the limit. */
 const PART_OF_DELAY = 0.25;
+/** Requests that wait longer than this multiple of the delay wait for something else. */
+const MOST_OF_DELAY = 2;
 /** A higher level with at most this multiple of the throughput serves no more. */
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
@@ -88,7 +90,8 @@ function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }:
   const gainsNothing = higher !== null && higher.throughput <= NO_MORE * stands.throughput.value;
   if (isBusy && (isFull(facts) || gainsNothing)) return 'compute';
   if (gainsNothing && (gpuShare ?? 0) >= GPU_FULL) return 'compute';
-  const waits = queueDelayMs > 0 && (parts?.queueMs ?? 0) >= PART_OF_DELAY * queueDelayMs;
+  const delays = queueDelayMs > 0 ? (parts?.queueMs ?? 0) / queueDelayMs : 0;
+  const waits = delays >= PART_OF_DELAY && delays <= MOST_OF_DELAY;
   if (busyShare !== null && !isBusy && waits && (queueShare ?? 0) >= LONG_QUEUE) return 'queue-delay';
   if (higher?.missed) return kindOfMissed(higher.missed);
   const isOutside = outsideShare !== null && outsideShare >= MOSTLY_OUTSIDE;

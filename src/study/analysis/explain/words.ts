@@ -1,11 +1,10 @@
 import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../../../base/format.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { metricsOf } from '../../goal/metrics/registry.ts';
-import { describeAssignment, describeConstraint, describeLevel } from '../../summary/describe.ts';
+import { describeAssignment, describeLevel } from '../../summary/describe.ts';
 import type { Goal } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
-import { engineWords, tokenTimeSentence } from './engine-load.ts';
-import { type Limit, NO_MORE } from './limit.ts';
+import { tokenTimeSentence } from './engine-load.ts';
+import { percent } from './limit-words.ts';
 import type { TimeSplit } from './time-split.ts';
 
 /** A time split with its measurement. */
@@ -106,71 +105,6 @@ function basisOf(credits: readonly ParameterCredit[]): string {
   return bases.has('measured') ? 'measured' : 'by the model';
 }
 
-/** Returns the sentence on what limits the best, with its evidence. */
-export function limitSentence(limit: Limit, stands: Measurement, goal: Goal): string {
-  const { kind, higher, queueShare, queueDelayMs, outsideShare, cpuShare } = limit;
-  const next = higher
-    ? describeLevel({
-        ...stands.level,
-        value: higher.level,
-        ...(higher.batch !== undefined && { batch: higher.batch }),
-      })
-    : '';
-  const rate = higher ? formatRate(higher.throughput) : '';
-  const { percentile, value } = stands.budgetLatencyMs;
-  const own = Number.isFinite(value) ? `, with p${percentile} ${formatMs(value)}` : '';
-  const busy = limit.engine ? engineWords(limit.engine) : busyWords(limit);
-  const more =
-    higher && higher.throughput <= NO_MORE * stands.throughput.value ? `${next} served no more (${rate})` : '';
-  const beyond = higher?.missed ? `; ${constraintWords(limit, goal, '', next)}` : '';
-  switch (kind) {
-    case 'client':
-      return `The limit now is the load generator, not the server: ${stands.client.bound ? (stands.client.reason ?? 'it could not keep up') : `at ${next} ${higher?.clientReason}`}.`;
-    case 'cpu':
-      return `The limit now is the CPU of the server's machine, ${percent(cpuShare ?? 0)} busy with all that runs there${lead(busy)}.`;
-    case 'compute':
-      return `The limit now is compute: ${[busy, gpuWords(limit), more].filter((words) => words !== '').join(', ')}.`;
-    case 'kv-cache':
-      return `The limit now is the KV cache, for which requests wait: ${busy}${beyond}.`;
-    case 'sequences':
-      return `The limit now is the number of sequences at once, ${limit.engine?.most}: ${busy}${beyond}.`;
-    case 'queue-delay':
-      return `The limit now is the batching delay of ${formatMs(queueDelayMs)}: requests spend ${percent(queueShare ?? 0)} of their time in the queue${lead(busy)}.`;
-    case 'outside':
-      return `The limit now is outside the model: ${percent(outsideShare ?? 0)} of a request's time is neither queue nor compute${lead(busy)}.`;
-    case 'latency-budget':
-      return higher?.missed && !limit.missed
-        ? `The limit now is the latency budget: ${next} served ${rate} and missed it${lead(busy)}.`
-        : `The limit now is the latency budget: p${percentile} ${formatMs(value)} where ${formatMs(goal.budget?.latencyMs ?? value)} is allowed${lead(busy)}.`;
-    case 'constraint':
-      return `The limit now is the goal: ${constraintWords(limit, goal, describeLevel(stands.level), next)}${lead(busy)}.`;
-    case 'level-range':
-      return `Nothing is saturated: ${describeLevel(stands.level)} is the highest load that was allowed${own}${lead(busy)}.`;
-    case 'unseen':
-      return `More load serves no more (${next}: ${rate}), and nothing that was measured tells why${lead(busy)}.`;
-    case 'none':
-      return `Nothing that was measured is at its limit${lead(busy)}.`;
-  }
-}
-
-function constraintWords({ missed, higher }: Limit, goal: Goal, own: string, next: string): string {
-  const constraint = missed ?? higher?.missed;
-  return constraint ? `${missed ? own : next} misses ${describeConstraint(constraint, metricsOf(goal))}` : '';
-}
-
-const lead = (words: string): string => (words === '' ? '' : `; ${words}`);
-
-function busyWords({ busyShare, instances, batch }: Limit): string {
-  if (busyShare === null) return '';
-  const who = instances === 1 ? 'its one instance executes' : `its ${instances} instances execute`;
-  const batches = batch ? `, in batches of ${formatFigure(batch.mean)} where ${batch.most} are allowed` : '';
-  return `${who} ${percent(busyShare)} of the time${batches}`;
-}
-
-const gpuWords = ({ gpuShare }: Limit): string => (gpuShare === null ? '' : `the GPU is ${percent(gpuShare)} used`);
-
 /** Returns the sentence on what to try besides the config; none without advice. */
 export const adviceSentence = (advice: readonly string[]): readonly string[] =>
   advice.length === 0 ? [] : [`Outside the config, try ${advice.join('; or ')}.`];
-
-const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -98,7 +98,8 @@ function* assignmentsAround(
   const choices = choicesOf(space, original);
   const combinations = choices.reduce((product, { values }) => product * (values.length + 1), 1);
   if (combinations <= LARGEST_WHOLE) {
-    const whole = [...assignments(space, original)];
+    const whole: Assignment[] = [];
+    for (const assignment of assignments(space, original)) if (whole.push(assignment) > most) break;
     if (whole.length <= most) {
       yield* whole;
       return;

@@ -3,12 +3,10 @@ import { gpusOf } from '../../../space/gpus.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { Interval } from '../../../stats/interval.ts';
 import { replicasFor, usableRate } from '../../../stats/replicas.ts';
+import { costPerMillion } from '../cost-per-million.ts';
 import type { CostTerms } from '../cost-terms.ts';
 import type { Derivation, Metric, MetricColumn, MetricNeed } from './metric.ts';
 import { nameOfModel, partOf } from './of-model.ts';
-
-const SECONDS_PER_HOUR = 3600;
-const MILLION = 1e6;
 
 /** Returns the server's number of GPUs, if its metrics or the terms give it. */
 const serverGpusOf = (terms: CostTerms | null, device: DeviceMetrics): number | undefined =>
@@ -106,7 +104,7 @@ const perMillion = (
   counted: (measurement) => numbers([rateIn(measurement)?.value]),
   of: ([perSecond = 0], candidate, device) => {
     const price = hourly(candidate, device);
-    return price === undefined ? undefined : (price / (SECONDS_PER_HOUR * perSecond)) * MILLION;
+    return price === undefined ? undefined : costPerMillion(price, perSecond);
   },
   ends: (measurement) => {
     const rate = rateIn(measurement);

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
+import { didYouMean } from '../../../base/nearest.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { CostTerms } from '../cost-terms.ts';
@@ -51,7 +52,11 @@ export class Metrics {
     const { base, model } = partsOfName(name);
     const found = this.#byName.get(base);
     if (!found)
-      throw new TrituneError('USAGE', `there is no metric '${base}'`, `the metrics are ${this.names.join(', ')}`);
+      throw new TrituneError(
+        'USAGE',
+        `there is no metric '${base}'${didYouMean(base, this.names)}`,
+        `the metrics are ${this.names.join(', ')}`,
+      );
     if (model === undefined) return found;
     if (!this.#isOfModel(base, model)) throw notOfModel(found, model);
     const made = this.#ofModels.get(name) ?? metricOfModel(found, model);

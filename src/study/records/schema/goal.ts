@@ -57,6 +57,16 @@ export const goal = z
           .describe('inferences per second to serve, in total or by model'),
         headroom: z.number().min(0).lt(1).describe('share of the capacity that is kept free'),
         chance: z.number().gt(0).lt(1).describe('chance that the servers hold the rate'),
+        instanceTypes: z
+          .array(
+            z.looseObject({
+              name: text.describe('name in the prices'),
+              gpus: z.number().positive().describe('GPUs or slices that it has'),
+              perHour: z.number().positive().describe('its price for an hour'),
+            }),
+          )
+          .optional()
+          .describe('types of instances in the prices with the same GPU'),
       })
       .optional()
       .describe('prices, and the rate to serve'),

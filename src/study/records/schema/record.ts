@@ -189,6 +189,7 @@ export const record = z.discriminatedUnion('type', [
       type: z.literal('study-finished'),
       ...stamp,
       stopReason: text.describe('why the search ended'),
+      notes: z.array(text).optional().describe('what else there is to say about the end, the most important first'),
       interrupted: z.boolean().describe('whether the run was interrupted'),
       wallSeconds: figure.describe('duration of all runs of the study'),
     })

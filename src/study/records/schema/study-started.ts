@@ -19,7 +19,7 @@ export const studyStarted = z
   .looseObject({
     type: z.literal('study-started'),
     ...stamp,
-    schemaVersion: z.literal(2).describe('version of the form of the records'),
+    schemaVersion: z.literal(2).describe('version of the format'),
     adapter: text.describe('adapter that the candidates are for'),
     model: text.describe('the model that is tuned'),
     server,

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Interval } from '../../../stats/interval.ts';
+import type { InstanceTypeCost } from '../../goal/instance-types.ts';
 import type { CostPoint } from '../cost-point.ts';
 import type { Prediction } from '../prediction.ts';
 import type { StandingPoint, SummaryPoint } from '../summary.ts';
@@ -62,6 +64,27 @@ export const point: z.ZodType<SummaryPoint> = z
   .strictObject(pointFields)
   .meta({ id: 'point', description: 'a config, and what was measured of it at one load level' });
 
+/** An interval of a known figure. */
+const known = interval as unknown as z.ZodType<Interval>;
+
+const instanceType: z.ZodType<InstanceTypeCost> = z
+  .strictObject({
+    name: text.describe('name in the prices'),
+    gpus: finite.describe('GPUs or slices that it has'),
+    perHour: finite.describe('price of one instance for an hour'),
+    holds: finite.describe('replicas that it has GPUs for'),
+    perMillion: known.describe('cost of a million inferences'),
+    perMillionTokens: known.optional().describe('cost of a million output tokens; of a language model only'),
+    forRate: z
+      .strictObject({
+        instances: finite.describe('instances that the rate needs'),
+        perHour: finite.describe('cost of all of them for an hour'),
+      })
+      .optional()
+      .describe('what the rate needs, where one is asked for'),
+  })
+  .meta({ id: 'instanceType', description: 'what a config costs on a type of instance' });
+
 const cost: z.ZodType<CostPoint> = z
   .strictObject({
     currency: text.describe('unit of all amounts'),
@@ -78,6 +101,14 @@ const cost: z.ZodType<CostPoint> = z
     replicas: interval.optional().describe('servers that serve the rate'),
     load: figure.optional().describe('share of the counted capacity of the replicas that the rate takes, 0 to 1'),
     chance: figure.optional().describe('chance that the replicas hold the rate with the headroom left, 0 to 1'),
+    throughputPerGpu: interval.optional().describe('inferences per second on each GPU that is used'),
+    tokensPerGpu: interval
+      .optional()
+      .describe('output tokens per second on each GPU that is used; of a language model only'),
+    instanceTypes: z
+      .array(instanceType)
+      .optional()
+      .describe('cost on the types of instances with the same GPU, the cheapest first'),
   })
   .meta({ id: 'cost', description: 'what a config costs' });
 

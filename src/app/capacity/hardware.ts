@@ -1,0 +1,37 @@
+import type { Hardware } from '../../capacity/hardware.ts';
+import type { CapacityState } from '../../capacity/state.ts';
+import type { CostTerms } from '../../study/goal/cost-terms.ts';
+import { costTermsOf } from '../study/cost/cost-terms.ts';
+import type { CapacitySpec } from './capacity-spec.ts';
+import type { CapacityTarget } from './targets.ts';
+
+/** Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `costTermsOf`. */
+export function capacityTerms({
+  prices,
+  gpu,
+  serverGpus,
+  instanceType,
+  headroom,
+  chance,
+}: CapacitySpec): CostTerms | null {
+  if (prices === undefined && gpu === undefined && instanceType === undefined) return null;
+  const cost = {
+    ...(gpu !== undefined && { gpu }),
+    ...(serverGpus !== undefined && { serverGpus }),
+    ...(instanceType !== undefined && { instanceType }),
+    ...{ headroomPercent: headroom * 100, holdPercent: chance * 100 },
+  };
+  return costTermsOf({ prices, cost }) ?? null;
+}
+
+/** Returns the hardware of the measured server: the GPUs that the user states, or those that its metrics show, and the prices. */
+export function hardwareOf(
+  spec: CapacitySpec,
+  { gpusOf }: Pick<CapacityTarget, 'gpusOf'>,
+  { answer, probes, closed }: CapacityState,
+): Hardware {
+  const terms = capacityTerms(spec);
+  const seen = [answer, ...probes, ...closed].flatMap((measurement) => measurement?.device.gpus?.length ?? []);
+  const gpus = gpusOf({ stated: spec.serverGpus ?? terms?.serverGpus, reported: seen[0] });
+  return { gpus: gpus ?? null, terms };
+}

@@ -1,0 +1,98 @@
+import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import { metricsOf } from '../../goal/metrics/registry.ts';
+import type { StudyState } from '../../records/state.ts';
+import { describeConstraint, describeLevel } from '../../summary/describe.ts';
+import type { Trial } from '../../types.ts';
+import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
+import { type Limit, NO_MORE } from './limit.ts';
+import type { TimeSplit } from './time-split.ts';
+
+/** A limit, and the measurement that it limits. */
+export interface FoundLimit {
+  readonly limit: Limit;
+  readonly state: StudyState;
+  readonly trial: Trial;
+  /** As measured. */
+  readonly measurement: Measurement;
+  readonly split: TimeSplit;
+}
+
+/** Returns a share from 0 to 1 in per cent. */
+export const percent = (share: number | null | undefined): string => `${Math.round(100 * (share ?? 0))} %`;
+
+// The functions below return parts of a phrase or sentence without a tense; '' if there is nothing to say.
+
+/** The load of the instances; for a language model's engine that of its sequences. */
+export const activityWords = ({ limit }: FoundLimit): string =>
+  limit.engine ? engineWords(limit.engine) : busyWords(limit);
+
+export function busyWords({ busyShare, instances, batch }: Limit): string {
+  if (busyShare === null) return '';
+  const who = instances === 1 ? 'one instance' : `${instances} instances`;
+  const batches = batch ? `, in batches of ${formatFigure(batch.mean)} where ${batch.most} are allowed` : '';
+  return `${who}, busy ${percent(busyShare)} of the time${batches}`;
+}
+
+export const gpuWords = ({ gpuShare }: Limit): string =>
+  gpuShare === null ? '' : `the GPU is ${percent(gpuShare)} used`;
+
+/** What a phrase on the engine leaves out: how many sequences run and lose their place, and the limit that the next level misses. */
+export function engineEvidence(found: FoundLimit): readonly string[] {
+  const { engine, missed } = found.limit;
+  if (!engine) return [];
+  const running = sequenceWords({ running: engine.running, waiting: null });
+  return [running, preemptionWords(engine), missed ? '' : missedWords(found)];
+}
+
+export const waitingWords = ({ engine }: Limit): string =>
+  engine?.waiting ? `, while ${formatFigure(engine.waiting)} requests wait` : '';
+
+/** The level of the measurement. */
+export const ownLevel = ({ measurement }: FoundLimit): string => describeLevel(measurement.level);
+
+/** The next higher level that was measured. */
+export function nextLevel({ limit: { higher }, measurement: { level } }: FoundLimit): string {
+  if (!higher) return 'a higher level';
+  return describeLevel({ ...level, value: higher.level, ...(higher.batch !== undefined && { batch: higher.batch }) });
+}
+
+/** The throughput at the next higher level. */
+export const nextRate = ({ limit: { higher } }: FoundLimit): string =>
+  higher ? `that level served ${formatRate(higher.throughput)}` : '';
+
+/** The next higher level, if it serves no more. */
+export function noMoreWords(found: FoundLimit): string {
+  const { higher } = found.limit;
+  return higher && higher.throughput <= NO_MORE * found.measurement.throughput.value
+    ? `${nextLevel(found)} served no more (${formatRate(higher.throughput)})`
+    : '';
+}
+
+/** The first missed constraint, at the measurement's own level or at the next one. */
+export function missedWords(found: FoundLimit): string {
+  const { missed, higher } = found.limit;
+  const constraint = missed ?? higher?.missed;
+  if (!constraint) return '';
+  return `${missed ? ownLevel(found) : nextLevel(found)} misses ${describeConstraint(constraint, metricsOf(found.state.goal))}`;
+}
+
+/** The latency beside its budget, or the level at which it is missed. */
+export function budgetWords(found: FoundLimit): string {
+  const { limit, state, measurement } = found;
+  if (!limit.missed && limit.higher?.missed) return `${nextLevel(found)} misses it`;
+  const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
+  return `p${percentile} ${formatMs(value)} where ${formatMs(state.goal.budget?.latencyMs ?? value)} is allowed`;
+}
+
+export function latencyWords({ state, measurement }: FoundLimit): string {
+  const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
+  return Number.isFinite(value) ? `p${percentile} is ${formatMs(value)} there` : '';
+}
+
+/** Why the load generator was the limit. */
+export function clientWords(found: FoundLimit): string {
+  const { client } = found.measurement;
+  if (client.bound) return client.reason ?? 'it could not keep up';
+  return `at ${nextLevel(found)} ${found.limit.higher?.clientReason ?? 'it could not keep up'}`;
+}

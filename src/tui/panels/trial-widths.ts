@@ -1,0 +1,40 @@
+import { formatFigure } from '../../base/format.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { shortLevel } from '../../study/summary/describe.ts';
+
+/** The widths of the table's columns, with the space before each. */
+export interface TrialWidths {
+  readonly number: number;
+  readonly throughput: number;
+  readonly latency: number;
+  readonly level: number;
+  /** All columns before the config. */
+  readonly before: number;
+}
+
+const LEAST: Omit<TrialWidths, 'before'> = { number: 3, throughput: 8, latency: 9, level: 5 };
+/** The columns of marks and spaces between the others. */
+const MARK_COLUMNS = 6;
+
+/** Returns the widths at which the longest number, figure and level of the study have a space before them. */
+export function trialWidthsOf(study: StudyState | null): TrialWidths {
+  const { trials = [], finals = [] } = study ?? {};
+  const measurements = [
+    ...trials.flatMap((trial) => trial.measurements),
+    ...finals.map(({ measurement }) => measurement),
+  ];
+  const levels = new Map(measurements.map(({ level }) => [`${level.value} ${level.batch ?? ''}`, level]));
+  const { high = 0, batch } = study?.started.levels ?? {};
+  const highest = { value: high, ...(batch && { batch: batch.high }) };
+  // With three digits for small figures, the largest one is the longest beyond the least width.
+  const largest = (of: (measurement: Measurement) => number): string =>
+    formatFigure(measurements.reduce((most, each) => Math.max(most, Number.isFinite(of(each)) ? of(each) : 0), 0));
+  const own = {
+    number: Math.max(LEAST.number, `${trials.length}`.length),
+    throughput: Math.max(LEAST.throughput, 1 + largest(({ throughput }) => throughput.value).length),
+    latency: Math.max(LEAST.latency, 1 + largest(({ budgetLatencyMs }) => budgetLatencyMs.value).length),
+    level: Math.max(LEAST.level, ...[highest, ...levels.values()].map((level) => 1 + shortLevel(level).length)),
+  };
+  return { ...own, before: MARK_COLUMNS + own.number + own.throughput + own.latency + own.level };
+}

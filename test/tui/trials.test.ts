@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { initialInteraction } from '../../src/tui/interaction.ts';
+import { trialsPanel } from '../../src/tui/panels/trials.ts';
+import { ViewFold } from '../../src/tui/state.ts';
+import { type Served, served, studyOf } from '../study/explained.ts';
+
+const of = (level: number, throughput: number, p99Ms: number): Served => ({
+  ...{ level, throughput, p99Ms },
+  ...{ queueMs: 1, computeMs: 2, outsideMs: 0 },
+});
+
+/** The table of a study with a trial for each. */
+function tableOf(columns: number, ...trials: Served[]): readonly string[] {
+  const study = studyOf(trials.map((each) => ({ assignment: { instances: 4 }, measurements: [served(each)] })));
+  const rows = trialsPanel({ ...new ViewFold().view(), study }, initialInteraction, {
+    columns,
+    rows: trials.length + 2,
+  });
+  return rows.map((line) => line.map(({ text }) => text).join(''));
+}
+
+describe('the table of trials', () => {
+  it.each([48, 60, 84])('keeps the columns of large figures apart at %i columns', (columns) => {
+    const [, head, small, large] = tableOf(columns, of(2, 140, 14.3), of(1024, 1_924_802, 123_456));
+    expect(large).toMatch(/ 1,924,802 +123,456 +1,024 {2}/);
+    expect(small).toMatch(/ 140 +14\.3 +2 {2}/);
+    // Each figure ends below the end of its column's name.
+    const endOf = (line: string | undefined, text: string) => (line?.indexOf(text) ?? 0) + text.length;
+    expect([' 140', '14.3', ' 2 '].map((text) => endOf(small, text.trimEnd()))).toEqual(
+      ['infer/s', 'p99 ms', ' at'].map((text) => endOf(head, text)),
+    );
+    expect(['1,924,802', '123,456', '1,024'].map((text) => endOf(large, text))).toEqual(
+      ['infer/s', 'p99 ms', ' at'].map((text) => endOf(head, text)),
+    );
+  });
+});
