@@ -109,7 +109,9 @@ describe('a study whose machine gets slower', () => {
     expect(usual).toBeLessThanOrEqual(highest ?? 0);
     expect(changes.length).toBeGreaterThan(0);
     expect(corrected).toBeGreaterThan(0);
-    expect(closingLines(summary, {}).join('\n')).toMatch(/\nspeed +the machine ran at 0\.\d\d to 1\.\d\d times its speed/);
+    expect(closingLines(summary, {}).join('\n')).toMatch(
+      /\nspeed +the machine ran at 0\.\d\d to 1\.\d\d times its speed/,
+    );
   });
 
   it('keeps the figures that were measured, and gives beside them those that are compared', async () => {
