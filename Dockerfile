@@ -6,6 +6,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npx tsc -p tsconfig.build.json \
+  && node .ci/bundle-workflows.ts \
   && mkdir /package \
   && npm pack --ignore-scripts --pack-destination /package
 

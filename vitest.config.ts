@@ -90,7 +90,7 @@ export default defineConfig({
       {
         test: {
           name: 'fleet',
-          globalSetup: [ownFolder],
+          globalSetup: [ownFolder, 'test/support/bundled-cli.ts', 'test/support/bundled-workflows.ts'],
           include: ['test/fleet/temporal/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 180_000,

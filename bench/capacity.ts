@@ -17,6 +17,7 @@ import { freshState } from '../src/capacity/state.ts';
 import { launchEmulator } from '../src/launch/emulator-server.ts';
 import type { LaunchedServer } from '../src/launch/types.ts';
 import { defaultWindowRule } from '../src/profiler/level-options.ts';
+import type { Measurement } from '../src/profiler/measurement.ts';
 import { makeModelRepository, startRealTriton } from '../test/support/real-triton.ts';
 
 /**
@@ -59,6 +60,15 @@ const question = (budgetMs: number): CapacityQuestion => ({
   replicas: null,
 });
 
+const show = ({ level, badShare, budgetLatencyMs, durationMs, client }: Measurement): void => {
+  const figures = [
+    `${level.value.toFixed(0)}/s`,
+    `p99 ${budgetLatencyMs.value.toFixed(1)} ms`,
+    `late ${badShare?.value.toFixed(4)}`,
+  ];
+  process.stderr.write(`  ${[...figures, `${(durationMs / 1e3).toFixed(1)} s`, client.reason ?? ''].join('  ')}\n`);
+};
+
 /** Returns the seconds of the search alone, because the sweep has no cliff either. */
 async function bisected(loads: CapacityLoads, budgetMs: number): Promise<{ capacity: number; seconds: number }> {
   const state = freshState();
@@ -67,8 +77,10 @@ async function bisected(loads: CapacityLoads, budgetMs: number): Promise<{ capac
   await runCapacity(question(budgetMs), state, {
     loads,
     clock: realClock,
-    onEvent: ({ type }) => {
-      if (type !== 'beyond') endNs = realClock.nowNs();
+    onEvent: (event) => {
+      if (event.type !== 'beyond') endNs = realClock.nowNs();
+      if (event.type === 'tried') show(event.measurement);
+      if (event.type === 'client-limit') process.stderr.write(`  the load generator: ${event.reason}\n`);
     },
   });
   return { capacity: state.posterior?.interval.value ?? 0, seconds: (endNs - startNs) / NS_PER_S };
@@ -81,6 +93,7 @@ async function swept(loads: CapacityLoads, budgetMs: number): Promise<{ capacity
   const points: { rate: number; bad: number; requests: number }[] = [];
   for (let rate = SWEEP.from * saturation; rate <= SWEEP.to * saturation; rate *= STEP) {
     const measurement = await loads.atLength(rate);
+    show(measurement);
     const { limit, batch } = question(budgetMs);
     const { bad, requests } = readingOf(measurement, { limit, batch, usualHostWorkUs: null });
     points.push({ rate, bad: bad.mean, requests });
@@ -174,7 +187,8 @@ if (ONLY !== 'triton') {
   }
 }
 if (ONLY !== 'emulator') {
-  const launched = await startRealTriton(await makeModelRepository());
+  const loadModels = subjects.flatMap(({ server, model }) => (server === 'triton' ? [model] : []));
+  const launched = await startRealTriton(await makeModelRepository(), { loadModels });
   try {
     for (const subject of subjects.filter(({ server }) => server === 'triton')) await judged(launched, subject);
   } finally {

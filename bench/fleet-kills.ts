@@ -10,16 +10,18 @@ import { killTriton } from '../test/support/kill-triton.ts';
 import { makeModelRepository, startRealTriton } from '../test/support/real-triton.ts';
 
 /**
- * Kills processes of a fleet at random while it tunes real Tritons: workers, agents, the tuner, Temporal and Tritons. Every study must end, with
- * each trial recorded once and every model as it was. `node bench/fleet-kills.ts`, with TRITUNE_KILLS=50, TRITUNE_BENCH_SEED=1 and TRITUNE_BENCH_TRIALS=16.
+ * Kills processes of a fleet at random while it tunes real Tritons: workers, agents, tuners, Temporal and Tritons. Every study must end, with each
+ * trial recorded once and every model as it was. `node bench/fleet-kills.ts`, with TRITUNE_KILLS=50, TRITUNE_BENCH_SEED=1, TRITUNE_BENCH_TRIALS=16,
+ * TRITUNE_BENCH_STUDIES=1, the number of studies that are started at once and share the servers, and TRITUNE_BENCH_BETWEEN_MS=8000.
  */
 const KILLS = Number(process.env.TRITUNE_KILLS ?? 50);
+const STUDIES = Number(process.env.TRITUNE_BENCH_STUDIES ?? 1);
 const SEED = Number(process.env.TRITUNE_BENCH_SEED ?? 1);
 const TRIALS = Number(process.env.TRITUNE_BENCH_TRIALS ?? 16);
 /** The maximum random delays between two kills, and until a killed process is started again. */
-const BETWEEN_MS = 8_000;
+const BETWEEN_MS = Number(process.env.TRITUNE_BENCH_BETWEEN_MS ?? 8_000);
 const AWAY_MS = 5_000;
-/** A study that has not ended this long after the last kill counts as hung. */
+/** A study that has not ended this long after the last kill, or after the end of the study before it, counts as hung. */
 const LIMIT_MS = 420_000;
 const MODEL = 'sleeper';
 const SPACE = `
@@ -67,7 +69,7 @@ let [killedSoFar, studies] = [0, 0];
 const faults: string[] = [];
 const startMs = performance.now();
 try {
-  while (killedSoFar < KILLS) await oneStudy(`study-${++studies}`);
+  while (killedSoFar < KILLS) await atOnce(Array.from({ length: STUDIES }, () => `study-${++studies}`));
 } catch (error) {
   faults.push(messageOf(error));
 } finally {
@@ -80,21 +82,36 @@ console.log(`${killedSoFar} kills in ${studies} studies and ${minutes.toFixed(1)
 console.log(faults.length === 0 ? 'no fault' : `${faults.join('\n')}\n${fleet.folder}\n${fleet.said}`);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-/** One study, with kills while it runs. */
-async function oneStudy(name: string): Promise<void> {
-  const study = startStudy(name);
-  await within(120_000, `${name} does not start`, async () => (await fleet.statusOf(name)) ?? null);
-  while (killedSoFar < KILLS && (await fleet.statusOf(name)) === 'RUNNING') {
+/** Studies that begin at once, with kills while any of them runs. */
+async function atOnce(names: readonly string[]): Promise<void> {
+  const all = names.map(startStudy);
+  for (const name of names)
+    await within(120_000, `${name} does not start`, async () => (await fleet.statusOf(name)) ?? null);
+  while (killedSoFar < KILLS && (await running(names)).length > 0) {
     await realClock.sleep(BETWEEN_MS * random.float());
-    await killOne(study);
+    await killOne(all);
   }
+  for (const study of all) await judge(study);
+  faults.push(...(await faultsOfServers()));
+}
+
+/** The studies that run, or of which Temporal says nothing now. */
+async function running(names: readonly string[]): Promise<readonly string[]> {
+  const statuses = await Promise.all(names.map((name) => fleet.statusOf(name)));
+  return names.filter((_, at) => (statuses[at] ?? 'RUNNING') === 'RUNNING');
+}
+
+/** Waits for the end of a study, and looks for faults. */
+async function judge(study: Study): Promise<void> {
+  const { name } = study;
+  // Studies that share servers end one after the other.
   const status = await within(LIMIT_MS, `${name} does not end`, async () => {
     const now = await fleet.statusOf(name);
     return now === undefined || now === 'RUNNING' ? null : now;
   });
   await kill(study.tuner);
   const attached = await fleet.attach(name).ended;
-  const found = [...(await faultsOf(name)), ...(await faultsOfServers())];
+  const found = [...(await faultsOf(name))];
   if (status !== 'COMPLETED') found.push(`ended as ${status}`);
   if (attached.code !== 0 && attached.code !== 3)
     found.push(`attach ended with ${attached.code}: ${attached.stderr.trim()}`);
@@ -103,12 +120,13 @@ async function oneStudy(name: string): Promise<void> {
 }
 
 /** Kills one process. All kinds take turns, in a new random order for each round. */
-async function killOne(study: Study): Promise<void> {
+async function killOne(all: readonly Study[]): Promise<void> {
   if (order.length === 0) order.push(...shuffled(kinds, random));
   const kind = order.pop() as Kind;
   const rest = (): Promise<void> => realClock.sleep(AWAY_MS * random.float());
   const machines = fleet.machines.filter(({ agent }) => kind !== 'agent' || agent !== null);
   const machine = machines[random.int(0, machines.length - 1)] as Machine;
+  const study = all[random.int(0, all.length - 1)] as Study;
   switch (kind) {
     case 'tuner':
       await kill(study.tuner);
@@ -133,7 +151,9 @@ async function killOne(study: Study): Promise<void> {
       await rest();
       machine.worker = fleet.startWorker(machine);
   }
-  console.log(`${((performance.now() - startMs) / 1000).toFixed(0)} s: killed ${kind} (${machine.server})`);
+  const progress = await Promise.all(all.map(async ({ name }) => finishedTrials(await fleet.journalOf(name)).length));
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
+  console.log(`${seconds} s: killed ${kind} (${machine.server}); trials so far: ${progress.join(', ')}`);
   counts.set(kind, (counts.get(kind) ?? 0) + 1);
   killedSoFar++;
 }

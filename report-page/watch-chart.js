@@ -12,36 +12,26 @@ function frontFigure(study) {
   element.hidden = true;
   let wanted = null;
   let shown = null;
-  let isBusy = false;
-  const fetchNext = async () => {
-    if (isBusy || wanted === null || (shown !== null && wanted <= shown)) return;
-    isBusy = true;
-    try {
-      const paper = element.parentElement.clientWidth < 560 ? 'narrow' : 'wide';
-      const reply = await fetch(`studies/${encodeURIComponent(study)}/front.svg?paper=${paper}`, {
-        signal: AbortSignal.timeout(CHART_LIMIT_MS),
-      });
-      if (reply.ok) {
-        place.replaceChildren(chartOf(await reply.text(), words));
-        element.hidden = false;
-        // The server may return an older chart if drawing takes long.
-        shown = Number(reply.headers.get('tritune-records'));
-      }
-    } catch {
-      // The stream says whether the server is there; the next change asks again.
-    }
-    setTimeout(() => {
-      isBusy = false;
-      void fetchNext();
-    }, CHART_PAUSE_MS);
-  };
+  const fetchNext = oneAtATime(CHART_PAUSE_MS, async () => {
+    if (wanted === null || (shown !== null && wanted <= shown)) return;
+    const paper = element.parentElement.clientWidth < 560 ? 'narrow' : 'wide';
+    const reply = await fetch(`studies/${encodeURIComponent(study)}/front.svg?paper=${paper}`, {
+      signal: AbortSignal.timeout(CHART_LIMIT_MS),
+    });
+    if (!reply.ok) return;
+    place.replaceChildren(chartOf(await reply.text(), words));
+    element.hidden = false;
+    // The server may return an older chart if drawing takes long.
+    shown = Number(reply.headers.get('tritune-records'));
+    if (wanted > shown) fetchNext();
+  });
   return {
     element,
     show(chart) {
       // Another study has replaced this one.
       if (chart !== null && chart < shown) shown = null;
       wanted = chart;
-      void fetchNext();
+      fetchNext();
     },
   };
 }

@@ -9,33 +9,55 @@ function studySection(name) {
     bar: make('progress', { max: '1' }),
     progress: make('p', { class: 'soft' }),
     servers: make('div', { class: 'scroll' }),
-    trials: make('div', { class: 'scroll' }),
     failures: make('div', { class: 'scroll' }),
   };
   const front = frontFigure(name);
+  const trials = trialsOf(name);
   const orders = ordersOf(name);
   const body = make(
     'div',
     {},
     ...[parts.notice, parts.standing, parts.bar, parts.progress, orders.element, parts.servers, front.element],
-    ...[parts.trials, parts.failures],
+    ...[trials.element, parts.failures],
   );
   const element = make('details', { class: 'study' }, make('summary', {}, parts.title, ' ', parts.about), body);
+  let head = null;
   let last = null;
   let shownMs = 0;
   let wasOpened = false;
-  element.addEventListener('toggle', () => {
-    if (element.open && last) front.show(last.chart);
-  });
+  let narrowed = { server: '', failure: '' };
   body.hidden = true;
+  /** Shows what takes a while, if a person looks at it. */
+  const showRows = () => {
+    if (!element.open || element.hidden || !last) return;
+    showServers(parts.servers, last.servers, narrowed);
+    trials.show(last, narrowed);
+    showFailures(parts.failures, last.failures, narrowed);
+    front.show(last.chart);
+  };
+  const narrow = ({ shows, server, failure }) => {
+    narrowed = { server, failure };
+    element.hidden = !shows({ head, view: last });
+  };
+  element.addEventListener('toggle', showRows);
   return {
     element,
-    showHead(head, canSteer) {
+    /** What decides whether a narrowed page shows it. */
+    get about() {
+      return { head, view: last };
+    },
+    narrow(narrowing) {
+      narrow(narrowing);
+      showRows();
+    },
+    showHead(now, canSteer) {
+      head = now;
       if (!last) parts.about.textContent = [head.status, groupText(head), sinceText(head)].filter(Boolean).join(', ');
       orders.show(canSteer && head.status === 'under way' && !isOver(last));
     },
-    show(view, canSteer) {
+    show(view, canSteer, narrowing) {
       last = view;
+      head ??= view;
       shownMs = performance.now();
       // Opens a study under way, unless a person has closed it.
       if (!wasOpened) element.open = view.status === 'under way';
@@ -45,10 +67,8 @@ function studySection(name) {
       showStanding(parts, view);
       showProgress(parts, view, 0);
       orders.show(canSteer && view.status === 'under way' && !isOver(view));
-      showServers(parts.servers, view.servers);
-      showTrials(parts.trials, view.trials);
-      showFailures(parts.failures, view.failures);
-      if (element.open) front.show(view.chart);
+      narrow(narrowing);
+      showRows();
     },
     /** Advances the time between two views. */
     tick() {
@@ -100,74 +120,4 @@ function durationText(seconds) {
       ? [Math.floor(whole / 60), 'min', whole % 60, 's']
       : [Math.floor(whole / 3600), 'h', Math.floor((whole % 3600) / 60), 'min'];
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
-}
-
-/** Shows a table with a caption above it; nothing without rows. */
-function showTable(place, { title, name, heads, rows }) {
-  if (rows.length === 0) {
-    place.replaceChildren();
-    return;
-  }
-  const head = make('thead', {}, make('tr', {}, ...heads.map((text) => make('th', { scope: 'col' }, text))));
-  place.replaceChildren(make('h3', {}, title), make('table', { class: name }, head, make('tbody', {}, ...rows)));
-}
-
-const cell = (text, name) => make('td', name ? { class: name } : {}, text);
-
-function showServers(place, servers) {
-  const hasSpeeds = servers.some(({ speed }) => speed !== '');
-  const hasWork = servers.some(({ what }) => what !== '');
-  const rows = servers.map((row) => {
-    const figures = [row.level, row.figures].filter(Boolean).join(', ');
-    const work = [
-      ...[cell(row.what, 'what'), cell(row.config, 'config'), cell(figures, 'readings')],
-      make('td', { class: 'spark' }, ...sparkOf(row.windows)),
-    ];
-    return make(
-      'tr',
-      {},
-      make('th', { scope: 'row' }, row.server),
-      cell([row.state, row.note].filter(Boolean).join(': '), `is-${row.state.replaceAll(' ', '-')}`),
-      ...(hasWork ? work : []),
-      cell(String(row.done), 'done'),
-      ...(hasSpeeds ? [cell(row.speed)] : []),
-    );
-  });
-  const heads = [
-    ...['server', 'state', ...(hasWork ? ['tries', 'config', 'last window', 'windows'] : [])],
-    ...['trials', ...(hasSpeeds ? ['speed'] : [])],
-  ];
-  showTable(place, { title: hasWork ? 'Who tries what' : 'Servers', name: 'servers', heads, rows });
-}
-
-function showTrials(place, trials) {
-  const hasServers = trials.some(({ server }) => server !== '');
-  const rows = trials.map((row) =>
-    make(
-      'tr',
-      {},
-      cell(String(row.trial)),
-      ...(hasServers ? [cell(row.server)] : []),
-      cell(row.config, 'config'),
-      cell(row.figures, 'readings'),
-      cell(standingWords[row.standing], `is-${row.standing}`),
-    ),
-  );
-  const heads = ['trial', ...(hasServers ? ['server'] : []), 'config', 'figures', ''];
-  showTable(place, { title: 'Latest trials', name: 'latest', heads, rows });
-}
-
-const standingWords = {
-  best: 'best',
-  original: 'original config',
-  met: 'meets the goal',
-  missed: 'misses the goal',
-  failed: 'failed',
-};
-
-function showFailures(place, failures) {
-  const rows = failures.map(({ what, kind, reason }) =>
-    make('tr', { class: 'failed' }, cell(what), cell(kind), cell(reason, 'reason')),
-  );
-  showTable(place, { title: 'Failures', name: 'failures', heads: ['what', 'kind', 'why'], rows });
 }

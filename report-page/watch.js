@@ -8,6 +8,23 @@ function followStudies() {
   let canSteer = false;
   let heardMs = 0;
   let stream = null;
+  const narrowing = narrowingOf(byId('narrowing'), () => narrow());
+  const narrow = () => {
+    for (const section of sections.values()) section.narrow(narrowing);
+    showCount();
+  };
+  /** Says how many studies the page is narrowed to. */
+  const showCount = () => {
+    const all = [...sections.values()];
+    const shown = all.filter(({ element }) => !element.hidden).length;
+    byId('narrowing').hidden = all.length === 0;
+    byId('shown').textContent = narrowing.isOn
+      ? `${shown} of ${all.length} ${all.length === 1 ? 'study' : 'studies'}`
+      : '';
+  };
+  const showChoices = () => {
+    narrowing.offer([...sections.values()].map(({ about }) => about));
+  };
 
   const connect = () => {
     stream?.close();
@@ -46,9 +63,13 @@ function followStudies() {
     const ordered = studies.map(({ study }) => sections.get(study).element);
     if (ordered.some((element, at) => byId('studies').children[at] !== element))
       byId('studies').replaceChildren(...ordered);
+    showChoices();
+    narrow();
   };
   const showStudy = (view) => {
-    sectionOf(view.study).show(view, canSteer);
+    sectionOf(view.study).show(view, canSteer, narrowing);
+    showChoices();
+    showCount();
   };
   const sectionOf = (name) => {
     const known = sections.get(name) ?? studySection(name);

@@ -1,6 +1,7 @@
 import { relativeHalfWidth } from '../stats/precision.ts';
 import type { ReadingLength } from './loads.ts';
-import { type CapacityPosterior, type CapacityPrior, capacityPosterior } from './posterior.ts';
+import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
+import type { CapacityPrior } from './prior.ts';
 import type { RateReading } from './reading.ts';
 
 /** When a search over rates is done, and when it gives up. */
@@ -38,11 +39,16 @@ const MOST_TOLD = 0.135;
 const MOST_ABOVE = 1.15;
 /** … and the maximum share of the gap between the median and the saturation, if that was seen. */
 const MOST_OF_GAP = 0.7;
+/** The next rate is this factor above a reading without a bad request, up to the rate that fills a saturated queue to the budget in this time. */
+const NOTHING_SEEN = 1.015;
+const FILLING_SECONDS = 5;
 /** While no reading is on the other side, the search moves by strides of this factor, up to this chance of the posterior. */
 const STRIDE = 1.6;
 const FARTHER = 0.85;
 /** Around a first guess with at most this scale, measuring starts at once. */
 const CLOSE_GUESS = 0.1;
+/** … for at most this number of readings on one side. */
+const MOST_NEAR = 8;
 /** If a single request in flight is this far over the budget, there is little hope. */
 const FAR_OVER = 1.25;
 /** The lowest rate of the search, relative to the prior's lowest, and how sure it must be that the capacity is below. */
@@ -106,7 +112,7 @@ const nextLength = (readings: readonly RateReading[], prior: CapacityPrior): Rea
 
 /** True if the capacity is roughly known: both sides were seen, or the server's maximum throughput implies it. */
 const isNear = (readings: readonly RateReading[], { allowed, guessScale = 1 }: CapacityPrior): boolean =>
-  sidesOf(readings, allowed) === 'both' || (readings.length < LEAST_READINGS && guessScale < CLOSE_GUESS);
+  sidesOf(readings, allowed) === 'both' || (readings.length < MOST_NEAR && guessScale < CLOSE_GUESS);
 
 /** Returns the next rate to measure: near the posterior's median, or farther out if all readings are on one side. */
 function nextRate(
@@ -122,7 +128,7 @@ function nextRate(
   if (idle !== null && idle > FAR_OVER && readings.length < MISSES && sides !== 'kept') return lowest;
   const rates = readings.map(({ askedPerSecond }) => askedPerSecond);
   const median = posterior.quantile(0.5);
-  if (isNear(readings, prior)) return Math.max(lowest, askedNear(median, posterior, readings.length, prior));
+  if (isNear(readings, prior)) return Math.max(lowest, askedNear(median, posterior, readings, prior));
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
   // The posterior knows nothing of a budget that no rate keeps. After some misses the strides continue downwards, whatever it says.
   const nearest = readings.length < LEAST_READINGS ? posterior.quantile(1 - FARTHER) : 0;
@@ -138,12 +144,24 @@ function nextRate(
   }
 }
 
-function askedNear(median: number, posterior: CapacityPosterior, turn: number, { allowed, mostServed }: CapacityPrior) {
-  const power = ASKED[turn % ASKED.length] as number;
+function askedNear(
+  median: number,
+  posterior: CapacityPosterior,
+  readings: readonly RateReading[],
+  { allowed, mostServed, budgetSeconds }: CapacityPrior,
+): number {
+  const power = ASKED[readings.length % ASKED.length] as number;
   const share = allowed * Math.max(1, MOST_TOLD / allowed) ** power;
-  const asked = median * Math.min(posterior.timesForShare(share), MOST_ABOVE);
+  const usual = median * Math.min(posterior.timesForShare(share), MOST_ABOVE);
+  if (mostServed === null) return usual;
+  const last = readings.at(-1);
+  // Without a single bad request, a reading says little. A queue may need longer than the reading to fill, but not beyond its saturation.
+  if (last !== undefined && last.bad.mean === 0 && last.askedPerSecond >= median) {
+    const filling = mostServed * (1 + (budgetSeconds ?? 0) / FILLING_SECONDS);
+    return Math.max(usual, Math.min(last.askedPerSecond * NOTHING_SEEN, filling));
+  }
   // A reading far beyond what the server can serve says nothing more.
-  return mostServed === null ? asked : Math.min(asked, median + power * MOST_OF_GAP * Math.max(0, mostServed - median));
+  return Math.min(usual, median + power * MOST_OF_GAP * Math.max(0, mostServed - median));
 }
 
 const rounded = (perSecond: number): number => Number(perSecond.toPrecision(4));

@@ -2,7 +2,7 @@ import { NS_PER_S } from '../base/units.ts';
 import { bisectRate } from './bisect.ts';
 import type { CourseWindow, PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
-import type { CapacityPrior } from './posterior.ts';
+import type { CapacityPrior } from './prior.ts';
 import type { BurstQuestion, CapacityQuestion } from './question.ts';
 import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';

@@ -3,8 +3,12 @@ import type { ReadOnly } from '../base/read-only.ts';
 
 const figure = z.number();
 const interval = z
-  .strictObject({ value: figure, low: figure, high: figure })
-  .describe('An estimate with its 95 % interval');
+  .strictObject({
+    value: figure.describe('The estimate'),
+    low: figure.describe('Lower end of the 95 % interval'),
+    high: figure.describe('Upper end of the 95 % interval'),
+  })
+  .meta({ id: 'interval', description: 'An estimate with its 95 % interval, in the unit of the field that has it' });
 
 const point = {
   perSecond: figure.describe('Requests per second that were due'),
@@ -18,27 +22,30 @@ const point = {
   servedPerSecond: figure.describe('Requests per second that succeeded'),
   seconds: figure.describe('Length of the counted time'),
 };
+const isKept = z.boolean().describe('Whether the limit was kept');
 
 /** The form of capacity.json. */
 export const capacityDocumentSchema = z
   .strictObject({
-    schemaVersion: z.literal(1),
-    kind: z.literal('capacity'),
-    trituneVersion: z.string(),
-    model: z.string(),
-    server: z.strictObject({
-      name: z.string(),
-      version: z.string(),
-      url: z.string(),
-      emulated: z.string().nullable().describe('The profile of an emulator; null for a real server'),
-    }),
-    protocol: z.enum(['http', 'grpc']),
+    schemaVersion: z.literal(1).describe('Version of the format'),
+    kind: z.literal('capacity').describe('Kind of the document'),
+    trituneVersion: z.string().describe('Version of tritune that wrote the file'),
+    model: z.string().describe('The model, or the URL of a plain HTTP service'),
+    server: z
+      .strictObject({
+        name: z.string().describe('As the server calls itself'),
+        version: z.string().describe('Its version'),
+        url: z.string().describe('Its address'),
+        emulated: z.string().nullable().describe('The profile of an emulator; null for a real server'),
+      })
+      .describe('The server'),
+    protocol: z.enum(['http', 'grpc']).describe('Protocol of the requests'),
     batch: figure.describe('Samples in one request'),
     arrivals: z.string().describe('How requests arrive: poisson, constant, or the name of a workload'),
-    commandLine: z.array(z.string()),
+    commandLine: z.array(z.string()).describe('The command line'),
     limit: z
       .strictObject({
-        percentile: figure,
+        percentile: figure.describe('The percentile of the requests, such as 99'),
         budgetMs: figure
           .nullable()
           .describe('Budget of the latency percentile in milliseconds; null for limits on each request'),
@@ -61,7 +68,7 @@ export const capacityDocumentSchema = z
       .describe("Figures at the lower end of the capacity's interval, a rate that is kept with a chance of 97.5 %"),
     saturation: z
       .strictObject({
-        perSecond: figure,
+        perSecond: figure.describe('Requests per second'),
         isReached: z.boolean().describe('More requests in flight gave no more'),
       })
       .nullable()
@@ -79,43 +86,74 @@ export const capacityDocumentSchema = z
       .describe('What happens beyond the capacity, measured for a fixed time'),
     burst: z
       .strictObject({
-        factor: figure,
-        seconds: figure,
+        factor: figure.describe('Rate in the burst over the base rate'),
+        seconds: figure.describe('Length of the burst'),
         recoverSeconds: figure
           .nullable()
           .describe('How soon after it latency must keep the budget again; null: during it too'),
         basePerSecond: interval.nullable().describe('The highest base rate at which the burst keeps the limit'),
-        plays: z.array(
-          z.strictObject({
-            ...point,
-            isKept: z.boolean(),
-            worstMs: figure.describe('The highest percentile of any moment of it'),
-            recoveredAfterSeconds: figure
-              .nullable()
-              .describe('From the end of the burst; null where it did not recover'),
-          }),
-        ),
+        plays: z
+          .array(
+            z.strictObject({
+              ...point,
+              isKept,
+              worstMs: figure.describe('The highest percentile of any moment of it'),
+              recoveredAfterSeconds: figure
+                .nullable()
+                .describe('From the end of the burst; null where it did not recover'),
+            }),
+          )
+          .describe('Every play of the burst'),
       })
-      .nullable(),
+      .nullable()
+      .describe('How large a burst it sustains; null where none was asked for'),
     replicas: z
       .strictObject({
-        perSecond: figure,
+        perSecond: figure.describe('The rate to serve, in requests per second'),
         headroom: figure.describe('Share of the capacity that is kept free'),
-        chance: figure,
+        chance: figure.describe('The chance that was asked for, 0 to 1'),
         spread: figure.describe('Standard deviation of the logarithm of the capacity from replica to replica'),
         replicas: figure.nullable().describe('The fewest that hold the rate with that chance'),
-        table: z.array(z.strictObject({ replicas: figure, perReplica: figure, chance: figure })),
+        table: z
+          .array(
+            z.strictObject({
+              replicas: figure.describe('Number of replicas'),
+              perReplica: figure.describe('Requests per second of each'),
+              chance: figure.describe('Chance that all keep the limit, 0 to 1'),
+            }),
+          )
+          .describe('The chance for some more and fewer replicas'),
       })
-      .nullable(),
+      .nullable()
+      .describe('How many replicas a rate needs; null where no rate was asked for'),
     speed: z
-      .strictObject({ lowest: figure, highest: figure, hasChanged: z.boolean(), isCorrected: z.boolean() })
+      .strictObject({
+        lowest: figure.describe('The lowest'),
+        highest: figure.describe('The highest'),
+        hasChanged: z.boolean().describe('Whether it changed by more than 15 %'),
+        isCorrected: z.boolean().describe('Whether rates and latencies are scaled to the usual speed'),
+      })
       .nullable()
       .describe("This host's speed during the run, relative to its usual one; null for a server elsewhere"),
-    notes: z.array(z.string()),
+    notes: z.array(z.string()).describe('Remarks for people'),
     probes: z
-      .array(z.strictObject({ ...point, isKept: z.boolean(), speed: figure.nullable() }))
+      .array(
+        z.strictObject({
+          ...point,
+          isKept,
+          speed: figure.nullable().describe("This host's speed, relative to its usual one; null where it is unknown"),
+        }),
+      )
       .describe('Every measurement at a rate, in the order of time'),
-    closedLoops: z.array(z.strictObject({ concurrency: figure, servedPerSecond: figure, percentileMs: figure })),
+    closedLoops: z
+      .array(
+        z.strictObject({
+          concurrency: figure.describe('Requests in flight'),
+          servedPerSecond: figure.describe('Requests per second that succeeded'),
+          percentileMs: figure.describe('The limited percentile in milliseconds'),
+        }),
+      )
+      .describe('The measurements with a fixed number of requests in flight, which show the saturation'),
     seconds: figure.describe('How long the run took'),
     mostSeconds: figure.optional().describe('How long everything but bursts could take at most'),
     cutShort: z
@@ -131,7 +169,7 @@ export const capacityDocumentSchema = z
       })
       .nullable()
       .optional()
-      .describe('Of a language model'),
+      .describe('Tokens of a language model'),
     gpus: z
       .strictObject({
         count: figure.describe('GPUs, or MIG slices, that the model uses'),
@@ -140,12 +178,12 @@ export const capacityDocumentSchema = z
       })
       .nullable()
       .optional()
-      .describe('null where the model uses none, or their number is unknown'),
+      .describe('GPUs of the model; null where it uses none, or their number is unknown'),
     cost: z
       .strictObject({
-        currency: z.string(),
+        currency: z.string().describe('Unit of all amounts'),
         name: z.string().describe('What is paid for'),
-        per: z.enum(['gpu', 'server']),
+        per: z.enum(['gpu', 'server']).describe('Whether each GPU is paid for, or the whole server'),
         perHour: figure.describe('An hour of one server'),
         perMillion: interval.describe('A million inferences at the capacity'),
         perMillionTokens: interval.optional().describe('A million output tokens at the capacity'),
@@ -159,22 +197,26 @@ export const capacityDocumentSchema = z
         instanceTypes: z
           .array(
             z.strictObject({
-              name: z.string(),
+              name: z.string().describe('Its name'),
               gpus: figure.describe('GPUs, or MIG slices, that it has'),
               perHour: figure.describe('An hour of one instance'),
               holds: figure.describe('Replicas that it has GPUs for'),
               perMillion: interval.describe('A million inferences at the capacity of these replicas'),
               perMillionTokens: interval.optional().describe('A million output tokens'),
               forRate: z
-                .strictObject({ instances: figure, perHour: figure.describe('An hour of all instances') })
-                .optional(),
+                .strictObject({
+                  instances: figure.describe('Instances that serve the rate'),
+                  perHour: figure.describe('An hour of all instances'),
+                })
+                .optional()
+                .describe('For the rate of the replicas'),
             }),
           )
           .describe('Types of instances in the prices with the same GPU, the cheapest first'),
       })
       .nullable()
       .optional()
-      .describe('null without prices, or where the number of GPUs is unknown'),
+      .describe('What it costs; null without prices, or where the number of GPUs is unknown'),
   })
   .describe('What tritune capacity found: the highest request rate within a limit, and what lies beyond it');
 

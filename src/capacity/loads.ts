@@ -1,4 +1,11 @@
 import type { Measurement } from '../profiler/measurement.ts';
+import type { PlayedArrivals } from './backlog.ts';
+
+/** A measurement at a request rate. */
+export interface RateMeasurement extends Measurement {
+  /** The arrivals; absent if they are not random, or not those of single requests at a rate. */
+  readonly arrivals?: PlayedArrivals;
+}
 
 /** One window of a played load, and what its requests saw. */
 export interface CourseWindow {
@@ -39,9 +46,9 @@ export interface CapacityLoads {
       }
     | { readonly kind: 'rate'; readonly perSecond: number; readonly passSeconds: number };
   /** Measures at a request rate for the given length. */
-  atRate(perSecond: number, length: ReadingLength, untilNs?: number): Promise<Measurement>;
+  atRate(perSecond: number, length: ReadingLength, untilNs?: number): Promise<RateMeasurement>;
   /** Measures at a request rate until its figures are precise, whatever the verdict. */
-  atLength(perSecond: number, untilNs?: number): Promise<Measurement>;
+  atLength(perSecond: number, untilNs?: number): Promise<RateMeasurement>;
   /** Plays a request rate for a fixed time; a workload in whole passes. */
   forSeconds(perSecond: number, seconds: number, untilNs?: number): Promise<PlayedLoad>;
   /** Plays a burst on a base rate, then `afterSeconds` of the base rate. */

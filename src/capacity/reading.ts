@@ -2,6 +2,8 @@ import { MS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
+import type { PlayedArrivals } from './backlog.ts';
+import type { RateMeasurement } from './loads.ts';
 
 /** The limit that requests must keep at a rate, and the percentile of requests that must keep it. */
 export type CapacityLimit =
@@ -36,6 +38,8 @@ export interface RateReading {
   readonly served: Estimate;
   /** True if the backlog grew, or more requests failed than the percentile allows. The rate is then not kept, whatever the latency was so far. */
   readonly isUnsustained: boolean;
+  /** The arrivals that were played; null if they are unknown. */
+  readonly arrivals: PlayedArrivals | null;
   /** The logarithm of this host's speed relative to its usual one; null if unknown. */
   readonly logSpeed: number | null;
 }
@@ -60,7 +64,7 @@ export const budgetSecondsOf = (limit: CapacityLimit): number | null =>
   limit.kind === 'latency' ? limit.budgetMs / MS_PER_S : null;
 
 /** Reads a measurement of an open loop that counted its bad requests. */
-export function readingOf(measurement: Measurement, context: ReadingContext): RateReading {
+export function readingOf(measurement: RateMeasurement, context: ReadingContext): RateReading {
   const { level, throughput, errorRate, hostWorkUs, badShare, requests } = measurement;
   const { limit, batch, usualHostWorkUs } = context;
   const served = estimateOf(throughput, level.value * batch);
@@ -71,6 +75,7 @@ export function readingOf(measurement: Measurement, context: ReadingContext): Ra
     bad: badShare && requests > 0 ? estimateOf(badShare, 1) : { mean: 1, sd: 1 },
     served,
     isUnsustained: errorRate > allowedShare(limit) || served.mean + 2 * served.sd < 1 - BACKLOG,
+    arrivals: measurement.arrivals ?? null,
     logSpeed: usualHostWorkUs === null || hostWorkUs === undefined ? null : Math.log(usualHostWorkUs / hostWorkUs),
   };
 }

@@ -3,6 +3,7 @@ import type { Measurement } from '../profiler/measurement.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { bisectRate } from './bisect.ts';
 import { findBurstRate } from './burst.ts';
+import type { RateMeasurement } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
 import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
@@ -110,7 +111,7 @@ async function findCapacity(run: Run, precision: number): Promise<void> {
   if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('search');
 }
 
-function addProbe({ question, state, onEvent }: Run, measurement: Measurement): ReturnType<typeof readingsOf> {
+function addProbe({ question, state, onEvent }: Run, measurement: RateMeasurement): ReturnType<typeof readingsOf> {
   state.probes.push(measurement);
   const readings = readingsOf(state, question);
   state.posterior = posteriorOf(question, state);
@@ -133,8 +134,8 @@ async function unbent(
   run: Run,
   perSecond: number,
   untilNs: number,
-  measure: () => Promise<Measurement>,
-): Promise<Measurement | null> {
+  measure: () => Promise<RateMeasurement>,
+): Promise<RateMeasurement | null> {
   const { state, onEvent, clock, passSeconds } = run;
   for (let tries = 1; ; tries++) {
     const startNs = clock.nowNs();

@@ -1,7 +1,8 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { BisectEnding } from './bisect.ts';
-import type { PlayedLoad } from './loads.ts';
-import type { CapacityPosterior, CapacityPrior } from './posterior.ts';
+import type { PlayedLoad, RateMeasurement } from './loads.ts';
+import type { CapacityPosterior } from './posterior.ts';
+import type { CapacityPrior } from './prior.ts';
 import { type CapacityLimit, type RateReading, readingOf } from './reading.ts';
 import type { Scouted } from './scout.ts';
 
@@ -36,12 +37,12 @@ export interface CapacityState {
   scouted: Scouted | null;
   prior: CapacityPrior | null;
   /** Probes in chronological order; the last ones are at the answer's rate. */
-  readonly probes: Measurement[];
+  readonly probes: RateMeasurement[];
   ending: BisectEnding | 'client' | null;
   clientLimit: ClientLimit | null;
   posterior: CapacityPosterior | null;
   /** The complete measurement at the lower end of the interval. */
-  answer: Measurement | null;
+  answer: RateMeasurement | null;
   readonly cliff: CliffPlay[];
   readonly bursts: BurstPlay[];
   burst: CapacityPosterior | null;

@@ -19,6 +19,8 @@ export interface Flow {
   stopRecording(): void;
   /** Ends the open batch now, if anything completed in it. */
   closeBatch(): Promise<void>;
+  /** The moment from which due times count; null before the start. */
+  readonly startNs: number | null;
   /** Requests sent since the start; with several threads exact only once drained. */
   readonly sent: number;
   readonly mostInFlight: number;
@@ -51,8 +53,15 @@ export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow
     classes: order.requests.classes,
   });
   const sender = senderOf(order, means, recorder, part);
+  let startedNs: number | null = null;
   return {
-    start: (startNs) => sender.start(startNs),
+    start: (startNs = means.clock.nowNs()) => {
+      startedNs = startNs;
+      sender.start(startNs);
+    },
+    get startNs() {
+      return startedNs;
+    },
     record: (rule, onBatch, startNs) => recorder.start(rule, onBatch, startNs),
     stopRecording: () => recorder.stop(),
     closeBatch: async () => recorder.closeNow(means.clock.nowNs()),

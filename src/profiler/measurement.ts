@@ -69,6 +69,14 @@ export interface OpenLoopFigures {
   readonly sendLatenessP50Us: number;
   /** Requests sent per second. */
   readonly achievedRate: number;
+  /** The counted times since the schedule began; absent if several schedules were played. */
+  readonly countedMs?: readonly CountedTimeMs[];
+}
+
+/** A time in which completed requests were counted, from (exclusive) and to (inclusive) a completion. */
+export interface CountedTimeMs {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Figures of one request class. */

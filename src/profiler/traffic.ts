@@ -48,6 +48,11 @@ export class Traffic {
     this.#flow.start();
   }
 
+  /** As `Flow.startNs`. */
+  get startNs(): number | null {
+    return this.#flow.startNs;
+  }
+
   get sent(): number {
     return this.#flow.sent;
   }

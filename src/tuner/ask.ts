@@ -43,7 +43,7 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
   const number = nextNumber(recorder.state);
   const wish = requested[0];
   if (wish) return assigned(run, wish, number, { requested: true });
-  const hasFinalists = nextFinal(recorder.state, plan.finalRounds) !== null;
+  const hasFinalists = isFinalAhead(recorder.state, plan.finalRounds);
   const limit = limitOf(run, { done, hasFinalists });
   const pace = time.paceOf(hasFinalists ? plan.finalRounds : 0);
   const left = { trials: plan.maxTrials - done, seconds: time.searchSecondsLeft, ...(pace && { pace }) };
@@ -56,6 +56,16 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
   recorder.notify({ type: 'proposed', assignment, expectedGain, chance, foreseen, ...why });
   return assigned(run, answer, number);
 }
+
+/** True if a final would follow the search now. The same while the trials stand as they do, so that a batch of proposals needs one answer. */
+function isFinalAhead(state: StudyState, rounds: number): boolean {
+  const { trials } = state.compared;
+  const known = finalsAhead.get(trials) ?? nextFinal(state, rounds) !== null;
+  finalsAhead.set(trials, known);
+  return known;
+}
+
+const finalsAhead = new WeakMap<readonly Trial[], boolean>();
 
 const nextNumber = ({ trials, open }: StudyState): number =>
   [...trials, ...open].reduce((highest, { number }) => Math.max(highest, number), BASELINE) + 1;

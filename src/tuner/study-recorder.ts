@@ -15,7 +15,7 @@ type Unstamped<R extends StudyRecord> = R extends StudyRecord ? Omit<R, 'at' | '
 export class StudyRecorder {
   readonly #journal: Pick<Journal, 'append'>;
   readonly #clock: Clock;
-  readonly #emit: (event: TunerEvent) => void;
+  readonly #emit: ((event: TunerEvent) => void) | null;
   readonly #startNs: number;
   readonly #fold: StudyFold;
   #state: StudyState | null = null;
@@ -24,10 +24,11 @@ export class StudyRecorder {
   #toldSpeed = 1;
   #watcherFault: { readonly error: unknown } | null = null;
 
+  /** `emit`: null without observers. */
   constructor(
     journal: Pick<Journal, 'append'>,
     clock: Clock,
-    emit: (event: TunerEvent) => void,
+    emit: ((event: TunerEvent) => void) | null,
     earlier: readonly StudyRecord[],
     estimateSpeeds?: EstimateSpeeds,
   ) {
@@ -90,6 +91,8 @@ export class StudyRecorder {
   }
 
   #tellSpeed(): void {
+    // In a study over many servers, the speed costs more than everything else.
+    if (!this.#emit) return;
     const { speeds } = this.state;
     const change = latestChange(this.#toldSpeed, speeds);
     if (!change) return;
@@ -99,7 +102,7 @@ export class StudyRecorder {
 
   notify(event: TunerEvent): void {
     try {
-      this.#emit(event);
+      this.#emit?.(event);
     } catch (error) {
       this.#watcherFault ??= { error };
     }

@@ -3,6 +3,7 @@ import type { FleetProgress } from '../fleet/workflow/seams.ts';
 import type { StudyRecord } from '../study/records/records.ts';
 import { type DrawnChart, DrawnCharts, type PaperName } from './drawn-charts.ts';
 import type { StudyView } from './view/study-view.ts';
+import type { FoundTrials, TrialQuery } from './view/trial-search.ts';
 import type { StudyHead } from './view/watched.ts';
 import { WatchedStudy } from './view/watched-study.ts';
 
@@ -122,6 +123,11 @@ export class Board {
   chart(name: string, paper: PaperName): DrawnChart | null {
     const study = this.#studies.get(name);
     return study ? this.#charts.of(name, study, paper) : null;
+  }
+
+  /** Returns the trials of a study that match; null if its records are not read. */
+  find(name: string, query: TrialQuery): FoundTrials | null {
+    return this.#studies.get(name)?.find(query, this.#nowMs()) ?? null;
   }
 
   #of(name: string): WatchedStudy | undefined {

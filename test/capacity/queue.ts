@@ -1,6 +1,7 @@
 import { VirtualClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { CapacityLoads, CourseWindow, PlayedLoad } from '../../src/capacity/loads.ts';
+import { nsToMs } from '../../src/base/units.ts';
+import type { CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '../../src/capacity/loads.ts';
 import { burstArrivals } from '../../src/capacity/play.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { meanInterval } from '../../src/stats/batch-means.ts';
@@ -53,18 +54,22 @@ export function queueLoads(model: QueueModel, seed: number) {
   const played = async (
     perSecond: number,
     phases: readonly { perSecond: number; seconds: number }[],
-  ): Promise<PlayedLoad> => {
+  ): Promise<PlayedLoad & Pick<RateMeasurement, 'arrivals'>> => {
     const arrivals = burstArrivals(phases, draw());
     const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
     clock.advance(seconds * 1000);
-    return playedLoad(arrivals, latenciesMs(arrivals, model), model.budgetMs, perSecond, seconds);
+    const load = playedLoad(arrivals, latenciesMs(arrivals, model), model.budgetMs, perSecond, seconds);
+    // Every request counts, whenever its reply comes.
+    const counted = { from: -1, to: Number.POSITIVE_INFINITY };
+    return { ...load, arrivals: { dueMs: Float64Array.from(arrivals, nsToMs), countedMs: [counted] } };
   };
   const inTime = (seconds: number, untilNs = Number.POSITIVE_INFINITY): number =>
     Math.max(0, Math.min(seconds, (untilNs - clock.nowNs()) / 1e9));
-  const atRate = async (perSecond: number, wanted: number, untilNs?: number): Promise<Measurement> => {
+  const atRate = async (perSecond: number, wanted: number, untilNs?: number): Promise<RateMeasurement> => {
     seen.push(perSecond);
     const seconds = inTime(wanted, untilNs);
-    return (await played(perSecond, [{ perSecond, seconds }])).measurement;
+    const { measurement, arrivals } = await played(perSecond, [{ perSecond, seconds }]);
+    return { ...measurement, ...(arrivals && { arrivals }) };
   };
   const loads: CapacityLoads = {
     scouting: {

@@ -10,6 +10,7 @@ const reading = (perSecond: number, bad: number): RateReading => ({
   bad: { mean: bad, sd: 0.002 },
   served: { mean: 1, sd: 0.002 },
   isUnsustained: false,
+  arrivals: null,
   logSpeed: null,
 });
 

@@ -11,8 +11,8 @@ import type { Measured } from '../../src/perfmodel/simulator.ts';
 import { affineLaw, executionNs, type ServiceLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import type { Candidate } from '../../src/space/types.ts';
-import { trainingSubset } from '../../src/study/search/queueing/training-subset.ts';
-import { candidateOf, configOf, goalOf, measured } from '../study/builders.ts';
+import { trainingSubset, trialsToFit } from '../../src/study/search/queueing/training-subset.ts';
+import { candidateOf, configOf, goalOf, measured, trialOf } from '../study/builders.ts';
 
 const MS = 1e6;
 /** Up to a batch of 16 as fast as can be, three times slower from 17 on; each further busy instance costs two fifths. */
@@ -294,6 +294,11 @@ describe('what the model is made of', () => {
       measuredAt(number, number === 2500 ? 900 : 100 + number / 100),
     );
     const kept = trainingSubset(long, goal).map((each) => long.indexOf(each));
+    const trials = long.map(({ choice: { candidate }, measurements }, number) =>
+      trialOf(number, configOf(1, 4, {}), { candidate, measurements }),
+    );
+    const unmeasured = trialOf(5000, configOf(1, 4, {}), { measurements: [] });
+    expect(trialsToFit([...trials, unmeasured], goal).map((each) => each.number)).toEqual(kept);
     expect(kept.length).toBeLessThanOrEqual(40);
     expect(kept).toEqual([...kept].sort((a, b) => a - b));
     expect(kept).toEqual(expect.arrayContaining([0, 2500, 4999]));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldStudy } from '../../src/study/records/fold.ts';
+import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import { atSecond, finalRecord, searchedStudy } from '../support/study-records.ts';
@@ -16,6 +16,16 @@ describe('the fold', () => {
     expect(state.elapsedSeconds).toBe(29);
     expect(state.loadSeconds).toBeCloseTo(2.7);
     expect(state.finished).toBeNull();
+  });
+
+  it('gives a state that stays as it was, whenever it is looked at, while records are added', () => {
+    const fold = new StudyFold();
+    const states = searchedStudy.map((record) => {
+      fold.add(record);
+      return fold.state();
+    });
+    for (const [at, state] of states.entries())
+      expect(JSON.stringify(state)).toBe(JSON.stringify(foldStudy(searchedStudy.slice(0, at + 1))));
   });
 
   it('has a front of measured points that no other beats, budget or not', () => {

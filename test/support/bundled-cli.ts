@@ -12,6 +12,7 @@ const source = join(root, 'src');
 const started = [
   ...['cli/main', 'cli/perf-analyzer-main', 'launch/supervise'],
   ...['base/alarm-thread', 'loadgen/client/null-server-thread', 'loadgen/workers/client-thread'],
+  'fleet/temporal/failure-converter',
 ];
 /** Packages with files of their own beside their code. */
 const external = [/^node:/, 'koffi', '@resvg/resvg-js', '@grpc/grpc-js', 'ink', 'react', /^@temporalio\//];

@@ -96,11 +96,22 @@ export function everyKindProfile(change: { sequence_batching?: object; instances
   });
 }
 
+/** Parts of the language model that are replaced. */
+interface LanguageChange {
+  readonly step?: object;
+  readonly engine?: object;
+  readonly language?: object;
+  readonly model?: object;
+  readonly config?: object;
+}
+
 /** A profile with the language model `talk` on a GPU of 1000 MiB; parts of its `language` can be replaced. */
-export function languageProfile(
-  change: { step?: object; engine?: object; language?: object; model?: object; config?: object } = {},
-): Profile {
-  return profileSchema.parse({
+export const languageProfile = (change: LanguageChange = {}): Profile =>
+  profileSchema.parse(languageProfileFile(change));
+
+/** That profile as a file has it. */
+export function languageProfileFile(change: LanguageChange = {}) {
+  return {
     name: 'language',
     description: 'for tests',
     source: 'synthetic',
@@ -130,5 +141,5 @@ export function languageProfile(
         ...change.model,
       },
     ],
-  });
+  };
 }

@@ -47,6 +47,10 @@ export interface FleetSetting {
   /** So many servers are sent to by an agent of their own. */
   readonly agents?: number;
   readonly model?: string;
+  /** What the emulators serve, as a profile's file has it; the demo if not given. */
+  readonly profile?: object;
+  /** By which workers send; gRPC if not given. */
+  readonly protocol?: 'http';
   /** Starts a Triton with the model at these ports; an emulator if not given. */
   readonly startTriton?: (ports: Ports) => Promise<Mortal>;
   /** Of Temporal as the commands reach it, where something stands before it. */
@@ -86,6 +90,7 @@ export class TestFleet {
     const temporal = await startTemporal(databaseIn(folder), port);
     const fleet = new TestFleet(folder, setting, temporal, port, (await front?.(temporal.address)) ?? temporal.address);
     await writeFile(join(folder, 'agents.token'), AGENT_TOKEN);
+    if (setting.profile) await writeFile(fleet.#profile, JSON.stringify(setting.profile));
     const agentPorts = free.splice(3 * servers);
     for (let at = 0; at < servers; at++) {
       const [grpc = 0, http = 0, metrics = 0] = free.slice(3 * at, 3 * at + 3);
@@ -122,7 +127,8 @@ export class TestFleet {
   tune(study: string, ...more: readonly string[]): RunningCli {
     const { model = MODEL } = this.#setting;
     const where = ['--fleet', this.#address, '--group', GROUP, '-o', this.outputOf(study), ...this.#options];
-    return this.tritune('tune', ...where, '--study', study, '-m', model, '--ui', 'lines', ...more);
+    const named = more.includes('-m') ? [] : ['-m', model];
+    return this.tritune('tune', ...where, '--study', study, ...named, '--ui', 'lines', ...more);
   }
 
   attach(study: string): RunningCli {
@@ -135,14 +141,15 @@ export class TestFleet {
 
   async #add(ports: Ports, agentAddress: string | null): Promise<void> {
     const state = join(this.folder, `state-${ports.grpc}`);
-    const place = { ports, server: `127.0.0.1:${ports.grpc}`, agentAddress, state };
+    const { protocol = 'grpc' } = this.#setting;
+    const place = { ports, server: `127.0.0.1:${ports[protocol]}`, agentAddress, state };
     const triton = await this.startTriton(place);
     const agent = agentAddress === null ? null : this.startAgent(place);
     this.machines.push({ ...place, triton, agent, worker: this.startWorker(place) });
   }
 
   startTriton({ ports }: Place): Promise<Mortal> {
-    return this.#setting.startTriton?.(ports) ?? startEmulator(ports);
+    return this.#setting.startTriton?.(ports) ?? startEmulator(ports, this.#setting.profile ? this.#profile : 'demo');
   }
 
   startAgent({ agentAddress, server }: Place): RunningCli {
@@ -150,11 +157,13 @@ export class TestFleet {
     return this.#heard(startCli(['fleet', 'agent', '--listen', `${agentAddress}`, ...token, '--allow-target', server]));
   }
 
-  startWorker({ server, agentAddress, state }: Place): RunningCli {
+  startWorker({ ports, server, agentAddress, state }: Place): RunningCli {
     const token = ['--agent-token-file', join(this.folder, 'agents.token')];
     // Machines of tests are busy; what is looked at is not how sure a clock is.
     const agents = agentAddress === null ? [] : ['--agents', agentAddress, ...token, '--agent-clock-limit-ms', '1000'];
-    const own = ['--server', server, '--group', GROUP, '--state', state, ...(this.#setting.workerOptions ?? [])];
+    const { protocol, workerOptions = [] } = this.#setting;
+    const through = protocol ? ['--protocol', protocol, '--control-url', `127.0.0.1:${ports.grpc}`] : [];
+    const own = ['--server', server, ...through, '--group', GROUP, '--state', state, ...workerOptions];
     return this.#heard(this.tritune('fleet', 'worker', ...own, ...agents, ...this.where));
   }
 
@@ -208,13 +217,13 @@ export class TestFleet {
     }
   }
 
-  /** The config that each server has now, as text. */
-  configs(): Promise<readonly string[]> {
+  /** The config that each server has of a model now, as text. */
+  configs(model = this.#setting.model ?? MODEL): Promise<readonly string[]> {
     return Promise.all(
-      this.machines.map(async ({ server }) => {
-        const client = connectGrpc(server);
+      this.machines.map(async ({ ports }) => {
+        const client = connectGrpc(`127.0.0.1:${ports.grpc}`);
         try {
-          return JSON.stringify(await client.modelConfig(this.#setting.model ?? MODEL));
+          return JSON.stringify(await client.modelConfig(model));
         } finally {
           await client.close();
         }
@@ -229,6 +238,10 @@ export class TestFleet {
       await triton.kill();
     }
     await this.temporal.kill();
+  }
+
+  get #profile(): string {
+    return join(this.folder, 'profile.yaml');
   }
 
   get #isEncrypted(): boolean {
@@ -246,10 +259,10 @@ const LOOK_MS = 300;
 
 const databaseIn = (folder: string): string => join(folder, 'temporal.db');
 
-/** Resolves when it says that it listens. */
-async function startEmulator(ports: Ports): Promise<Mortal> {
+/** Resolves when it says that it listens. `profile`: a name or a file. */
+async function startEmulator(ports: Ports, profile: string): Promise<Mortal> {
   const options = Object.entries(ports).flatMap(([name, port]) => [`--${name}-port`, `${port}`]);
-  const running = startCli(['emulate', '-p', 'demo', ...options]);
+  const running = startCli(['emulate', '-p', profile, ...options]);
   await Promise.race([new Promise((listening) => running.child.stdout?.once('data', listening)), running.ended]);
   return { kill: () => kill(running) };
 }

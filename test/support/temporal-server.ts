@@ -19,9 +19,10 @@ export interface TemporalServer {
   kill(): Promise<void>;
 }
 
-/** Starts Temporal's dev server over that file, and waits until it answers. */
-export async function startTemporal(database: string, port: number): Promise<TemporalServer> {
-  const options = ['--headless', '--ip', '127.0.0.1', '--port', String(port), '--db-filename', database];
+/** Starts Temporal's dev server over that file, or in memory, and waits until it answers. */
+export async function startTemporal(database: string | null, port: number): Promise<TemporalServer> {
+  const kept = database === null ? [] : ['--db-filename', database];
+  const options = ['--headless', '--ip', '127.0.0.1', '--port', String(port), ...kept];
   const child = spawn(await temporalBinary(), ['server', 'start-dev', '--log-level', 'never', ...options], {
     stdio: 'ignore',
   });

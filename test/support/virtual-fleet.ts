@@ -4,7 +4,8 @@ import { goalOf, type MakeSampler, planOf } from '../../src/benchmark/contest.ts
 import { type BudgetedProblem, worthOf } from '../../src/benchmark/problem.ts';
 import { OfflineWorld } from '../../src/benchmark/world.ts';
 import { WorkRunner } from '../../src/fleet/server/work-runner.ts';
-import { Conductor, type Report, type StudyEnd } from '../../src/fleet/study/conductor.ts';
+import { Conductor } from '../../src/fleet/study/conductor.ts';
+import type { Report, StudyEnd } from '../../src/fleet/study/report.ts';
 import type { Work, WorkOutcome } from '../../src/fleet/study/work.ts';
 import { representative } from '../../src/study/final/final.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -65,7 +66,7 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
   const records: StudyRecord[] = [];
   const journal = { append: async (record: StudyRecord) => void records.push(record) };
   const build = (servers.get('s0') as { world: OfflineWorld }).world.adapter.build;
-  const conductor = new Conductor(plan, { sampler: sampler(), journal, clock, build }, () => undefined);
+  const conductor = new Conductor(plan, { sampler: sampler(), journal, clock, build });
   await conductor.open();
   const signal = new AbortController().signal;
   let running: UnderWay[] = [];

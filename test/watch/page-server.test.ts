@@ -94,6 +94,24 @@ describe('the page of studies', () => {
     expect((await chart('another')).status).toBe(404);
   });
 
+  it('finds trials of a study whose name is anything', async () => {
+    const { board, url } = await pageForTest();
+    const find = (study: string, query: string) => fetch(`${url}studies/${encodeURIComponent(study)}/trials${query}`);
+    board.list([head(hostile)]);
+    expect((await find(hostile, '')).status).toBe(404);
+    for (const record of await fleetRecords()) board.take(hostile, record);
+    const all = await (await find(hostile, '')).json();
+    expect(all).toMatchObject({ total: 9, matching: 9 });
+    const reply = await find(hostile, '?server=s1&words=trial');
+    expect(reply.headers.get('content-type')).toBe('application/json');
+    const { trials } = (await reply.json()) as { trials: { server: string }[] };
+    expect(new Set(trials.map(({ server }) => server))).toEqual(new Set(['s1']));
+    const none = await (await find(hostile, `?words=${encodeURIComponent(hostile)}`)).json();
+    expect(none).toMatchObject({ total: 9, matching: 0 });
+    const post = await fetch(`${url}studies/${encodeURIComponent(hostile)}/trials`, { method: 'POST' });
+    expect(post.status).toBe(405);
+  });
+
   it('steers nothing without a token, nor with another one', async () => {
     const looking = await pageForTest();
     expect((await ask(looking.url, 'one', { kind: 'pause' }, `Bearer ${TOKEN}`)).status).toBe(403);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { TrialQuery } from '../../src/watch/view/trial-search.ts';
 import { WatchedStudy } from '../../src/watch/view/watched-study.ts';
 import { AT_WORK, momentAfter } from '../../src/watch/view/work-moment.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../support/watched-fleet.ts';
@@ -81,10 +82,47 @@ describe('what the page shows of a study', () => {
       /^trial \d+: [\d,.]+ infer\/s at p99 [\d.]+ ms, concurrency \d+; [\d.]+× the original \(/,
     );
     expect(view.failures).toContainEqual({
-      ...{ what: 'trial 2', kind: 'server-lost' },
+      ...{ what: 'trial 2', server: expect.stringMatching(/^s[01]$/), kind: 'server-lost' },
       reason: 'lost its server 3 times: its worker [2J was killed',
     });
     expect(study.front?.({ ...paper })).toContain('<svg');
+  });
+
+  it('finds trials by words, server and failure, however long ago they ended', async () => {
+    const study = watched(
+      await fleetRecords({
+        maxTrials: 16,
+        disturb: (outcome) =>
+          outcome.work.kind === 'trial' && outcome.work.trial === 2
+            ? { kind: 'lost', work: outcome.work, reason: 'its worker was killed' }
+            : outcome,
+      }),
+    );
+    const find = (asked: Partial<TrialQuery>) => study.find({ words: '', server: '', failure: '', ...asked }, 0);
+    const all = find({});
+    expect([all.total, all.matching, all.trials.length]).toEqual([17, 17, 17]);
+    expect(study.view(0).trials).toEqual(all.trials.slice(0, 12));
+    const [lost] = find({ failure: 'server-lost' }).trials;
+    expect(lost).toMatchObject({ trial: 2, standing: 'failed', failure: expect.stringContaining('was killed') });
+    expect(study.view(0).trials.some(({ trial }) => trial === 2)).toBe(false);
+    for (const asked of [
+      { failure: 'any' },
+      { words: 'TRIAL 2 failed' },
+      { words: 'killed', server: lost?.server ?? '' },
+    ])
+      expect(find(asked).trials).toEqual([lost]);
+    expect(find({ failure: 'out-of-memory' })).toEqual({ total: 17, matching: 0, trials: [] });
+    for (const server of ['s0', 's1']) {
+      const own = all.trials.filter((each) => each.server === server);
+      expect(find({ server }).trials).toEqual(own);
+      expect(own.length).toBeGreaterThan(0);
+    }
+    const [first] = all.trials;
+    const setting = first?.config.split(' ')[0] ?? '';
+    const alike = all.trials.filter(({ config }) => config.includes(setting));
+    expect(find({ words: `${setting.toUpperCase()}  ` }).trials).toEqual(alike);
+    expect(find({ words: 'best' }).trials.map(({ standing }) => standing)).toEqual(['best']);
+    expect(study.view(0).failureKinds).toContain('server-lost');
   });
 
   it('tells how far a study with a limit is, and lets its time go on', async () => {

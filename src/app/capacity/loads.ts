@@ -1,9 +1,9 @@
 import { realClock } from '../../base/clock.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../../base/units.ts';
-import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad } from '../../capacity/loads.ts';
+import type { BurstShape, CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '../../capacity/loads.ts';
 import { burstArrivals } from '../../capacity/play.ts';
 import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
-import type { Schedule } from '../../loadgen/pacing/pacers.ts';
+import { pacerOf, type Schedule } from '../../loadgen/pacing/pacers.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
 import type { Measurement, ProfileProgress, WindowProgress } from '../../profiler/measurement.ts';
@@ -83,6 +83,17 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     return report.measurement;
   };
   const atRate = (value: number): LoadLevel => ({ mode: 'request-rate', value });
+  const measureRate = async (
+    perSecond: number,
+    change: Parameters<typeof measure>[1],
+    untilNs?: number,
+  ): Promise<RateMeasurement> => {
+    const schedule = rule.scheduleAt(perSecond, seed);
+    const measurement = await measure(atRate(perSecond), change, untilNs);
+    const countedMs = measurement.openLoop?.countedMs;
+    if (rule.workload !== null || schedule.kind !== 'poisson' || countedMs === undefined) return measurement;
+    return { ...measurement, arrivals: { dueMs: dueMsUntil(countedMs.at(-1)?.to ?? 0, schedule), countedMs } };
+  };
   const played = async (
     perSecond: number,
     seconds: number,
@@ -128,10 +139,10 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
         // A measurement ends early if it misses the budget by far.
         ...(length === 'verdict' && rule.budgetMs !== null && { budgetMs: rule.budgetMs }),
       };
-      return measure(atRate(perSecond), change, untilNs);
+      return measureRate(perSecond, change, untilNs);
     },
     atLength: (perSecond, untilNs) =>
-      measure(atRate(perSecond), { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }, untilNs),
+      measureRate(perSecond, { windows: { ...verdictWindows(rule), ...ANSWER_WINDOWS } }, untilNs),
     forSeconds: (perSecond, seconds, untilNs) => played(perSecond, seconds, { precision: 0 }, untilNs),
     burst: (perSecond, shape, afterSeconds) => {
       const seconds = shape.seconds + afterSeconds;
@@ -142,6 +153,17 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
       });
     },
   };
+}
+
+/** Returns when the schedule's requests were due up to a moment after its start, in milliseconds. */
+function dueMsUntil(endMs: number, schedule: Schedule): Float64Array {
+  const pacer = pacerOf(schedule);
+  const due: number[] = [];
+  for (;;) {
+    const next = pacer(0, due.length);
+    if (next === 'stop' || nsToMs(next.waitNs) > endMs) return Float64Array.from(due);
+    due.push(nsToMs(next.waitNs));
+  }
 }
 
 function verdictWindows({ windows, budgetMs }: PlayingRule): Partial<WindowRule> {

@@ -103,7 +103,7 @@ export class Keeper implements KeeperActivities {
         for (const wake of this.#waiting) wake();
       },
     };
-    const conductor = new Conductor(hosted.plan, { ...hosted.parts, journal }, () => undefined);
+    const conductor = new Conductor(hosted.plan, { ...hosted.parts, journal });
     try {
       await conductor.open();
     } catch (error) {

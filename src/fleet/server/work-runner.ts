@@ -26,7 +26,7 @@ export class WorkRunner {
     const journal: TuneParts['journal'] = {
       append: (record) => parts.journal.append(work === undefined ? record : ({ ...record, work } as StudyRecord)),
     };
-    const recorder = new StudyRecorder(journal, parts.clock, emit, plan.earlier);
+    const recorder = new StudyRecorder(journal, parts.clock, emit, plan.earlier, parts.estimateSpeeds);
     const time = new TimeKeeper(parts.clock, plan, { finalRounds: 0, traced: false }, 0);
     const sampler = currentSampler(parts, plan.study.goal);
     this.#run = { plan, parts, recorder, time, steering: new Steering(), sampler: () => sampler(recorder.state) };

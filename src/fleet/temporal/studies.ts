@@ -1,7 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { groupQueue, PROGRESS, STEER, STUDY } from '../workflow/names.ts';
-import type { Command, FleetProgress, StudyOrder } from '../workflow/seams.ts';
-import type { StudyInput } from '../workflow/workflows.ts';
+import type { Command, FleetProgress, StudyInput, StudyOrder } from '../workflow/seams.ts';
 import type { FleetClient } from './connection.ts';
 import { clientPackages } from './packages.ts';
 

@@ -1,4 +1,3 @@
-import { extname, join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { Keeper, type StudyHost } from '../activities/keeper.ts';
@@ -8,14 +7,10 @@ import { NEVER_RESTORED } from '../workflow/permanent.ts';
 import type { GroupActivities } from '../workflow/seams.ts';
 import { watchForAbandoned } from './abandoned.ts';
 import { withFailures, withHeartbeats } from './activity-wrappers.ts';
-import {
-  connectionOptions,
-  dataConverterOf,
-  failureConverterPath,
-  type TemporalAddress,
-  unreachable,
-} from './connection.ts';
+import { connectionOptions, dataConverterOf, type TemporalAddress, unreachable } from './connection.ts';
+import { giveUpEarlierWork } from './earlier-work.ts';
 import { type WorkerPackages, workerPackages } from './packages.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
 /** A worker of a group: it drives one server and keeps journals. */
 export interface FleetWorkerOptions {
@@ -40,8 +35,6 @@ const GRACE_MS = 30_000;
  * of their time-out, 48 s.
  */
 const TOLD_EVERY_MS = 1_000;
-
-const workflowsPath = join(import.meta.dirname, `../workflow/workflows${extname(import.meta.filename)}`);
 
 /** Runs a worker until the signal aborts. Errors: UNSUPPORTED without the packages, SERVER_UNREACHABLE for Temporal. */
 export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortSignal): Promise<void> {
@@ -72,19 +65,20 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   });
   const { openStudy, advance, concludeStudy, readRecords } = keeping;
   const { hold, work, restore } = serving;
+  const identity = workerIdentity(server.name, keeper);
   const common = {
     ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
-    ...{ identity: workerIdentity(server.name, keeper), shutdownGraceTime: GRACE_MS },
+    ...{ identity, shutdownGraceTime: GRACE_MS },
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
-    const workflowBundle = await sdk.bundleWorkflowCode({ workflowsPath, failureConverterPath, logger });
+    await giveUpEarlierWork({ connection, namespace, group, identity }).catch((error: unknown) =>
+      tell(`cannot give up what an earlier process of this worker was doing: ${messageOf(error)}`),
+    );
     const workers = [
       await sdk.Worker.create({
-        ...common,
-        taskQueue: groupQueue(group),
-        workflowBundle,
-        activities: withFailures({ claim }, packages),
+        ...{ ...common, taskQueue: groupQueue(group), activities: withFailures({ claim }, packages) },
+        workflowBundle: await workflowBundle(packages, logger),
       }),
       await sdk.Worker.create({
         ...{ ...common, taskQueue: keeperQueue(group, keeper) },

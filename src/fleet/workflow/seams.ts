@@ -1,7 +1,8 @@
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
 import type { SteeringCommand } from '../../tuner/steering.ts';
-import type { Directive, Report, StudyEnd } from '../study/conductor.ts';
+import type { Steered } from '../study/pause.ts';
+import type { Directive, Report, StudyEnd } from '../study/report.ts';
 import type { ServerRestored, Work, WorkOutcome } from '../study/work.ts';
 
 /** A study, and its group of servers. */
@@ -11,6 +12,18 @@ export interface StudyOrder {
   readonly group: string;
   readonly spec: StudySpec;
   readonly commandLine: readonly string[];
+}
+
+/** The input of a study's workflow, and of its continuation after its history has become long. */
+export interface StudyInput extends StudyOrder {
+  /** The worker that keeps the journal, and the servers that must be restored; the continuation alone has them. */
+  readonly keeper?: string;
+  readonly held?: readonly string[];
+  readonly steered?: Steered;
+  /** The number of events and bytes of a history after which the workflow starts anew. */
+  readonly historyLimit?: { readonly events: number; readonly bytes: number };
+  /** Hours that the machine of a server that must be restored may be away. */
+  readonly restoreHours?: number;
 }
 
 /** Activities that any worker of a group can do. */

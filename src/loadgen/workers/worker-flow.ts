@@ -72,6 +72,10 @@ export class WorkerFlow implements Flow {
     this.#begun.catch(() => undefined);
   }
 
+  get startNs(): number | null {
+    return this.#startNs;
+  }
+
   /** Starts the threads together, once all are ready. */
   start(): void {
     this.#begun.then(

@@ -61,7 +61,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     const startNs = options.clock.nowNs();
     const figures = await measureWindows(traffic, options, rule, warmth, onWindow);
     const tally = await traffic.takeTally();
-    const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S);
+    const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S, traffic.startNs);
     const failures = traffic.failures;
     await gates.counted.passWith(traffic);
     const [atStart, atEnd] = await Promise.all([figures.start.reading, figures.end.reading]);

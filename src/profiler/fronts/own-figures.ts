@@ -5,10 +5,10 @@ import { timesInterval } from '../../stats/interval.ts';
 import { httpReplies } from '../http-replies.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { ClientTimesUs, Measurement, OpenLoopFigures } from '../measurement.ts';
+import type { ClientTimesUs, CountedTimeMs, Measurement, OpenLoopFigures } from '../measurement.ts';
 import { tokensOf } from '../tokens-of.ts';
 import { badShareOf, classFiguresOf, goodRateOf } from '../windows/class-figures.ts';
-import { percentileRangeMs, type WindowedFigures } from '../windows/figures.ts';
+import { percentileRangeMs } from '../windows/figures.ts';
 import type { WindowsOutcome } from '../windows/outcome.ts';
 
 /** Figures of the requests of one front. */
@@ -69,11 +69,12 @@ export function ownFigures(
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';
 
-/** Returns the figures of an open loop over `seconds`; null in a closed loop, which has no tally. */
+/** Returns the figures of an open loop over `seconds`, whose schedule began at `startNs`; null in a closed loop, which has no tally. */
 export function pacedFigures(
   tally: SendTally | null,
-  figures: WindowedFigures,
+  figures: WindowsOutcome,
   seconds: number,
+  startNs: number | null,
 ): OpenLoopFigures | null {
   if (tally === null) return null;
   return {
@@ -82,7 +83,20 @@ export function pacedFigures(
     droppedSends: tally.dropped,
     sendLatenessP50Us: tally.lateness.quantileNs(0.5) / NS_PER_US,
     achievedRate: seconds > 0 ? tally.sent / seconds : 0,
+    ...(startNs !== null && { countedMs: countedMs(figures, startNs) }),
   };
+}
+
+/** Returns the counted times since `startNs`, joined where nothing was dropped between them. */
+function countedMs({ batches }: Pick<WindowsOutcome, 'batches'>, startNs: number): readonly CountedTimeMs[] {
+  const times: { from: number; to: number }[] = [];
+  for (const batch of batches) {
+    const [from, to] = [nsToMs(batch.startNs - startNs), nsToMs(batch.endNs - startNs)];
+    const last = times.at(-1);
+    if (last?.to === from) last.to = to;
+    else times.push({ from, to });
+  }
+  return times;
 }
 
 /** Returns the means per request. */

@@ -22,7 +22,7 @@ export interface StepWork {
  * Linear layers take time by the tokens in the step, whosever they are, and at least the time to read the weights; attention takes time by the context
  * that it reads. The form is that of the operators in Vidur (Agrawal and others, MLSys 2024, section 4) and of the arithmetic intensity in Sarathi-Serve
  * (the same, OSDI 2024, section 3); the maximum is the roofline of AIConfigurator (2026). A step with prompts costs more than its tokens do: vLLM replays
- * recorded CUDA graphs whole only for steps that just decode (docs/design/cuda_graphs.md), and the fit of measured prefill times in Dynamo's mocker
+ * recorded CUDA graphs whole only for steps without prompts (its page "CUDA Graphs"), and the fit of measured prefill times in Dynamo's mocker
  * (lib/mocker/src/common/perf_model.rs) has a constant of 16.5 ms beside 15 µs per token.
  */
 export interface StepLaw {

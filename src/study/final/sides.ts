@@ -38,16 +38,26 @@ export function sideOf(trial: Trial | null, { goal, started, finals, varies }: F
   const chosen = trial?.chosen == null ? undefined : trial.measurements[trial.chosen];
   if (!trial || !chosen) return null;
   const own = finals.filter((final) => final.trial === trial.number);
+  const known = own.length === 0 ? searched.get(trial) : undefined;
+  const given: GivenLevels = [goal, started.levels, varies];
+  if (known?.given.every((each, at) => each === given[at])) return known.side;
   const all = [...trial.measurements, ...own.map(({ measurement }) => measurement)];
-  const { curve, recommended } = levelsOf(all, trial.candidate, goal, started.levels, varies);
-  return {
+  const { curve, recommended } = levelsOf(all, trial.candidate, ...given);
+  const side = {
     trial,
     curve,
     level: recommended ?? chosen.level.value,
     holds: recommended !== null,
     readings: lastOfVisits(own),
   };
+  if (own.length === 0) searched.set(trial, { given, side });
+  return side;
 }
+
+type GivenLevels = readonly [Goal, StudyState['started']['levels'], LevelLine['varies'] | undefined];
+
+/** Sides of trials that are not in the final: a study of thousands of trials asks for all of them after each. */
+const searched = new WeakMap<Trial, { readonly given: GivenLevels; readonly side: Side }>();
 
 /** Returns the last measurement of each visit that the client did not limit. */
 function lastOfVisits(own: readonly FinalMeasured[]): readonly Reading[] {

@@ -4,12 +4,10 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Candidate } from '../../space/types.ts';
-import { bestTrial, frontOf } from '../goal/ranking.ts';
-import { acrossServers } from '../speed/across-servers.ts';
+import { frontOf } from '../goal/ranking.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
-import { type EstimateSpeeds, type Speeds, speedsOf } from '../speed/speeds.ts';
+import { type EstimateSpeeds, speedsOf } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
-import { RankedTrials } from './ranked-trials.ts';
 import type {
   FinalMeasured,
   GainDecided,
@@ -26,6 +24,7 @@ import type {
 } from './records.ts';
 import { RunningTime } from './running-time.ts';
 import { ServersFold } from './servers-fold.ts';
+import { type Standings, StandingsFold } from './standings.ts';
 import type { StudyState, UnfinishedTrial } from './state.ts';
 
 /** Returns the state that the records give. Errors: JOURNAL_INVALID when they contradict each other; UNSUPPORTED as `StudyFold.state`. */
@@ -45,7 +44,9 @@ interface OpenTrial {
 
 /** Takes records one by one and gives the state after the last of them. */
 export class StudyFold {
-  readonly #estimateSpeeds: EstimateSpeeds;
+  readonly #standings: StandingsFold;
+  /** Until a record changes them. */
+  #knownStandings: Standings | null = null;
   #started: StudyStarted | null = null;
   #server: ServerIdentity | null = null;
   readonly #open = new Map<number, OpenTrial>();
@@ -60,8 +61,6 @@ export class StudyFold {
   #finished: StudyFinished | null = null;
   /** All that was measured, in order; those of void rounds too. */
   readonly #timed: TimedMeasurement[] = [];
-  #knownSpeeds: { readonly of: number; readonly speeds: Speeds } | null = null;
-  readonly #ranked = new RankedTrials();
   #measurements = 0;
   #reloads = 0;
   #goal: Goal | null = null;
@@ -71,7 +70,7 @@ export class StudyFold {
   #loadMs = 0;
 
   constructor(estimateSpeeds: EstimateSpeeds = speedsOf) {
-    this.#estimateSpeeds = acrossServers(estimateSpeeds);
+    this.#standings = new StandingsFold(estimateSpeeds);
   }
 
   /** Errors: JOURNAL_INVALID when the record contradicts earlier ones. */
@@ -79,6 +78,7 @@ export class StudyFold {
     if (record.type === 'study-started') this.#start(record);
     else if (!this.#started) contradiction(`${record.type} before study-started`);
     else this.#apply(record);
+    if (!changesNoStanding.has(record.type)) this.#knownStandings = null;
     this.#time.pass(record);
   }
 
@@ -88,64 +88,92 @@ export class StudyFold {
   }
 
   /**
-   * Under the goal that the study has now, or ranked anew under another one. Errors: UNSUPPORTED when no measurement has the
-   * metrics that the other goal needs.
+   * Under the goal that the study has now, or ranked anew under another one. Computes what follows from all trials when it is asked for: the loop asks
+   * for the state after every record, and mostly for something else. Errors: UNSUPPORTED when no measurement has the metrics that the other goal needs.
    */
   state(otherGoal?: Goal): StudyState {
     const started = this.#started ?? contradiction('it has no study-started');
     const goal = otherGoal ?? this.#goal ?? started.goal;
     const doubted = otherGoal ? [] : this.#doubted;
-    const speeds = this.#speeds();
-    const finished = [...this.#trials.values()].sort((a, b) => a.number - b.number);
-    const compared = this.#ranked.rank(finished, speeds, started.goal, otherGoal ?? this.#goal);
-    const foremost = bestTrial(compared, goal, doubted);
-    const standing = compared.map((trial) => (trial.number === foremost?.number ? foremost : trial));
-    const trials = standing.map((trial) => this.#asMeasured(trial));
-    const contender = trials.find(({ number }) => number === foremost?.number) ?? null;
+    const standings = otherGoal ? this.#standingsUnder(otherGoal) : this.#standingsNow();
     const gain = otherGoal ? null : this.#gain;
     const open = [...this.#open.values()].map(unfinishedOf);
+    const finals = [...this.#finals];
+    const counted = { measurements: this.#measurements, reloads: this.#reloads };
+    const contenderIn = (trials: readonly Trial[]): Trial | null =>
+      trials.find(({ number }) => number === standings.foremost?.number) ?? null;
     let front: StudyState['front'] | undefined;
-    return {
+    let compared: StudyState['compared'] | undefined;
+    const state: StudyState = {
       started,
       server: this.#server ?? started.server,
       goal,
       narrowing: this.#narrowing,
       requested: [...this.#requested],
-      trials,
+      get trials() {
+        return standings.trials;
+      },
       unfinished: open.at(-1) ?? null,
       open,
       servers: this.#servers.list,
       doubted,
-      baseline: trials.find((trial) => trial.role === 'baseline') ?? null,
-      contender,
-      speeds,
-      compared: {
-        trials: standing,
-        baseline: standing.find((trial) => trial.role === 'baseline') ?? null,
-        contender: foremost,
-        finals: this.#finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
+      get baseline() {
+        return baselineIn(standings.trials);
       },
-      best: gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contender,
-      finals: [...this.#finals],
+      get contender() {
+        return contenderIn(standings.trials);
+      },
+      get speeds() {
+        return standings.speeds;
+      },
+      get compared() {
+        const { compared: trials, foremost, speeds } = standings;
+        compared ??= {
+          ...{ trials, baseline: baselineIn(trials), contender: foremost },
+          finals: finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
+        };
+        return compared;
+      },
+      get best() {
+        const { trials } = standings;
+        return gain ? (trials.find((trial) => trial.number === gain.best) ?? null) : contenderIn(trials);
+      },
+      finals,
       voidRounds: this.#voidRounds,
       gain,
-      // The loop asks for the state after every record, and hardly ever for the front of all measurements.
       get front() {
-        front ??= frontOf(trials, goal);
+        front ??= frontOf(standings.trials, goal);
         return front;
       },
       tracing: this.#tracing,
       restored: this.#restored,
       finished: this.#finished,
-      counts: {
-        trials: trials.length,
-        measurements: this.#measurements,
-        reloads: this.#reloads,
-        failed: trials.filter((trial) => trial.failure !== null).length,
+      get counts() {
+        const { trials } = standings;
+        return {
+          ...{ trials: trials.length, ...counted },
+          failed: trials.filter((trial) => trial.failure !== null).length,
+        };
       },
       elapsedSeconds: this.elapsedSeconds,
       loadSeconds: this.#loadMs / MS_PER_S,
     };
+    // An error belongs to the question, not to the first look at the answer.
+    if (otherGoal) void state.trials;
+    return state;
+  }
+
+  #standingsNow(): Standings {
+    this.#knownStandings ??= this.#standingsUnder(null);
+    return this.#knownStandings;
+  }
+
+  #standingsUnder(otherGoal: Goal | null): Standings {
+    const { goal } = this.#started ?? contradiction('it has no study-started');
+    return this.#standings.at({
+      ...{ finished: [...this.#trials.values()], timed: [...this.#timed], goal },
+      ...{ otherGoal: otherGoal ?? this.#goal, doubted: otherGoal ? [] : this.#doubted },
+    });
   }
 
   #start(record: StudyStarted): void {
@@ -315,18 +343,6 @@ export class StudyFold {
     this.#open.delete(trial);
   }
 
-  /** The speed as estimated from all measurements so far. */
-  #speeds(): Speeds {
-    if (this.#knownSpeeds?.of !== this.#timed.length)
-      this.#knownSpeeds = { of: this.#timed.length, speeds: this.#estimateSpeeds(this.#timed) };
-    return this.#knownSpeeds.speeds;
-  }
-
-  #asMeasured(compared: Trial): Trial {
-    const { measurements } = this.#finishedTrial(compared.number);
-    return compared.measurements === measurements ? compared : { ...compared, measurements };
-  }
-
   get #original(): Candidate {
     return (this.#started ?? contradiction('it has no study-started')).original;
   }
@@ -339,6 +355,14 @@ export class StudyFold {
     return this.#trials.get(number) ?? contradiction(`trial ${number} is not finished`);
   }
 }
+
+/** Records after which all trials stand as before. */
+const changesNoStanding: ReadonlySet<StudyRecord['type']> = new Set([
+  ...(['server-joined', 'server-left', 'trial-started', 'trial-applied', 'study-paused', 'study-continued'] as const),
+  ...(['trial-requested', 'trial-withdrawn', 'space-narrowed'] as const),
+]);
+
+const baselineIn = (trials: readonly Trial[]): Trial | null => trials.find(({ role }) => role === 'baseline') ?? null;
 
 function unfinishedOf({ start, measurements }: OpenTrial): UnfinishedTrial {
   const { trial: number, role, candidate, levels = { kind: 'search' }, server, attempt } = start;

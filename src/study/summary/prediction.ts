@@ -4,6 +4,7 @@ import { type Predicted, predictorOf } from '../../perfmodel/predictor.ts';
 import type { FitQuality } from '../../queueing/calibration/fit-quality.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
+import { trialsToFit } from '../search/queueing/training-subset.ts';
 import type { Trial } from '../types.ts';
 
 /** The queueing model's expectation of a candidate at a load level, before any measurement. */
@@ -43,7 +44,8 @@ export function predictBest(state: StudyState): Prediction | null {
   const measurement = state.best && representative(state, state.best)?.measurement;
   if (!state.best || !measurement) return null;
   const { percentile } = measurement.budgetLatencyMs;
-  return predictTrial(state.compared.trials, state.best, measurement.level, REPORT_SEED, percentile);
+  const trials = trialsToFit(state.compared.trials, state.goal);
+  return predictTrial(trials, state.best, measurement.level, REPORT_SEED, percentile);
 }
 
 /**

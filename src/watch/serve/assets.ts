@@ -14,7 +14,10 @@ export const pageFiles = (): ReadonlyMap<string, PageFile> =>
     ['/watch.js', { type: 'text/javascript; charset=utf-8', text: scriptOf(scriptParts, ['followStudies']) }],
   ]);
 
-const scriptParts = ['common.js', 'watch-study.js', 'watch-chart.js', 'watch-steering.js', 'watch.js'];
+const scriptParts = [
+  ...['common.js', 'watch-asking.js', 'watch-narrowing.js', 'watch-tables.js', 'watch-trials.js', 'watch-chart.js'],
+  ...['watch-steering.js', 'watch-study.js', 'watch.js'],
+];
 
 /**
  * Allows only the page's own files and its stream, and no script inside any text. Charts have style attributes, which load and run nothing under

@@ -78,11 +78,12 @@ class Page {
     for (const [name, value] of Object.entries(pageHeaders)) reply.setHeader(name, value);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://page');
     if (!this.#isMeant(request)) return plain(reply, 421, 'this page is for its own machine: open it by localhost');
-    const [, study, what] = /^\/studies\/([^/]+)\/(front\.svg|orders)$/.exec(pathname) ?? [];
+    const [, study, what] = /^\/studies\/([^/]+)\/(front\.svg|trials|orders)$/.exec(pathname) ?? [];
     if (study !== undefined && what === 'orders') return this.#order(request, reply, study);
     if (request.method !== 'GET' && request.method !== 'HEAD') return plain(reply, 405, 'only GET');
     if (pathname === '/health') return plain(reply, 200, 'ok');
     if (pathname === '/events') return this.#stream(request, reply);
+    if (study !== undefined && what === 'trials') return this.#trials(reply, study, searchParams);
     if (study !== undefined) return this.#chart(reply, study, searchParams.get('paper') === 'narrow');
     const file = this.#files.get(pathname);
     if (!file) return plain(reply, 404, 'not found');
@@ -125,6 +126,16 @@ class Page {
     // A client that wants a newer chart asks again.
     reply.setHeader(RECORDS_HEADER, chart.records);
     reply.writeHead(200, { 'content-type': 'image/svg+xml; charset=utf-8' }).end(chart.svg);
+  }
+
+  #trials(reply: ServerResponse, study: string, asked: URLSearchParams): void {
+    const [words = '', server = '', failure = ''] = ['words', 'server', 'failure'].map((name) => asked.get(name) ?? '');
+    const found = this.#options.board.find(decoded(study), { words, server, failure });
+    if (!found) {
+      plain(reply, 404, 'the records of this study are not read');
+      return;
+    }
+    reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found));
   }
 
   async #order(request: IncomingMessage, reply: ServerResponse, name: string): Promise<void> {

@@ -5,7 +5,7 @@ import { usualTrials } from '../../study/search/samplers/registry.ts';
 import { describeGainIn, describeObjectives } from '../../study/summary/describe.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
 import { type ServerRow, serverRows } from './server-rows.ts';
-import { describeStand, type FailureRow, failureRows, type TrialRow, trialRows } from './trial-rows.ts';
+import { describeStand, type FailureRow, failureKinds, failureRows, type TrialRow, trialRows } from './trial-rows.ts';
 import type { StudyHead, Watched } from './watched.ts';
 
 /** One study on the page: its texts and figures. */
@@ -29,6 +29,8 @@ export interface StudyView {
   /** The trials that ended last, the latest first. */
   readonly trials: readonly TrialRow[];
   readonly failures: readonly FailureRow[];
+  /** The kinds of everything that failed, also of what is not among the latest. */
+  readonly failureKinds: readonly string[];
   /** Changes with the front; null if there is nothing to draw. */
   readonly chart: number | null;
 }
@@ -63,6 +65,7 @@ export function studyView(watched: Watched): StudyView {
     servers: serverRows(watched),
     trials: state ? trialRows(state, watched) : [],
     failures: state ? failureRows(state, watched) : [],
+    failureKinds: state ? failureKinds(state) : [],
     chart: state && hasFigures(state) ? records : null,
   };
 }

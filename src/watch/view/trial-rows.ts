@@ -14,11 +14,17 @@ export interface TrialRow {
   /** The figures at its representative level; '' for a failed trial. */
   readonly figures: string;
   readonly standing: 'best' | 'original' | 'met' | 'missed' | 'failed';
+  /** The standing in words. */
+  readonly standingText: string;
+  /** Kind and reason of its failure; '' if it did not fail. */
+  readonly failure: string;
 }
 
 /** A failed trial, or a server that left. */
 export interface FailureRow {
   readonly what: string;
+  /** '' for a study of one machine. */
+  readonly server: string;
   readonly kind: string;
   readonly reason: string;
 }
@@ -27,24 +33,34 @@ export interface FailureRow {
 const MOST_TRIALS = 12;
 const MOST_FAILURES = 12;
 const MOST_LETTERS = 600;
+const MOST_LETTERS_IN_ROW = 160;
+/** The kind of failure of a server that left. */
+const SERVER_LEFT = 'server left';
+
+/** Returns the rows of the latest trials. */
+export const trialRows = (state: StudyState, watched: Watched): readonly TrialRow[] =>
+  latestTrials(state, watched, MOST_TRIALS).map((trial) => trialRow(state, watched, trial));
 
 /** Returns the trials that ended last, the latest first. */
-export function trialRows(state: StudyState, { finished, serverOf }: Watched): readonly TrialRow[] {
+export function latestTrials(state: StudyState, { finished }: Watched, most: number): readonly Trial[] {
   const byNumber = numbered(state);
   return finished
-    .slice(-MOST_TRIALS)
+    .slice(-most)
     .reverse()
-    .flatMap((number) => {
-      const trial = byNumber.get(number);
-      if (!trial) return [];
-      return {
-        trial: number,
-        server: plainLine(serverOf.get(number) ?? ''),
-        config: describeAssignment(trial.candidate.assignment),
-        figures: trial.failure ? '' : describeStand(state, trial),
-        standing: standingOf(state, trial),
-      };
-    });
+    .flatMap((number) => byNumber.get(number) ?? []);
+}
+
+export function trialRow(state: StudyState, { serverOf }: Watched, trial: Trial): TrialRow {
+  const { number, candidate, failure } = trial;
+  const standing = standingOf(state, trial);
+  return {
+    trial: number,
+    server: plainLine(serverOf.get(number) ?? ''),
+    config: describeAssignment(candidate.assignment),
+    figures: failure ? '' : describeStand(state, trial),
+    ...{ standing, standingText: standingTexts[standing] },
+    failure: failure ? plainLine(`${failure.kind}: ${failure.reason}`, MOST_LETTERS_IN_ROW) : '',
+  };
 }
 
 const numbered = ({ trials }: StudyState): ReadonlyMap<number, Trial> =>
@@ -57,27 +73,41 @@ function standingOf({ best, baseline }: StudyState, trial: Trial): TrialRow['sta
   return trial.feasible ? 'met' : 'missed';
 }
 
+const standingTexts: Readonly<Record<TrialRow['standing'], string>> = {
+  best: 'best',
+  original: 'original config',
+  met: 'meets the goal',
+  missed: 'misses the goal',
+  failed: 'failed',
+};
+
+/** Returns the standing of a trial, as the page words it. */
+export const standingTextOf = (state: StudyState, trial: Trial): string => standingTexts[standingOf(state, trial)];
+
 /** Returns what failed last, the latest first: trials, and servers that left. */
-export function failureRows(state: StudyState, { finished }: Watched): readonly FailureRow[] {
-  const byNumber = numbered(state);
-  const failed = finished.flatMap((number) => {
-    const trial = byNumber.get(number);
-    return trial?.failure ? [trial] : [];
-  });
-  const trials = failed.slice(-MOST_FAILURES).reverse();
-  const servers = state.servers.filter(({ left }) => left !== null);
+export function failureRows(state: StudyState, watched: Watched): readonly FailureRow[] {
+  const failed = latestTrials(state, watched, watched.finished.length).filter(({ failure }) => failure !== null);
   return [
-    ...servers.map(({ name, left }) => ({
-      what: name,
-      kind: 'server left',
+    ...leftServers(state).map(({ name, left }) => ({
+      ...{ what: name, server: name, kind: SERVER_LEFT },
       reason: plainLine(left ?? '', MOST_LETTERS),
     })),
-    ...trials.map(({ number, failure }) => ({
-      ...{ what: `trial ${number}`, kind: failure?.kind ?? '' },
+    ...failed.slice(0, MOST_FAILURES).map(({ number, failure }) => ({
+      ...{ what: `trial ${number}`, server: watched.serverOf.get(number) ?? '', kind: failure?.kind ?? '' },
       reason: plainLine(failure?.reason ?? '', MOST_LETTERS),
     })),
   ];
 }
+
+/** Returns the kinds of everything that failed so far. */
+export const failureKinds = (state: StudyState): readonly string[] => [
+  ...new Set([
+    ...state.trials.flatMap(({ failure }) => failure?.kind ?? []),
+    ...(leftServers(state).length > 0 ? [SERVER_LEFT] : []),
+  ]),
+];
+
+const leftServers = ({ servers }: StudyState) => servers.filter(({ left }) => left !== null);
 
 /** Returns `1,234 infer/s at p99 12 ms, at concurrency 16`; '' if nothing was measured. */
 export function describeStand(state: StudyState, trial: Trial): string {

@@ -6,7 +6,8 @@ import { StudyFold } from '../../study/records/fold.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type StudyView, studyView } from './study-view.ts';
-import type { StudyHead } from './watched.ts';
+import { type FoundTrials, findTrials, type TrialQuery } from './trial-search.ts';
+import type { StudyHead, Watched } from './watched.ts';
 import { AT_WORK, momentAfter, type WorkMoment } from './work-moment.ts';
 
 /** One watched study: its folded records, and what its servers do at the moment. */
@@ -76,11 +77,21 @@ export class WatchedStudy {
   }
 
   view(nowMs: number): StudyView {
-    return studyView({
+    return studyView(this.#watched(nowMs));
+  }
+
+  /** Returns the finished trials that match. */
+  find(query: TrialQuery, nowMs: number): FoundTrials {
+    const state = this.#now;
+    return state ? findTrials(state, this.#watched(nowMs), query) : { total: 0, matching: 0, trials: [] };
+  }
+
+  #watched(nowMs: number): Watched {
+    return {
       ...{ head: this.head, trouble: this.trouble, state: this.#now, records: this.#records, progress: this.#progress },
       ...{ moments: this.#moments, serverOf: this.#serverOf, finished: this.#finished },
       sinceRecordSeconds: (nowMs - this.#recordMs) / 1e3,
-    });
+    };
   }
 
   get #now(): StudyState | null {

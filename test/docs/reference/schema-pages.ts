@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readYaml } from '../../../src/base/yaml.ts';
+import { capacityDocumentSchema } from '../../../src/capacity/document-schema.ts';
 import { spaceJsonSchema } from '../../../src/space/source/schema.ts';
 import { readSource } from '../../../src/space/source/source.ts';
 import { priceList } from '../../../src/spec/price-spec.ts';
@@ -12,6 +13,7 @@ import { summarize } from '../../../src/study/summary/summary.ts';
 import { summaryJsonSchema } from '../../../src/study/summary/summary-schema.ts';
 import { workloadJsonSchema } from '../../../src/workload/file/schema.ts';
 import { parseWorkload } from '../../../src/workload/read-workload.ts';
+import { aCapacity } from '../../capacity/documents.ts';
 import { goalOf, studyStarted } from '../../study/builders.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { printExample, printPage, printSections } from './markdown.ts';
@@ -133,6 +135,22 @@ const summaryPage: SchemaPage = {
   },
 };
 
+const capacityPage: SchemaPage = {
+  file: 'capacity.md',
+  title: 'capacity.json',
+  intro:
+    'The result of `tritune capacity`. [Capacity](../capacity.md) explains it. The JSON Schema is [capacity.schema.json](../capacity.schema.json).',
+  document: documentOf(z.toJSONSchema(capacityDocumentSchema)),
+  kind: 'output',
+  name: 'capacity',
+  elsewhere: {},
+  example: {
+    language: 'json',
+    text: `${JSON.stringify(aCapacity({ burst: null, cliff: [], probes: [], closedLoops: [] }), null, 2)}\n`,
+    check: (text) => capacityDocumentSchema.parse(JSON.parse(text)),
+  },
+};
+
 const lastRecords: readonly StudyRecord[] = [
   {
     type: 'trial-finished',
@@ -180,5 +198,6 @@ export const schemaPages: readonly SchemaPage[] = [
   workloadPage,
   pricesPage,
   summaryPage,
+  capacityPage,
   journalPage,
 ];

@@ -1,10 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import { loadProfile } from '../../../src/emulator/profile/profiles.ts';
 import { openClient } from '../../../src/fleet/temporal/connection.ts';
 import { startStudy } from '../../../src/fleet/temporal/studies.ts';
 import { specOf } from '../../../src/spec/spec-of-options.ts';
+import { languageProfileFile } from '../../support/emulator.ts';
 import { finishedTrials, kill, type Machine, MODEL, TestFleet, until } from '../../support/fleet.ts';
+import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
 
 /** How often something is killed; more where a night allows it. */
 const KILLS = Number(process.env.TRITUNE_KILLS ?? 4);
@@ -16,7 +21,8 @@ const BUDGET = ['--latency-budget', '500', '--concurrency', '1:16', '--precision
 let fleet: TestFleet;
 let original: readonly string[];
 beforeAll(async () => {
-  fleet = await TestFleet.start();
+  const demo = loadProfile('demo');
+  fleet = await TestFleet.start({ profile: { ...demo, models: [...demo.models, ...languageProfileFile().models] } });
   original = await fleet.configs();
 });
 afterAll(() => fleet.close());
@@ -36,20 +42,46 @@ describe('a fleet on a real Temporal', () => {
     expect(await fleet.configs()).toEqual(original);
   });
 
-  it('ends a study that is stopped, with every server put back', async () => {
-    const { code } = await fleet.tune('stopped', ...BUDGET, '--max-trials', '50', '--detach').ended;
-    expect(code).toBe(0);
+  it('tunes under a workload, and ends a study that is stopped with every server put back', async () => {
+    const file = join(fleet.folder, 'even.yaml');
+    const phases = [{ durationS: 1, arrivals: { process: 'constant', perSecond: 40 } }];
+    await writeFile(file, JSON.stringify({ workloadVersion: 1, name: 'even', phases }));
+    const limits = ['--latency-budget', '500', '--request-rate', '40:40', '--max-trials', '50'];
+    const started = await fleet.tune('stopped', '--workload', file, ...limits, '--detach').ended;
+    expect([started.code, started.stderr]).toEqual([0, '']);
     await until(async () => finishedTrials(await fleet.journalOf('stopped')).length > 1);
     await fleet.tritune('fleet', 'stop', 'stopped', '--now', ...fleet.where).ended;
     expect(await fleet.ended('stopped')).toBe('COMPLETED');
     const records = await fleet.journalOf('stopped');
+    expect(records[0]).toMatchObject({ type: 'study-started', workloads: { of: [{ name: 'even' }] } });
+    const measured = records.flatMap((record) => (record.type === 'trial-measured' ? [record.measurement] : []));
+    expect(measured.length).toBeGreaterThan(2);
+    for (const { level, requests } of measured) {
+      expect(level).toMatchObject({ mode: 'request-rate', value: 40 });
+      // Whole passes of a second, for five seconds at least.
+      expect(requests).toBeGreaterThan(150);
+    }
     expect(records.at(-1)).toMatchObject({ type: 'study-finished', interrupted: true });
     expect(await fleet.configs()).toEqual(original);
   });
 
+  it('tunes a language model by its tokens', async () => {
+    const before = await fleet.configs(TALK);
+    const asked = ['-m', TALK, '--endpoint', 'triton-grpc', ...(await smallLanguageStudy(fleet.folder))];
+    const { code, stdout, stderr } = await fleet.tune('text', ...asked, '--max-trials', '2').ended;
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain('has its original config again');
+    const records = await fleet.journalOf('text');
+    expect(finishedTrials(records)).toEqual([1, 2]);
+    const measured = records.flatMap((record) => (record.type === 'trial-measured' ? [record.measurement] : []));
+    expect(new Set(measured.map(({ tokens }) => tokens?.outputTokens.mean))).toEqual(new Set([4]));
+    expect(await fleet.configs(TALK)).toEqual(before);
+  });
+
   it('goes on in another history when one has become long', async () => {
     const { client, close } = await openClient(fleet.at);
-    const asked = { model: MODEL, latencyBudget: 500, maxTrials: 8, sampler: 'random' };
+    const levels = { concurrency: { low: 1, high: 16 }, precision: 20 };
+    const asked = { model: MODEL, latencyBudget: 500, ...levels, maxTrials: 8, sampler: 'random' };
     const order = { study: 'long', group: 'test', spec: specOf(asked), commandLine: [] };
     await startStudy(client, order, { historyLimit: { events: 100, bytes: 2 ** 20 } });
     expect(await fleet.ended('long')).toBe('COMPLETED');

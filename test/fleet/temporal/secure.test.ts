@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openClient } from '../../../src/fleet/temporal/connection.ts';
 import { newAuthority } from '../../support/certificates.ts';
 import { freshDirectory } from '../../support/cli.ts';
+import { languageProfileFile } from '../../support/emulator.ts';
 import { AGENT_TOKEN, finishedTrials, kill, MODEL, TestFleet, until } from '../../support/fleet.ts';
+import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
 import { startTlsProxy } from '../../support/tls-proxy.ts';
 import { startTokenFront } from '../../support/token-front.ts';
 import { sitDown } from '../../tui/pseudo-terminal.ts';
@@ -143,15 +145,21 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
   });
 });
 
-it('tells Temporal no secret even without a key', async () => {
+it('tells Temporal no secret even without a key, of a language model that is asked over HTTP', async () => {
   const open = await TestFleet.start({
-    ...{ servers: 1, agents: 1, isEncrypted: false },
+    ...{ servers: 1, agents: 1, isEncrypted: false, protocol: 'http', model: TALK, profile: languageProfileFile() },
     workerOptions: ['--header-env', 'x-of-the-test:TRITUNE_TEST_HEADER'],
     env: { TRITUNE_TEST_HEADER: HEADER },
   });
   try {
-    const { code, stderr } = await open.tune('open', ...budget, '--max-trials', '1').ended;
+    const asked = ['--endpoint', 'triton-generate', ...(await smallLanguageStudy(open.folder)), '--max-trials', '1'];
+    const { code, stderr } = await open.tune('open', ...asked).ended;
     expect([code, stderr]).toEqual([expect.toSatisfy((each: number) => each === 0 || each === 3), stderr]);
+    const measured = (await open.journalOf('open')).flatMap((record) =>
+      record.type === 'trial-measured' ? [record.measurement] : [],
+    );
+    expect(new Set(measured.map(({ tokens }) => tokens?.outputTokens.mean))).toEqual(new Set([4]));
+    expect(measured.every(({ client }) => client.agents?.length === 1)).toBe(true);
     const { client, close } = await openClient(open.at);
     const history = await client.workflow.getHandle('open').fetchHistory();
     await close();
@@ -160,7 +168,7 @@ it('tells Temporal no secret even without a key', async () => {
     );
     const all = told.join('\n');
     // It is readable: what must not be there could be seen.
-    expect(all).toContain('max_batch_size');
+    expect(all).toContain('max_num_seqs');
     for (const secret of [AGENT_TOKEN, HEADER]) expect(all).not.toContain(secret);
   } finally {
     await open.close();

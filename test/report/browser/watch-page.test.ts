@@ -101,6 +101,61 @@ describe('the page of studies in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('is narrowed by study, state, server and failure, and its trials by words', async () => {
+    await open();
+    board.list([
+      head('resnet-a'),
+      head('bert-b', { group: 'b200', status: 'over' }),
+      head('old', { status: 'failed' }),
+    ]);
+    const failing = await fleetRecords({
+      speeds: [1, 1, 1],
+      disturb: (outcome) =>
+        outcome.work.kind === 'trial' && outcome.work.trial === 2
+          ? { kind: 'lost', work: outcome.work, reason: 'its worker was killed' }
+          : outcome,
+    });
+    take('resnet-a', records.slice(0, -4));
+    take('bert-b', failing);
+    await shown('.study[open] .front svg');
+    await page.waitForFunction("document.querySelectorAll('.study').length === 3");
+    const studies = (): Promise<readonly string[]> =>
+      page.$$eval('.study:not([hidden]) summary > span', (all) => all.map((each) => each.textContent ?? ''));
+    const choices = (name: string): Promise<readonly string[]> =>
+      page.$$eval(`select[name="${name}"] option`, (all) => all.map((each) => each.textContent ?? ''));
+    expect(await choices('state')).toEqual(['all', 'under way', 'over', 'failed']);
+    expect(await choices('server')).toEqual(['all', 's0', 's1', 's2']);
+    expect(await choices('failure')).toEqual(['all', 'any failure', 'server-lost']);
+    await page.type('input[name="study"]', 'B200');
+    expect(await studies()).toEqual(['bert-b']);
+    expect(await textOf('#shown')).toBe('1 of 3 studies');
+    await page.click('#narrowing button');
+    await says('#shown', /^$/);
+    await page.select('select[name="state"]', 'failed');
+    expect(await studies()).toEqual(['old']);
+    await page.select('select[name="state"]', '');
+    await page.select('select[name="failure"]', 'any');
+    expect(await studies()).toEqual(['bert-b']);
+    await page.select('select[name="failure"]', '');
+    await page.select('select[name="server"]', 's1');
+    expect(await studies()).toEqual(['resnet-a', 'bert-b']);
+    const servers = await page.$$eval('.study[open] .servers tbody th', (all) => all.map((each) => each.textContent));
+    expect(servers).toEqual(['s1']);
+    // What it is narrowed to outlives a reload.
+    expect(page.url()).toMatch(/#server=s1$/);
+    await page.reload();
+    await page.waitForFunction("document.querySelectorAll('.study:not([hidden])').length === 2");
+    expect(await page.evaluate("document.querySelector('select[name=server]').value")).toBe('s1');
+    await says('.study[open] .find', /\d of \d+ trials/);
+    const found = await page.$$eval('.study[open] .latest td:nth-child(2)', (all) =>
+      all.map((each) => each.textContent),
+    );
+    expect(new Set(found)).toEqual(new Set(['s1']));
+    await page.type('.study[open] .find input', 'trial 3 nothing like that');
+    await says('.study[open] .find', /0 of \d+ trials/);
+    expect(complaints).toEqual([]);
+  });
+
   it('connects again by itself when its server is another one', async () => {
     await open();
     board.list([head('before')]);

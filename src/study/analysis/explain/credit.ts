@@ -6,6 +6,7 @@ import { relativeHalfWidth } from '../../../stats/precision.ts';
 import { representative } from '../../final/final.ts';
 import { inFlightOf, isHighest, isSameLevel } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
+import { trialsToFit } from '../../search/queueing/training-subset.ts';
 import { reportDraw } from '../../summary/prediction.ts';
 import type { Trial } from '../../types.ts';
 import { type ChangedParameters, changedParametersOf } from './changed-parameters.ts';
@@ -151,7 +152,7 @@ const figuresOf = ({ throughput, budgetLatencyMs }: Measurement): ParameterFigur
   halfWidth: relativeHalfWidth(throughput),
 });
 
-/** Returns a function that predicts credits with a model fitted to every trial, the best included, on first use. */
+/** Returns a function that predicts credits with a model fitted to trials, the best included, on first use. */
 function modelCreditOf(
   state: StudyState,
   best: Trial,
@@ -173,7 +174,8 @@ function modelCreditOf(
 
   /** `whole`: the prediction for the best itself; null if it is far from the measurement. */
   function fitToAll() {
-    const predictor = predictorOf(state.compared.trials, reportDraw(budgetLatencyMs.percentile));
+    const trials = trialsToFit(state.compared.trials, state.goal);
+    const predictor = predictorOf(trials, reportDraw(budgetLatencyMs.percentile));
     const whole = figuresBy(predictor, best.candidate, level);
     const isNear = whole !== null && Math.abs(whole.throughput / throughput.value - 1) <= LARGEST_MISS;
     return { predictor, whole: isNear ? whole : null };

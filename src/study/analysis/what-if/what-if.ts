@@ -4,6 +4,7 @@ import type { Candidate } from '../../../space/types.ts';
 import { lineIn, representative } from '../../final/final.ts';
 import { type LevelLine, lineThrough } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
+import { trialsToFit } from '../../search/queueing/training-subset.ts';
 import type { Trial } from '../../types.ts';
 import { settingsOfStudy } from '../settings.ts';
 import { type Bounds, type Misses, predictionMisses, rangeOf } from './misses.ts';
@@ -85,26 +86,26 @@ function predicted(state: StudyState): WhatIf | NoWhatIf {
         : 'the queueing model knows no sequences, ensembles or decoupled models',
     };
   }
-  const from = compared.trials.reduce((sum, trial) => sum + model.observationsIn(trial), 0);
+  const fitted = trialsToFit(compared.trials, state.goal);
+  const from = fitted.reduce((sum, trial) => sum + model.observationsIn(trial), 0);
   if (from === 0) return { reason: "no measurement came with the server's statistics by batch size" };
-  return predictedAround(state, best, stands, { model, from });
+  return predictedAround(state, best, stands, { model, fitted, from });
 }
 
 function predictedAround(
   state: StudyState,
   best: Trial,
   stands: Measurement,
-  { model, from }: { readonly model: StudyModel; readonly from: number },
+  { model, fitted, from }: { readonly model: StudyModel; readonly fitted: readonly Trial[]; readonly from: number },
 ): WhatIf | NoWhatIf {
   const { started, compared } = state;
-  const { trials } = compared;
   const { percentile } = stands.budgetLatencyMs;
   const line = lineIn(state, best.number) ?? lineThrough(stands.level, started.levels);
   const levels = levelsOf(state, line, stands);
   const most = Math.floor(model.mostSimulations / levels.length);
-  const candidates = nearby(started, best.candidate, trials, most);
-  const predictor = model.fit(trials, percentile, candidates);
-  const misses = predictionMisses(trials, percentile, model);
+  const candidates = nearby(started, best.candidate, compared.trials, most);
+  const predictor = model.fit(fitted, percentile, candidates);
+  const misses = predictionMisses(fitted, percentile, model);
   const configs = candidates.map((candidate) => ({
     candidate,
     cells: levels.map((value): WhatIfCell | null => {

@@ -27,7 +27,7 @@ import {
   type SearchState,
   searchStateOf,
 } from './search-state.ts';
-import { isHardlyWorth, stopReason, wasHardlyWorth } from './stopping-rule.ts';
+import { stopReason, wasHardlyWorth } from './stopping-rule.ts';
 import { trainingSubset } from './training-subset.ts';
 
 const NONE_BETTER = 'no other candidate is likely to be better within the goal';
@@ -97,8 +97,6 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
     comesBack: !needsCapacity(options),
     ask({ trials, pending = [] }, { pace }) {
       const state = stateAt(trials, null, pending);
-      // The stopping decision uses only known results, not expected ones.
-      const judged = pending.length === 0 ? state : stateAt(trials, null, []);
       const { left, points, best, initialDesign, posterior } = state;
       if (left.length === 0) return { kind: 'stop', reason: 'every candidate of the search space was tried' };
       if (initialDesign) return proposalOf(initialDesign.choice, initialDesign.level);
@@ -106,14 +104,15 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const unseen = state.unseen.map(({ label }) => label);
       if (!next) return showing(state, trials) ?? { kind: 'stop', reason: NONE_BETTER };
       const context = { ...options, pace, findsCapacities: needsCapacity(options) };
-      const gain = largestImprovementIn(judged);
-      const isLittle = best !== null && trials.length > 1 && isHardlyWorth(gain, trials, context);
+      // The stopping decision uses only known results, not expected ones.
+      const gainAfter = (known: readonly Trial[]): number => largestImprovementIn(stateAt(known, null, []));
       if (
-        isLittle &&
-        (pace === 'late' ||
-          wasHardlyWorth(trials.slice(0, -1), context, (before) => largestImprovementIn(stateAt(before, null, []))))
+        best !== null &&
+        trials.length > 1 &&
+        wasHardlyWorth(trials, context, gainAfter) &&
+        (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), context, gainAfter))
       )
-        return showing(state, trials) ?? { kind: 'stop', reason: stopReason(gain, trials, context) };
+        return showing(state, trials) ?? { kind: 'stop', reason: stopReason(gainAfter(trials), trials, context) };
       const proposal = {
         ...proposalOf(next.choice, next.level),
         chance: next.prediction.feasibleChance(1),

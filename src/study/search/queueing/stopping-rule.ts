@@ -53,13 +53,14 @@ function requiredGain({ length }: readonly Trial[], context: StoppingContext): n
   return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
 }
 
-/** Tests the same for an earlier moment. It computes the gain only if it can matter. */
+/** Tests the same for a moment after these trials. It computes the gain only if it can matter. */
 export function wasHardlyWorth(
   trials: readonly Trial[],
   context: StoppingContext,
-  gainAt: (trials: readonly Trial[]) => number,
+  gainAfter: (trials: readonly Trial[]) => number,
 ): boolean {
-  return isHardlyWorth(MOST_GAIN, trials, context) || isHardlyWorth(gainAt(trials), trials, context);
+  if (isHardlyWorth(MOST_GAIN, trials, context)) return true;
+  return isHardlyWorth(0, trials, context) && isHardlyWorth(gainAfter(trials), trials, context);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Measured } from '../../../perfmodel/simulator.ts';
 import { type Assessment, assess, compareAssessments, missingMetrics } from '../../goal/goal.ts';
-import type { Goal } from '../../types.ts';
+import type { Goal, Trial } from '../../types.ts';
 
 /**
  * Measurements that the models are fitted to, at most. The cost of fitting service times grows with the square of their number, that of the
@@ -13,11 +13,21 @@ const BEST_KEPT = 16;
 /**
  * Returns the measured candidates to fit the models to, in their order: all of them; in a long study the first, the best 16 and the latest.
  */
-export function trainingSubset(measured: readonly Measured[], goal: Goal): readonly Measured[] {
+export const trainingSubset = (measured: readonly Measured[], goal: Goal): readonly Measured[] =>
+  subsetOf(measured, ({ choice: { candidate }, measurements }) => bestOf({ candidate, measurements }, goal));
+
+/** Returns the trials to fit a model to, likewise: those with measurements. */
+export const trialsToFit = (trials: readonly Trial[], goal: Goal): readonly Trial[] =>
+  subsetOf(
+    trials.filter(({ measurements }) => measurements.length > 0),
+    (trial) => bestOf(trial, goal),
+  );
+
+function subsetOf<T>(measured: readonly T[], assessmentOf: (each: T) => Assessment): readonly T[] {
   if (measured.length <= MOST_MEASURED) return measured;
   const latest = measured.slice(1 + BEST_KEPT - MOST_MEASURED);
   const best = measured
-    .map((each) => ({ each, assessment: bestOf(each, goal) }))
+    .map((each) => ({ each, assessment: assessmentOf(each) }))
     .sort((a, b) => compareAssessments(a.assessment, b.assessment))
     .slice(0, BEST_KEPT)
     .map(({ each }) => each);
@@ -31,7 +41,7 @@ const UNKNOWN: Assessment = {
   violation: Number.POSITIVE_INFINITY,
 };
 
-const bestOf = ({ choice: { candidate }, measurements }: Measured, goal: Goal): Assessment =>
+const bestOf = ({ candidate, measurements }: Pick<Trial, 'candidate' | 'measurements'>, goal: Goal): Assessment =>
   measurements
     .filter((measurement) => missingMetrics(measurement, candidate, goal).length === 0)
     .map((measurement) => assess(measurement, candidate, goal))

@@ -1,0 +1,260 @@
+import { MS_PER_S } from '../base/units.ts';
+import { chanceBelow } from '../stats/normal.ts';
+import { type BacklogsMet, playBacklog } from './backlog.ts';
+import type { CapacityPrior } from './prior.ts';
+import type { RateReading } from './reading.ts';
+import { STEADY_ERRORS, STEADY_STEP, type SteadyShape, shapesAt } from './shapes.ts';
+
+/** Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative to that of independent requests. */
+const CLUSTERS = [
+  { cluster: 0.5, logPrior: -1.5 },
+  { cluster: 1, logPrior: -1 },
+  { cluster: 2.5, logPrior: -1.5 },
+] as const;
+/** The variance factor before any reading (simulated queues near saturation: 5 to 40), and its weight in bad requests. */
+const USUAL_CLUSTER = 20;
+const USUAL_WEIGHT = 30;
+/** Batches of readings say something about the clusters up to this multiple of the allowed share; in an overload all requests are bad. */
+const NEAR_ALLOWED = 15;
+/** Candidate scatters, from reading to reading, of the rate that the server can serve, as logarithms. */
+const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
+/** The index of the usual value of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
+const USUAL_SCATTER = 1;
+const SCATTER_PRIOR = 0.5;
+/** The weight of the neighbouring saturations in the expected share, because no fluid is exact. */
+const NEIGHBOURS = 0.2;
+/** Limits of the expected share of bad requests: no shape is right far from the capacity. */
+const LEAST_BAD = 1e-7;
+const MOST_BAD = 0.9;
+/** A stall of the machine causes any number of bad requests with this chance. Nothing causes too few, up to this weight in squared deviations. */
+const LOG_STALL = Math.log(0.001);
+const MOST_BELOW = 50;
+/** The chance that a server fell behind because it was held up, which says nothing about its capacity. */
+const HELD_UP = 0.02;
+/** By about this share, a server may serve more at another moment than was seen. */
+const SERVED_SD = 0.03;
+/** Scatter of the host's own work, as a logarithm (see study/speed). */
+const HOST_SD = 0.03;
+/** The maximum ratio between a change in the share of bad requests and the change in rate that causes it, both as logarithms. */
+const MOST_STEEPNESS = 30;
+/** Prior log odds that a server on this host's CPU is as fast as the host. */
+const HOST_LOG_ODDS = 2;
+/** A reading, and what follows from it alone. */
+export interface Clustered {
+  readonly reading: RateReading;
+  /** The variance of the bad requests relative to that of independent ones, from all readings. */
+  readonly cluster: number;
+  /** The backlogs of a steady server, by the index of the saturation's error: at the usual speed, and at the host's. Empty if unknown. */
+  readonly backlogs: readonly BacklogsMet[];
+  readonly hostBacklogs: readonly BacklogsMet[];
+}
+
+/** Returns the readings with what follows from each of them alone. */
+export function clustered(readings: readonly RateReading[], prior: CapacityPrior): readonly Clustered[] {
+  const cluster = clusterOf(readings, prior.allowed);
+  return readings.map((reading) => ({
+    ...{ reading, cluster },
+    backlogs: backlogsOf(reading, prior, 0),
+    hostBacklogs: prior.followsHost ? backlogsOf(reading, prior, reading.logSpeed ?? 0) : [],
+  }));
+}
+
+function backlogsOf(
+  { arrivals }: RateReading,
+  { mostServed, idle, budgetSeconds }: CapacityPrior,
+  logSpeed: number,
+): readonly BacklogsMet[] {
+  if (arrivals === null || mostServed === null || idle === null || budgetSeconds === null) return [];
+  const idleMs = idle * budgetSeconds * MS_PER_S * Math.exp(-logSpeed);
+  return STEADY_ERRORS.map((error) =>
+    playBacklog(arrivals, { perSecond: mostServed * Math.exp(error + logSpeed), idleMs }),
+  );
+}
+
+interface PointLikelihood {
+  readonly logLikelihood: number;
+  /** The expected gap at this point. */
+  readonly gap: number;
+}
+
+/** Returns the likelihood of the readings if the capacity's logarithm is `log`, over all shapes, scatters and hosts. */
+export function likelihoodAt(log: number, readings: readonly Clustered[], prior: CapacityPrior): PointLikelihood {
+  const { followsHost, allowed, budgetSeconds } = prior;
+  const knowsSpeed = followsHost && readings.some(({ reading }) => reading.logSpeed !== null);
+  const along = knowsSpeed ? Math.log(1 / (1 + Math.exp(-HOST_LOG_ODDS))) : 0;
+  const shapes = shapesAt(
+    log,
+    prior,
+    readings.every(({ backlogs }) => backlogs.length > 0),
+  );
+  const parts: number[] = [];
+  const gaps: { readonly gap: number; readonly to: number }[] = [];
+  for (const follows of knowsSpeed ? [true, false] : [false]) {
+    const logOdds = follows || !knowsSpeed ? along : along - HOST_LOG_ODDS;
+    const fixed = readings.reduce((sum, { reading }) => sum + overloadLikelihood(log, reading, follows), logOdds);
+    for (const { gap, floor, logPrior, steady } of shapes) {
+      shapeLikelihoods(parts, fixed + logPrior, readings, { log, gap, floor, steady, follows, allowed, budgetSeconds });
+      gaps.push({ gap, to: parts.length });
+    }
+  }
+  return meanOver(parts, gaps);
+}
+
+/** A server that falls behind serves all it can, which is at least its capacity. */
+function overloadLikelihood(log: number, reading: RateReading, follows: boolean): number {
+  const { perSecond, served, isUnsustained, logSpeed } = reading;
+  if (!isUnsustained || served.mean <= 0) return 0;
+  const speed = follows ? (logSpeed ?? 0) : 0;
+  const chance = chanceBelow((Math.log(perSecond * served.mean) - speed - log) / Math.hypot(SERVED_SD, served.sd));
+  return Math.log(HELD_UP + (1 - HELD_UP) * chance);
+}
+
+interface Shape {
+  readonly log: number;
+  readonly gap: number;
+  readonly floor: number;
+  readonly steady: SteadyShape | null;
+  readonly follows: boolean;
+  /** The share of requests that may be bad. */
+  readonly allowed: number;
+  readonly budgetSeconds: number | null;
+}
+
+/** Adds the log likelihood under one shape, for each pair of scatters. */
+function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clustered[], shape: Shape): void {
+  const expected = readings.map((reading) => expectedAt(reading, shape));
+  const clusters = shape.steady === null ? CLUSTERS : [{ ...shape.steady, logPrior: 0 }];
+  for (const { cluster, logPrior } of clusters) {
+    for (const [step, rateScatter] of RATE_SCATTERS.entries()) {
+      let sum = fixed + logPrior - SCATTER_PRIOR * Math.abs(step - USUAL_SCATTER);
+      for (const { deviance, unit, variance, shift, logStall } of expected) {
+        // A multiple of the variance of independent requests.
+        const times = variance * cluster + shift * rateScatter * rateScatter;
+        const usual = -(Math.min(deviance / times, MOST_BELOW) + Math.log(times * unit + 1)) / 2;
+        sum += Math.max(usual, logStall);
+      }
+      parts.push(sum);
+    }
+  }
+}
+
+/** A server with no spare capacity has visits as long as a measurement. */
+const LEAST_SPARE = 1e-3;
+
+interface Expected {
+  /** The deviance of the binomial distribution. */
+  readonly deviance: number;
+  /** The variance of the seen number if requests are independent. */
+  readonly unit: number;
+  /** The log likelihood if a stall caused the bad requests. */
+  readonly logStall: number;
+  /** The variance, relative to that of independent requests. */
+  readonly variance: number;
+  /** The variance that a scatter of the rate adds, for a standard deviation of 1 of the rate's logarithm. */
+  readonly shift: number;
+}
+
+function expectedAt(clustered: Clustered, shape: Shape): Expected {
+  const { log, gap, floor, steady, follows, allowed, budgetSeconds } = shape;
+  const { reading, cluster } = clustered;
+  const { perSecond, requests, bad, logSpeed } = reading;
+  // A host twice as fast serves twice the rate, and all times are half as long.
+  const speed = follows ? (logSpeed ?? 0) : 0;
+  const share = Math.exp(Math.log(perSecond) - speed - log);
+  const left = 1 + gap - share;
+  const ratio = left > 0 ? (floor + ((1 - floor) * gap) / left) * Math.exp(-speed) : Number.POSITIVE_INFINITY;
+  const tail = Math.log(allowed) / ratio;
+  const byLaw = {
+    expected: Math.exp(tail),
+    steepness: left > 0 ? (-tail * (1 - floor) * gap * share * Math.exp(-speed)) / (left * left * ratio) : 0,
+  };
+  const backlogs = follows ? clustered.hostBacklogs : clustered.backlogs;
+  const { expected: raw, steepness } = steady === null ? byLaw : decidedBy(backlogs, steady, byLaw, speed);
+  const expected = Math.min(Math.max(raw, LEAST_BAD), MOST_BAD);
+  const sum = (logRate: number): number => (requests * expected * logRate * logRate) / (1 - expected);
+  return {
+    deviance: devianceOf(bad.mean, expected, requests),
+    unit: requests * bad.mean * (1 - bad.mean),
+    logStall: bad.mean > expected ? LOG_STALL - Math.log(requests * bad.mean + 1) : Number.NEGATIVE_INFINITY,
+    variance: budgetSeconds === null ? cluster : clusterAt(reading, expected, left / (1 + gap), allowed, budgetSeconds),
+    shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
+  };
+}
+
+/** A share of bad requests, and how steeply its logarithm rises with that of the rate. */
+interface ExpectedShare {
+  readonly expected: number;
+  readonly steepness: number;
+}
+
+/** Returns the share on a steady server, where the arrivals decide it as far as `steady` says; by the law if they are unknown. */
+function decidedBy(
+  backlogs: readonly BacklogsMet[],
+  { index, budgetBacklog, weight }: SteadyShape,
+  byLaw: ExpectedShare,
+  logSpeed: number,
+): ExpectedShare {
+  const here = backlogs[index];
+  if (here === undefined) return byLaw;
+  const beyond = budgetBacklog * Math.exp(logSpeed);
+  const slower = (backlogs[index - 1] ?? here).shareAbove(beyond);
+  const faster = (backlogs[index + 1] ?? here).shareAbove(beyond);
+  const met = (1 - NEIGHBOURS) * here.shareAbove(beyond) + (NEIGHBOURS * (slower + faster)) / 2;
+  const expected = weight * met + (1 - weight) * byLaw.expected;
+  const rise = (weight * (slower - faster)) / (2 * STEADY_STEP) + (1 - weight) * byLaw.expected * byLaw.steepness;
+  return { expected, steepness: rise / Math.max(expected, LEAST_BAD) };
+}
+
+/**
+ * Returns the ratio between the variance of the count of bad requests and that of independent ones. The model is a queue as a Brownian motion with
+ * the drift −d, where d is the share of time that the server has to spare. Once over the budget B, it stays there for 2B/d ln(1/a) seconds of
+ * requests. Such visits last exponentially long, which doubles the variance. The actual arrival rate explains p ln² p of that.
+ */
+function clusterAt(
+  { perSecond, requests }: RateReading,
+  expected: number,
+  spare: number,
+  allowed: number,
+  budgetSeconds: number,
+): number {
+  const visit = (2 * budgetSeconds * perSecond) / (-Math.log(allowed) * Math.max(Math.abs(spare), LEAST_SPARE));
+  const logShare = Math.log(Math.min(expected, Math.exp(-2)));
+  return Math.max(1, Math.min(visit, requests) * (1 - Math.exp(logShare) * logShare * logShare));
+}
+
+/** Returns twice the log likelihood ratio of a seen share and an expected one. */
+function devianceOf(seen: number, expected: number, requests: number): number {
+  const part = (share: number, of: number): number => (share > 0 ? share * Math.log(share / of) : 0);
+  return 2 * requests * (part(seen, expected) + part(1 - seen, 1 - expected));
+}
+
+/**
+ * Returns the variance of bad requests relative to independent ones, from the batches of all readings. Each batch is weighted by its bad requests.
+ */
+function clusterOf(readings: readonly RateReading[], allowed: number): number {
+  let [weights, sum] = [USUAL_WEIGHT, USUAL_WEIGHT * USUAL_CLUSTER];
+  for (const { bad, requests } of readings) {
+    const weight = requests * bad.mean;
+    if (!(weight > 1) || bad.mean > Math.min(NEAR_ALLOWED * allowed, 0.5)) continue;
+    weights += weight;
+    sum += weight * ((bad.sd * bad.sd * requests) / (bad.mean * (1 - bad.mean)));
+  }
+  return Math.max(1, sum / weights);
+}
+
+/** Returns the sum of log likelihoods, and the mean gap by their weights. Each gap applies to the parts from its predecessor's `to` up to its own. */
+function meanOver(
+  parts: readonly number[],
+  gaps: readonly { readonly gap: number; readonly to: number }[],
+): PointLikelihood {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const part of parts) most = Math.max(most, part);
+  let [sum, ofGaps, at] = [0, 0, 0];
+  for (const { gap, to } of gaps) {
+    let own = 0;
+    for (; at < to; at++) own += Math.exp((parts[at] as number) - most);
+    sum += own;
+    ofGaps += own * gap;
+  }
+  return { logLikelihood: most + Math.log(sum), gap: ofGaps / sum };
+}

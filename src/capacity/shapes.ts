@@ -1,0 +1,112 @@
+import { chanceBelow } from '../stats/normal.ts';
+import { backlogExceededBy } from './backlog.ts';
+import type { CapacityPrior } from './prior.ts';
+
+/**
+ * The candidate shapes of latency over rate: L(λ) = F + (B − F) · g / (1 + g − λ/c). This is the law of a queue with the capacity c, at which the
+ * percentile L equals the budget B, the saturation rate c(1 + g) and the percentile F of an idle server. With an exponential tail, a share a^(B/L)
+ * of the requests is then over the budget, where a is the share of requests above the percentile.
+ */
+const GAPS = [0.005, 0.013, 0.033, 0.08, 0.2, 0.5, 1.3, 3.5] as const;
+const FLOORS = [0.1, 0.5, 0.9] as const;
+const ALL_SHAPES = Math.log(GAPS.length * FLOORS.length);
+/** Batches raise an idle server's latency before it queues. The log prior falls by this much for each budget that F lies above it. */
+const FLOOR_PRIOR = 6;
+const SATURATION_SD = 0.12;
+/**
+ * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Fourteen queues with one to eight servers, single requests
+ * and batches, and services with a cv of 0 to 2 had shares of 0.2 to 18 % within a factor of 1.3 of it (docs/capacity.md). The constants are the
+ * error of the seen S, as a logarithm, and the chance that a server follows another law.
+ */
+const SEEN_SD = 0.012;
+const SATURATION_ERRORS = [-0.03, -0.018, -0.009, 0, 0.009, 0.018, 0.03] as const;
+const ALL_ERRORS = Math.log(
+  SATURATION_ERRORS.reduce<number>((sum, error) => sum + Math.exp(-((error / SEEN_SD) ** 2) / 2), 0),
+);
+const UNUSUAL = 0.05;
+/**
+ * The same for servers that work off their backlog steadily, at finer steps, because the readings tell more about them. Most models take about the same
+ * time for each batch, so that the arrivals decide which requests are late. The last constant is the prior chance.
+ */
+export const STEADY_STEP = 0.004;
+export const STEADY_ERRORS: readonly number[] = Array.from({ length: 21 }, (_, at) => (at - 10) * STEADY_STEP);
+const ALL_STEADY = Math.log(STEADY_ERRORS.reduce((sum, error) => sum + Math.exp(-((error / SEEN_SD) ** 2) / 2), 0));
+const STEADY = 0.6;
+
+/** How far the arrivals decide which requests are late. */
+export interface Steadiness {
+  /** The weight of the arrivals in the expected share of bad requests; the law has the rest. */
+  readonly weight: number;
+  /** The variance that they leave, relative to that of a server whose arrivals are unknown. */
+  readonly cluster: number;
+}
+
+/**
+ * The arrivals leave a part of the variance: 0.001 (one request at a time) to 0.1 (batches of 16), and 0.6 if services scatter by half of their mean
+ * (simulated queues, 300 readings each).
+ */
+const STEADINESS: readonly Steadiness[] = [
+  { weight: 0.99, cluster: 0.02 },
+  { weight: 0.95, cluster: 0.1 },
+  { weight: 0.6, cluster: 0.5 },
+];
+
+/** Returns the log chance that a figure known to `sd` is above `log`, with a floor so that readings can outweigh it. */
+const logChanceAbove = (log: number, mean: number, sd: number): number =>
+  Math.log(1e-9 + chanceBelow((mean - log) / sd));
+
+/** A server that works off its backlog steadily. */
+export interface SteadyShape extends Steadiness {
+  /** The index of the saturation's error in `STEADY_ERRORS`. */
+  readonly index: number;
+  /** The backlog, in requests, at which the server is at the budget. */
+  readonly budgetBacklog: number;
+}
+
+/** A shape with its prior. */
+export interface WeightedShape {
+  readonly gap: number;
+  readonly floor: number;
+  readonly logPrior: number;
+  /** Of a server that works off its backlog steadily; null for others. */
+  readonly steady: SteadyShape | null;
+}
+
+/**
+ * Returns the possible shapes at a capacity: all of them, or those that agree with the saturation, if it was seen. `knowsArrivals`: without the arrivals
+ * of each reading, no server is known to be steady.
+ */
+export function shapesAt(
+  log: number,
+  { mostServed, idle, allowed }: CapacityPrior,
+  knowsArrivals: boolean,
+): readonly WeightedShape[] {
+  const any = GAPS.flatMap((gap) => {
+    const saturation = log + Math.log(1 + gap);
+    const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
+    const unlikely = mostServed === null ? 0 : Math.log(UNUSUAL);
+    return FLOORS.map((floor): WeightedShape => {
+      const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
+      return { gap, floor, logPrior: unlikely + atMost - FLOOR_PRIOR * above - ALL_SHAPES, steady: null };
+    });
+  });
+  if (mostServed === null) return any;
+  const logSaturation = Math.log(mostServed);
+  const logOther = knowsArrivals ? Math.log(1 - STEADY) : 0;
+  const others = SATURATION_ERRORS.flatMap((error): WeightedShape[] => {
+    const gap = Math.exp(logSaturation + error - log) - 1;
+    if (gap < GAPS[0]) return [];
+    return [{ gap, floor: 0, logPrior: logErrorPrior(error) - ALL_ERRORS + logOther, steady: null }];
+  });
+  if (!knowsArrivals) return [...any, ...others];
+  const steady = STEADY_ERRORS.flatMap((error, index): WeightedShape[] => {
+    const gap = Math.exp(logSaturation + error - log) - 1;
+    if (gap < GAPS[0]) return [];
+    const budgetBacklog = backlogExceededBy(allowed, 1 / (1 + gap));
+    const logPrior = logErrorPrior(error) - ALL_STEADY + Math.log(STEADY / STEADINESS.length);
+    return STEADINESS.map((each) => ({ gap, floor: 0, logPrior, steady: { ...each, index, budgetBacklog } }));
+  });
+  return [...any, ...others, ...steady];
+}
+
+const logErrorPrior = (error: number): number => -((error / SEEN_SD) ** 2) / 2;

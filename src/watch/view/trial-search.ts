@@ -1,0 +1,59 @@
+import { plainLine } from '../../base/format.ts';
+import type { StudyState } from '../../study/records/state.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
+import type { Trial } from '../../study/types.ts';
+import { latestTrials, standingTextOf, type TrialRow, trialRow } from './trial-rows.ts';
+import type { Watched } from './watched.ts';
+
+/** What a person looks for among trials; '' stands for anything. */
+export interface TrialQuery {
+  /** Words that must all be in a trial's number, server, config, standing or failure. */
+  readonly words: string;
+  readonly server: string;
+  /** The kind of failure, or `any`. */
+  readonly failure: string;
+}
+
+export interface FoundTrials {
+  readonly total: number;
+  readonly matching: number;
+  /** The matching trials that ended last, the latest first. */
+  readonly trials: readonly TrialRow[];
+}
+
+/** Rows in one answer, at most. */
+const MOST_FOUND = 200;
+
+/** Returns the finished trials that match. */
+export function findTrials(state: StudyState, watched: Watched, query: TrialQuery): FoundTrials {
+  const all = latestTrials(state, watched, watched.finished.length);
+  const found = all.filter(matcherOf(state, watched, query));
+  return {
+    total: all.length,
+    matching: found.length,
+    trials: found.slice(0, MOST_FOUND).map((trial) => trialRow(state, watched, trial)),
+  };
+}
+
+function matcherOf(state: StudyState, { serverOf }: Watched, query: TrialQuery): (trial: Trial) => boolean {
+  const { server, failure } = query;
+  const words = query.words.toLowerCase().split(/\s+/).filter(Boolean);
+  return (trial) => {
+    const own = serverOf.get(trial.number) ?? '';
+    if (server !== '' && own !== server) return false;
+    if (failure !== '' && (failure === ANY_FAILURE ? !trial.failure : trial.failure?.kind !== failure)) return false;
+    if (words.length === 0) return true;
+    const text = textOf(state, trial, own);
+    return words.every((word) => text.includes(word));
+  };
+}
+
+const ANY_FAILURE = 'any';
+
+/** Returns what the page says of a trial apart from its figures, in small letters. */
+function textOf(state: StudyState, trial: Trial, server: string): string {
+  const { number, candidate, failure } = trial;
+  const parts = [`trial ${number}`, server, describeAssignment(candidate.assignment), standingTextOf(state, trial)];
+  if (failure) parts.push(failure.kind, plainLine(failure.reason));
+  return parts.join(' ').toLowerCase();
+}
