@@ -95,8 +95,10 @@ const isPreciseNow = ({ question, state: { posterior } }: Run): boolean =>
 async function findCapacity(run: Run, precision: number): Promise<void> {
   const { question, state, plan, loads, onEvent } = run;
   if (!state.prior) return;
-  const endNs = (): number => plan.searchEndNs(run.pace);
-  const rule = { precision, mostReadings: MOST_READINGS, isOver: () => !plan.hasTimeUntil(endNs(), run.pace) };
+  // While nothing is known, there is nothing to keep time for.
+  const endNs = (): number => (isKnown(run) ? plan.searchEndNs(run.pace) : plan.endNs);
+  const isOver = (): boolean => !plan.hasTimeUntil(endNs(), isKnown(run) ? run.pace : FIRST_PACE);
+  const rule = { precision, mostReadings: MOST_READINGS, isOver };
   const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, { interval }) => {
     onEvent({ type: 'trying', perSecond, interval });
     const untilNs = endNs();

@@ -102,7 +102,7 @@ type Gpus = NonNullable<CapacityDocument['gpus']>;
 export function gpusText({ count, requestsPerSecond, outputTokensPerSecond }: Gpus): string {
   const tokens = outputTokensPerSecond ? ` and ${formatFigure(outputTokensPerSecond.value)} output tokens/s` : '';
   const each = `${rateText(requestsPerSecond.value)} (${rangeText(requestsPerSecond)})${tokens}`;
-  return count === 1 ? `${each} on one GPU` : `${each} for each of ${formatFigure(count)} GPUs`;
+  return `${each} for each of ${formatFigure(count)} GPUs`;
 }
 
 type Cost = NonNullable<CapacityDocument['cost']>;

@@ -53,7 +53,8 @@ function serversCard({ replicas, gpus, cost }: CapacityDocument): Card | null {
       tone: replicas.replicas === null ? 'bad' : 'plain',
     };
   }
-  if (!gpus) return null;
+  // One GPU alone serves what the server does.
+  if (!gpus || (gpus.count === 1 && !gpus.outputTokensPerSecond && !cost)) return null;
   const { count, requestsPerSecond, outputTokensPerSecond } = gpus;
   const tokens = outputTokensPerSecond ? [`${formatFigure(outputTokensPerSecond.value)} output tokens/s`] : [];
   const price = cost ? [`${describeAmount(cost.perMillion.value, cost.currency)} for a million inferences`] : [];

@@ -72,7 +72,7 @@ function factsSection({ saturation, speed, gpus, tokens }: CapacityDocument): Ht
       'output tokens',
       `${formatFigure(tokens.outputPerSecond.value)} a second at the capacity (${rangeText(tokens.outputPerSecond)}), ${formatFigure(tokens.outputPerRequest)} a reply`,
     ]);
-  if (gpus) rows.push([gpus.count === 1 ? 'GPU' : 'GPUs', gpusText(gpus)]);
+  if (gpus && gpus.count > 1) rows.push(['GPUs', gpusText(gpus)]);
   if (saturation)
     rows.push([
       'saturation',
