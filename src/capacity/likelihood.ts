@@ -18,7 +18,7 @@ const USUAL_WEIGHT = 30;
 const NEAR_ALLOWED = 15;
 /** Candidate scatters, from reading to reading, of the rate that the server can serve, as logarithms. */
 const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
-/** The index of the usual value of both; the log prior falls by `SCATTER_PRIOR` per step from it. */
+/** The index of the usual one; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
 /** The weight of the neighbouring saturations in the expected share, because no fluid is exact. */
@@ -39,6 +39,7 @@ const HOST_SD = 0.03;
 const MOST_STEEPNESS = 30;
 /** Prior log odds that a server on this host's CPU is as fast as the host. */
 const HOST_LOG_ODDS = 2;
+
 /** A reading, and what follows from it alone. */
 export interface Clustered {
   readonly reading: RateReading;

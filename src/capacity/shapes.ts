@@ -12,6 +12,7 @@ const FLOORS = [0.1, 0.5, 0.9] as const;
 const ALL_SHAPES = Math.log(GAPS.length * FLOORS.length);
 /** Batches raise an idle server's latency before it queues. The log prior falls by this much for each budget that F lies above it. */
 const FLOOR_PRIOR = 6;
+/** By about this share, the saturation may be above the highest throughput that was seen. */
 const SATURATION_SD = 0.12;
 /**
  * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Fourteen queues with one to eight servers, single requests
