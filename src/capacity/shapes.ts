@@ -15,9 +15,9 @@ const FLOOR_PRIOR = 6;
 /** By about this share, the saturation may be above the highest throughput that was seen. */
 const SATURATION_SD = 0.12;
 /**
- * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Fourteen queues with one to eight servers, single requests
- * and batches, and services with a cv of 0 to 2 had shares of 0.2 to 18 % within a factor of 1.3 of it (docs/capacity.md). The constants are the
- * error of the seen S, as a logarithm, and the chance that a server follows another law.
+ * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Simulated queues with one to eight servers, single requests
+ * and batches had shares of 0.2 to 18 % within about a factor of 1.3 of it; those with a service cv above 1 are farther off. The constants are the error
+ * of the seen S, as a logarithm, and the chance that a server follows another law.
  */
 const SEEN_SD = 0.012;
 const SATURATION_ERRORS = [-0.03, -0.018, -0.009, 0, 0.009, 0.018, 0.03] as const;
