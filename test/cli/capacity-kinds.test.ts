@@ -21,7 +21,7 @@ function checkWhole(document: CapacityDocument): void {
   expect(document.mostSeconds).toBe(SECONDS);
   expect(document.cutShort).toContain('search');
   expect(document.notes.join()).toContain(`the time (--max-duration, ${SECONDS} s) was up: the search ended there`);
-  expect(document.probes.length).toBeGreaterThan(0);
+  expect(document.probes.length + document.closedLoops.length).toBeGreaterThan(0);
   // The last replies, and a busy machine, take some time more; a search without its limit takes a minute and more.
   expect(document.seconds).toBeLessThan(SECONDS + 30);
 }
@@ -65,7 +65,9 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
     expect(document.batch).toBeCloseTo(2, 0);
     expect(document.limit.limits).toBe('the limits of the workload');
     for (const { seconds, perSecond, servedPerSecond } of document.probes) {
-      expect(seconds).toBeCloseTo(2, 0);
+      // Two passes of a second; on a busy machine the last reply of one comes late.
+      expect(seconds).toBeGreaterThan(1.5);
+      expect(seconds).toBeLessThan(6);
       // Samples are not requests.
       expect(servedPerSecond).toBeLessThanOrEqual(1.001 * perSecond);
     }
