@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Short files that take more than half a minute; long ones begin first anyway where nobody knows yet how long they take. */
 const slow = [
   ...['cli/capacity', 'study/cost-search', 'cli/tune-workload-language', 'library/capacity', 'cli/cuda-memory'],
-  ...['cli/tune-batch', 'cli/together-workload', 'adapter/twin'],
+  ...['cli/capacity-kinds', 'cli/tune-batch', 'cli/together-workload', 'adapter/twin'],
 ].map((name) => `/test/${name}.test.ts`);
 
 const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((name) => moduleId.endsWith(name));
