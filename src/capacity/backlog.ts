@@ -56,7 +56,7 @@ export function playBacklog(
   };
 }
 
-const NEWTON_STEPS = 20;
+const NEWTON_STEPS = 10;
 
 /**
  * Returns the backlog, in requests, that this share of Poisson arrivals exceeds on a steady server with the utilization ρ, themselves included. The
@@ -64,12 +64,20 @@ const NEWTON_STEPS = 20;
  * Applied Probability and Queues, 2003, chapter XIII).
  */
 export function backlogExceededBy(share: number, utilization: number): number {
-  // From above, Newton's steps fall to the root, because the function is convex.
-  let theta = 2 * (1 / utilization - 1) + 2 * Math.log(1 / utilization);
+  let theta = decayAtMost(utilization);
   for (let step = 0; step < NEWTON_STEPS; step++) {
     const grown = utilization * Math.exp(theta);
     theta -= (grown - utilization - theta) / (grown - 1);
   }
   const factor = (1 - utilization) / (utilization * Math.exp(theta) - 1);
   return 1 + Math.max(0, Math.log(factor / share) / theta);
+}
+
+/**
+ * Returns an upper bound of θ, from which Newton's steps fall to it, because the function is convex: the lower of those by e^θ − 1 ≥ θ + θ²/2, close
+ * near saturation, and by θ ≤ (2/e) e^(θ/2), close at low utilizations.
+ */
+function decayAtMost(utilization: number): number {
+  const scale = 1 / (Math.E * utilization);
+  return Math.min(2 * (1 / utilization - 1), 2 * Math.log(scale + Math.hypot(scale, 1)));
 }

@@ -44,4 +44,14 @@ describe('the backlog of a steady server', () => {
     expect(share).toBeGreaterThan(0.007);
     expect(share).toBeLessThan(0.014);
   });
+
+  it('rises with the utilization, from a single request on, however low that is', () => {
+    const utilizations = [1e-6, 0.001, 0.02, 0.05, 0.1, 0.3, 0.6, 0.9, 0.99, 0.999];
+    const backlogs = utilizations.map((utilization) => backlogExceededBy(0.01, utilization));
+    expect(backlogs).toEqual(backlogs.toSorted((a, b) => a - b));
+    expect(backlogs[0]).toBeGreaterThanOrEqual(1);
+    expect(backlogs[0]).toBeLessThan(1.1);
+    // θ is 4.5139 at 0.05, and P(W > t) there 0.2666 e^(−θt).
+    expect(backlogs[3]).toBeCloseTo(1 + Math.log(26.66) / 4.5139, 3);
+  });
 });
