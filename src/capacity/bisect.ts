@@ -17,6 +17,12 @@ export interface BisectRule {
 /** Why a search ended: the interval is narrow enough, not even the lowest rate keeps the budget, or a limit was reached. */
 export type BisectEnding = 'precise' | 'infeasible' | 'limit';
 
+/** All readings so far, and what follows from them. */
+export interface KnownRates {
+  readonly readings: readonly RateReading[];
+  readonly posterior: CapacityPosterior;
+}
+
 /** The state of a search after a reading. */
 export interface BisectOutcome {
   readonly ending: BisectEnding;
@@ -60,24 +66,28 @@ const MISSES = 2;
 /**
  * Searches for the highest rate that keeps the budget. Measures at the most uncertain point, the posterior's median (probabilistic bisection:
  * Horstein, 1963; Waeber, Frazier and Henderson, 2013), and now and then near the ends of its interval. Ends when the 95 % interval is narrow enough
- * and both sides were seen. `measure` takes one more reading at a rate and returns all so far; `known` are earlier readings.
+ * and both sides were seen. `measure` takes one more reading at a rate and returns what is known then; `known` is what was known before.
  */
 export async function bisectRate(
   prior: CapacityPrior,
   rule: BisectRule,
-  measure: (perSecond: number, length: ReadingLength, posterior: CapacityPosterior) => Promise<readonly RateReading[]>,
-  known: readonly RateReading[] = [],
+  measure: (perSecond: number, length: ReadingLength, posterior: CapacityPosterior) => Promise<KnownRates>,
+  known = knownFrom([], prior),
 ): Promise<BisectOutcome> {
-  let posterior = capacityPosterior(known, prior);
-  let readings = known;
+  let { readings, posterior } = known;
   for (;;) {
     const ending = endingOf(posterior, readings, prior, rule);
     if (ending !== null) return { ending, posterior };
     const perSecond = rounded(nextRate(posterior, readings, prior, rule));
-    readings = await measure(perSecond, nextLength(readings, prior), posterior);
-    posterior = capacityPosterior(readings, prior);
+    ({ readings, posterior } = await measure(perSecond, nextLength(readings, prior), posterior));
   }
 }
+
+/** Returns what is known from these readings. */
+export const knownFrom = (readings: readonly RateReading[], prior: CapacityPrior): KnownRates => ({
+  readings,
+  posterior: capacityPosterior(readings, prior),
+});
 
 function endingOf(
   posterior: CapacityPosterior,

@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../base/units.ts';
-import { bisectRate } from './bisect.ts';
+import { bisectRate, knownFrom } from './bisect.ts';
 import type { CourseWindow, PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
 import type { CapacityPrior } from './prior.ts';
@@ -40,7 +40,10 @@ export async function findBurstRate(
     const reading = burstReading(load, burst, question, state);
     state.bursts.push({ ...load, perSecond, reading });
     onEvent({ type: 'burst-played', perSecond, isKept: isKept(reading, question.limit), load });
-    return state.bursts.map((play) => play.reading);
+    return knownFrom(
+      state.bursts.map((play) => play.reading),
+      prior,
+    );
   });
   state.burst = outcome.posterior;
   if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('burst');

@@ -1,11 +1,11 @@
 import { MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
-import { bisectRate } from './bisect.ts';
+import { bisectRate, type KnownRates, knownFrom } from './bisect.ts';
 import { findBurstRate } from './burst.ts';
 import type { RateMeasurement } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
-import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
+import type { CapacityPrior } from './prior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
 import { isEstimate, isKept } from './reading.ts';
 import { priorAround, priorOf, type Scouting, scout } from './scout.ts';
@@ -94,36 +94,32 @@ const isPreciseNow = ({ question, state: { posterior } }: Run): boolean =>
 
 async function findCapacity(run: Run, precision: number): Promise<void> {
   const { question, state, plan, loads, onEvent } = run;
-  if (!state.prior) return;
+  const { prior } = state;
+  if (!prior) return;
   // While nothing is known, there is nothing to keep time for.
   const endNs = (): number => (isKnown(run) ? plan.searchEndNs(run.pace) : plan.endNs);
   const isOver = (): boolean => !plan.hasTimeUntil(endNs(), isKnown(run) ? run.pace : FIRST_PACE);
   const rule = { precision, mostReadings: MOST_READINGS, isOver };
-  const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, { interval }) => {
-    onEvent({ type: 'trying', perSecond, interval });
+  const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, posterior) => {
+    onEvent({ type: 'trying', perSecond, interval: posterior.interval });
     const untilNs = endNs();
     const measurement = await unbent(run, perSecond, untilNs, () => loads.atRate(perSecond, length, untilNs));
-    return measurement ? addProbe(run, measurement) : readingsOf(state, question);
+    return measurement ? addProbe(run, prior, measurement) : { readings: readingsOf(state, question), posterior };
   };
-  const outcome = await bisectRate(state.prior, rule, measure, readingsOf(state, question));
+  const outcome = await bisectRate(prior, rule, measure, knownFrom(readingsOf(state, question), prior));
   state.posterior = outcome.posterior;
   state.ending = outcome.ending;
   if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('search');
 }
 
-function addProbe({ question, state, onEvent }: Run, measurement: RateMeasurement): ReturnType<typeof readingsOf> {
+function addProbe({ question, state, onEvent }: Run, prior: CapacityPrior, measurement: RateMeasurement): KnownRates {
   state.probes.push(measurement);
-  const readings = readingsOf(state, question);
-  state.posterior = posteriorOf(question, state);
-  const last = readings.at(-1);
-  const interval = readings.length > 1 ? (state.posterior?.interval ?? null) : null;
+  const known = knownFrom(readingsOf(state, question), prior);
+  state.posterior = known.posterior;
+  const last = known.readings.at(-1);
+  const interval = known.readings.length > 1 ? known.posterior.interval : null;
   onEvent({ type: 'tried', measurement, isKept: last !== undefined && isKept(last, question.limit), interval });
-  return readings;
-}
-
-/** Returns the posterior from all probes so far; null before anything is known. */
-function posteriorOf(question: CapacityQuestion, state: CapacityState): CapacityPosterior | null {
-  return state.prior && capacityPosterior(readingsOf(state, question), state.prior);
+  return known;
 }
 
 /**
@@ -168,18 +164,19 @@ const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
 /** Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement counts for the capacity too. */
 async function measureAnswer(run: Run): Promise<void> {
   const { state, plan, loads, clock, onEvent } = run;
+  const { prior, posterior } = state;
   const untilNs = plan.answerEndNs(run.pace);
-  if (!state.posterior || state.probes.length < 2 || !hasTimeForAnswer(run)) {
+  if (!prior || !posterior || state.probes.length < 2 || !hasTimeForAnswer(run)) {
     state.cutShort.add('answer');
     return;
   }
-  const perSecond = rounded(state.posterior.interval.low);
+  const perSecond = rounded(posterior.interval.low);
   onEvent({ type: 'at-capacity', perSecond });
   const answer = await unbent(run, perSecond, untilNs, () => loads.atLength(perSecond, untilNs));
   if (clock.nowNs() >= untilNs) state.cutShort.add('answer');
   if (!answer) return;
   state.answer = answer;
-  addProbe(run, answer);
+  addProbe(run, prior, answer);
 }
 
 async function measureCliff(run: Run): Promise<void> {
