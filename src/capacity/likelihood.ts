@@ -188,15 +188,14 @@ interface ExpectedShare {
   readonly steepness: number;
 }
 
-/** Returns the share on a steady server, where the arrivals decide it as far as `steady` says; by the law if they are unknown. */
+/** Returns the share on a steady server, where the arrivals decide it as far as the server's steadiness says. */
 function decidedBy(
   backlogs: readonly BacklogsMet[],
   { index, budgetBacklog, weight }: SteadyShape,
   byLaw: ExpectedShare,
   logSpeed: number,
 ): ExpectedShare {
-  const here = backlogs[index];
-  if (here === undefined) return byLaw;
+  const here = backlogs[index] as BacklogsMet;
   const beyond = budgetBacklog * Math.exp(logSpeed);
   const slower = (backlogs[index - 1] ?? here).shareAbove(beyond);
   const faster = (backlogs[index + 1] ?? here).shareAbove(beyond);

@@ -21,9 +21,6 @@ const SATURATION_SD = 0.12;
  */
 const SEEN_SD = 0.012;
 const SATURATION_ERRORS = [-0.03, -0.018, -0.009, 0, 0.009, 0.018, 0.03] as const;
-const ALL_ERRORS = Math.log(
-  SATURATION_ERRORS.reduce<number>((sum, error) => sum + Math.exp(-((error / SEEN_SD) ** 2) / 2), 0),
-);
 const UNUSUAL = 0.05;
 /**
  * The same for servers that work off their backlog steadily, at finer steps, because the readings tell more about them. Most models take about the same
@@ -31,7 +28,6 @@ const UNUSUAL = 0.05;
  */
 export const STEADY_STEP = 0.004;
 export const STEADY_ERRORS: readonly number[] = Array.from({ length: 21 }, (_, at) => (at - 10) * STEADY_STEP);
-const ALL_STEADY = Math.log(STEADY_ERRORS.reduce((sum, error) => sum + Math.exp(-((error / SEEN_SD) ** 2) / 2), 0));
 const STEADY = 0.6;
 
 /** How far the arrivals decide which requests are late. */
@@ -69,7 +65,7 @@ export interface WeightedShape {
   readonly gap: number;
   readonly floor: number;
   readonly logPrior: number;
-  /** Of a server that works off its backlog steadily; null for others. */
+  /** Set for a server that works off its backlog steadily; null for others. */
   readonly steady: SteadyShape | null;
 }
 
@@ -92,22 +88,41 @@ export function shapesAt(
     });
   });
   if (mostServed === null) return any;
-  const logSaturation = Math.log(mostServed);
   const logOther = knowsArrivals ? Math.log(1 - STEADY) : 0;
-  const others = SATURATION_ERRORS.flatMap((error): WeightedShape[] => {
-    const gap = Math.exp(logSaturation + error - log) - 1;
-    if (gap < GAPS[0]) return [];
-    return [{ gap, floor: 0, logPrior: logErrorPrior(error) - ALL_ERRORS + logOther, steady: null }];
-  });
+  const others = gapsAt(log, mostServed, otherErrors).map(
+    ({ gap, logPrior }): WeightedShape => ({ gap, floor: 0, logPrior: logPrior + logOther, steady: null }),
+  );
   if (!knowsArrivals) return [...any, ...others];
-  const steady = STEADY_ERRORS.flatMap((error, index): WeightedShape[] => {
-    const gap = Math.exp(logSaturation + error - log) - 1;
-    if (gap < GAPS[0]) return [];
-    const budgetBacklog = backlogExceededBy(allowed, 1 / (1 + gap));
-    const logPrior = logErrorPrior(error) - ALL_STEADY + Math.log(STEADY / STEADINESS.length);
-    return STEADINESS.map((each) => ({ gap, floor: 0, logPrior, steady: { ...each, index, budgetBacklog } }));
-  });
+  const logEach = Math.log(STEADY / STEADINESS.length);
+  const steady = gapsAt(log, mostServed, steadyErrors).flatMap(
+    ({ gap, index, logPrior: logError }): WeightedShape[] => {
+      const budgetBacklog = backlogExceededBy(allowed, 1 / (1 + gap));
+      const logPrior = logError + logEach;
+      return STEADINESS.map((each) => ({ gap, floor: 0, logPrior, steady: { ...each, index, budgetBacklog } }));
+    },
+  );
   return [...any, ...others, ...steady];
 }
 
-const logErrorPrior = (error: number): number => -((error / SEEN_SD) ** 2) / 2;
+/** An error of the seen saturation, as a logarithm. */
+interface SaturationError {
+  readonly error: number;
+  readonly logPrior: number;
+}
+
+function withPriors(errors: readonly number[]): readonly SaturationError[] {
+  const logPriors = errors.map((error) => -((error / SEEN_SD) ** 2) / 2);
+  const logAll = Math.log(logPriors.reduce((sum, logPrior) => sum + Math.exp(logPrior), 0));
+  return errors.map((error, index) => ({ error, logPrior: (logPriors[index] as number) - logAll }));
+}
+
+const otherErrors = withPriors(SATURATION_ERRORS);
+const steadyErrors = withPriors(STEADY_ERRORS);
+
+/** Returns the errors that leave a gap between the capacity and the saturation, with that gap. */
+function gapsAt(log: number, mostServed: number, errors: readonly SaturationError[]) {
+  return errors.flatMap(({ error, logPrior }, index) => {
+    const gap = Math.exp(Math.log(mostServed) + error - log) - 1;
+    return gap < GAPS[0] ? [] : [{ index, gap, logPrior }];
+  });
+}
