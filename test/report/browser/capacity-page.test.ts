@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { CapacityDocument } from '../../../src/capacity/document-schema.ts';
 import { capacityHtml } from '../../../src/report/capacity/page.ts';
 import { aCapacity } from '../../capacity/documents.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, openPage } from './chromium.ts';
 
 let browser: Browser;
 let directory: string;
@@ -25,13 +25,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  page = await browser.newPage();
-  complaints = [];
-  page.on('request', (request) => {
-    if (!request.url().startsWith('file:')) complaints.push(`asked for ${request.url()}`);
-  });
-  page.on('console', (message) => complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  ({ page, complaints } = await openPage(browser, 'file:'));
 });
 
 async function open(document: CapacityDocument): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import puppeteer, { type Browser } from 'puppeteer-core';
+import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
@@ -11,6 +11,21 @@ export function launchChromium(): Promise<Browser> {
     executablePath: chromiumPath(),
     args: ['--disable-dev-shm-usage', ...(isRoot ? ['--no-sandbox'] : [])],
   });
+}
+
+/** Opens an empty page. `complaints` gets what it asks of other addresses than those that begin with `own`, and what goes wrong in it. */
+export async function openPage(
+  browser: Browser,
+  own: 'file:' | 'http://127.0.0.1:',
+): Promise<{ readonly page: Page; readonly complaints: string[] }> {
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(own)) complaints.push(`asked for ${request.url()}`);
+  });
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return { page, complaints };
 }
 
 function chromiumPath(): string {

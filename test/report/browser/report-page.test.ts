@@ -10,7 +10,7 @@ import type { StudyRecord } from '../../../src/study/records/records.ts';
 import { summarize } from '../../../src/study/summary/summary.ts';
 import { jointRecords, pipeline, pipelineMeasured } from '../../support/joint-records.ts';
 import { hostile, hostileStudy, studyOfMany } from '../studies.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, openPage } from './chromium.ts';
 
 let browser: Browser;
 let directory: string;
@@ -39,13 +39,7 @@ async function write(name: string, records: readonly StudyRecord[]): Promise<voi
 }
 
 beforeEach(async () => {
-  page = await browser.newPage();
-  complaints = [];
-  page.on('request', (request) => {
-    if (!request.url().startsWith('file:')) complaints.push(`asked for ${request.url()}`);
-  });
-  page.on('console', (message) => complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  ({ page, complaints } = await openPage(browser, 'file:'));
 });
 
 afterEach(() => page.close());

@@ -6,7 +6,7 @@ import type { Order } from '../../../src/watch/serve/controls.ts';
 import { type RunningPage, servePage } from '../../../src/watch/serve/page-server.ts';
 import { fleetProgress, fleetRecords, head, windowEvent, workFor } from '../../support/watched-fleet.ts';
 import { hostile, hostileStudy } from '../studies.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, openPage } from './chromium.ts';
 
 const TOKEN = 'a-token-of-the-tests-only';
 
@@ -34,13 +34,7 @@ afterAll(() => browser?.close());
 
 beforeEach(async () => {
   asked = [];
-  page = await browser.newPage();
-  complaints = [];
-  page.on('request', (request) => {
-    if (!request.url().startsWith('http://127.0.0.1:')) complaints.push(`asked for ${request.url()}`);
-  });
-  page.on('console', (message) => complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  ({ page, complaints } = await openPage(browser, 'http://127.0.0.1:'));
 });
 
 afterEach(async () => {
