@@ -1,5 +1,15 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../../base/json.ts';
+import { mode } from '../../records/schema/figures.ts';
+import {
+  budgetedPercentile,
+  endFields,
+  intervalFields,
+  levelFields,
+  longestField,
+  percentileFields,
+  spreadFields,
+} from '../../records/schema/shared-fields.ts';
 
 /** Figures that several parts of `summary.json` have. */
 
@@ -21,49 +31,26 @@ export const config = z
   .looseObject({})
   .describe("the whole model config, in the names of Triton's ModelConfig") as unknown as z.ZodType<JsonObject>;
 
-const intervalFields = {
-  value: figure.describe('the estimate'),
-  low: figure.describe('lower end of the 95 % interval'),
-  high: figure.describe('upper end of the 95 % interval'),
-};
-
 export const interval = z
-  .strictObject(intervalFields)
+  .strictObject(intervalFields(figure))
   .meta({ id: 'interval', description: 'an estimate with its 95 % interval, in the unit of the field that has it' });
 
 export const throughput = interval.describe('inferences per second');
 
-export const percentiles = {
-  avg: finite.describe('mean'),
-  p50: finite.describe('median'),
-  p90: finite.describe('90th percentile'),
-  p95: finite.describe('95th percentile'),
-  p99: finite.describe('99th percentile'),
-};
+export const percentiles = percentileFields(finite);
 
 export const latencyMs = z
   .strictObject(percentiles)
   .meta({ id: 'latencies', description: 'latencies in milliseconds, from the sending of a request' });
 
 export const latencySummary = z
-  .strictObject({
-    ...percentiles,
-    max: finite.describe('longest'),
-    min: finite.describe('shortest'),
-    std: finite.describe('standard deviation'),
-  })
+  .strictObject({ ...percentiles, ...longestField(finite), ...spreadFields(finite) })
   .meta({ id: 'latencySummary', description: 'times in milliseconds' });
 
-export const load = z
-  .strictObject({
-    mode: z.enum(['concurrency', 'request-rate']).describe('unit of the level: requests in flight, or per second'),
-    value: z.number().describe('the level, in that unit'),
-    batch: count.optional().describe('samples in one request, where the study varies them'),
-  })
-  .meta({ id: 'loadLevel', description: 'a load level' });
+export const load = z.strictObject(levelFields(mode, count)).meta({ id: 'loadLevel', description: 'a load level' });
 
 export const budgetLatencyMs = z
-  .strictObject({ percentile: z.number().describe('the percentile, such as 99'), ...intervalFields })
+  .strictObject({ percentile: budgetedPercentile, ...intervalFields(figure) })
   .meta({ id: 'budgetLatencyMs', description: 'latency at the percentile of the budget, in milliseconds' });
 
 export const errorRate = figure.describe('failed requests among all, 0 to 1');
@@ -81,8 +68,7 @@ export const openLoop = z
 export const ratio = z
   .strictObject({
     ratio: figure.describe('the quotient; above 1 is better'),
-    low: figure.describe('lower end of the 95 % interval'),
-    high: figure.describe('upper end of the 95 % interval'),
+    ...endFields(figure),
   })
   .meta({ id: 'ratio', description: 'a quotient of two configs, with its 95 % interval' });
 

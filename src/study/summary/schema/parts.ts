@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lengthFields } from '../../records/schema/shared-fields.ts';
 import type { ClassPoint, FrontPoint, StagePoint, TokenPoint, WorkloadPoint } from '../point-parts.ts';
 import { budgetLatencyMs, errorRate, figure, interval, latencyMs, latencySummary, load, text } from './figures.ts';
 
@@ -39,12 +40,7 @@ export const stagePoint: z.ZodType<StagePoint> = z
   .meta({ id: 'stage', description: 'one model of a pipeline, by the statistics of the server' });
 
 const tokenLengths = z
-  .strictObject({
-    mean: figure.describe('mean'),
-    std: figure.describe('standard deviation'),
-    min: figure.describe('least'),
-    max: figure.describe('most'),
-  })
+  .strictObject(lengthFields(figure))
   .meta({ id: 'tokenLengths', description: 'lengths of requests or replies, in tokens' });
 
 export const tokenPoint: z.ZodType<TokenPoint> = z
