@@ -22,7 +22,7 @@ export interface TimePlan {
   answerEndNs(pace: Pace): number;
   /** The seconds of a load beyond the capacity if there is time enough. */
   readonly wantedBeyond: number;
-  /** Returns the seconds of each of so many loads beyond the capacity; null if the time left is too short for them. */
+  /** Returns the seconds of each load beyond the capacity, `loads` in number; null if the time left is too short for them. */
   beyondSeconds(loads: number, pace: Pace): number | null;
   /** All loads but bursts end then. */
   readonly endNs: number;

@@ -37,8 +37,8 @@ export interface LeastSquaresOptions {
 /** Residuals beyond this many standard deviations count linearly (Huber, 1964): one that the model cannot explain must not decide. */
 const HUBER = 2.5;
 /**
- * A step is damped by so many times the prior's precision, around the point where it begins: at first parameters of which the residuals tell nothing
- * move by a hundredth of the way. A failed step raises the damping, and a good one lowers it, by a factor.
+ * The damping of the first step, as a multiple of the prior's precision around the point where the step begins. A parameter that the residuals say
+ * nothing about then moves by a hundredth of the way. A failed step raises the damping by the factor, and a good one lowers it.
  */
 const FIRST_DAMPING = 100;
 const DAMPING_FACTOR = 8;

@@ -23,7 +23,7 @@ export function roughFigures(observations: readonly TokenObservation[], lengths:
   const { tpotMs, ttftMs } = measurement.tokens;
   const cached = choice.continuous?.cachesPrefixes ? lengths.cachedShare : 0;
   const stepMs = tpotMs.p50 > 0 ? tpotMs.p50 : ttftMs.p50;
-  // Little's law: so many sequences run at once, and so many end per second.
+  // Little's law: the time of one sequence is the number that run at once over the rate at which they end.
   const eachMs =
     (MS_PER_S * meanRunning({ choice, measurement }) * choice.policy.instances) / measurement.throughput.value;
   const promptMs = Math.min(ttftMs.p50, eachMs - (lengths.output.mean - 1) * tpotMs.avg);
