@@ -5,9 +5,10 @@ import { median } from 'simple-statistics';
 import { loadsOn, type PlayingRule } from '../src/app/capacity/loads.ts';
 import { planProfile } from '../src/app/profile/plan.ts';
 import type { ProfileSpec } from '../src/app/profile/profile-spec.ts';
-import { openProfileTarget } from '../src/app/profile/target.ts';
+import { openProfileTarget, type ProfileTarget } from '../src/app/profile/target.ts';
 import { openServer } from '../src/app/server/open-server.ts';
 import { realClock } from '../src/base/clock.ts';
+import { seededRandom } from '../src/base/random.ts';
 import { NS_PER_S } from '../src/base/units.ts';
 import type { CapacityLoads } from '../src/capacity/loads.ts';
 import type { CapacityQuestion } from '../src/capacity/question.ts';
@@ -19,19 +20,20 @@ import type { LaunchedServer } from '../src/launch/types.ts';
 import { defaultWindowRule } from '../src/profiler/level-options.ts';
 import type { Measurement } from '../src/profiler/measurement.ts';
 import { makeModelRepository, startRealTriton } from '../test/support/real-triton.ts';
+import { closerLook, crossing, halvesOfSweep, type SweepReading } from './capacity-sweep.ts';
 
 /**
- * The capacity by bisection against that by an exhaustive sweep of rates, on an emulator and on a real Triton, in turn: `node bench/capacity.ts`.
+ * The capacity by bisection against that by an exhaustive sweep of rates, on an emulator and on a real Triton: `node bench/capacity.ts`.
  * The sweep measures every rate of a grid of 3 % as long as the answer is measured, from half to 1.1 times what a closed loop serves; its
- * capacity is where the share of late requests crosses what the percentile allows, by isotonic regression. Asked for: within 3 %, in a quarter of
- * the sweep's time. `TRITUNE_BENCH_ROUNDS` (3) sets the rounds; `TRITUNE_BENCH_ONLY` (emulator, triton) the servers.
+ * capacity is where the share of late requests crosses what the percentile allows, by isotonic regression. A round searches before, in the middle
+ * of, and after a sweep, because servers drift by more than 3 % within minutes. Then it reads the rates near the crossing again: one reading of each
+ * leaves the sweep's own capacity unsure by 5 %. The median of all searches is judged by all readings. Asked for: within 3 %, in a quarter of the time
+ * of one sweep. `TRITUNE_BENCH_ROUNDS` (3) sets the rounds; `TRITUNE_BENCH_ONLY` (emulator, triton, or a model) the subjects.
  */
 const ROUNDS = Number(process.env.TRITUNE_BENCH_ROUNDS ?? 3);
 const ONLY = process.env.TRITUNE_BENCH_ONLY ?? '';
 const WITHIN = 0.03;
 const SHARE_OF_TIME = 0.25;
-const STEP = 1.03;
-const SWEEP = { from: 0.5, to: 1.1 } as const;
 
 interface Subject {
   readonly server: 'emulator' | 'triton';
@@ -69,8 +71,13 @@ const show = ({ level, badShare, budgetLatencyMs, durationMs, client }: Measurem
   process.stderr.write(`  ${[...figures, `${(durationMs / 1e3).toFixed(1)} s`, client.reason ?? ''].join('  ')}\n`);
 };
 
+interface Found {
+  readonly capacity: number;
+  readonly seconds: number;
+}
+
 /** Returns the seconds of the search alone, because the sweep has no cliff either. */
-async function bisected(loads: CapacityLoads, budgetMs: number): Promise<{ capacity: number; seconds: number }> {
+async function bisected(loads: CapacityLoads, budgetMs: number): Promise<Found> {
   const state = freshState();
   const startNs = realClock.nowNs();
   let endNs = startNs;
@@ -86,44 +93,43 @@ async function bisected(loads: CapacityLoads, budgetMs: number): Promise<{ capac
   return { capacity: state.posterior?.interval.value ?? 0, seconds: (endNs - startNs) / NS_PER_S };
 }
 
-async function swept(loads: CapacityLoads, budgetMs: number): Promise<{ capacity: number; seconds: number }> {
-  const startNs = realClock.nowNs();
-  if (loads.scouting.kind !== 'closed-loops') throw new Error('no closed loops');
-  const saturation = (await loads.scouting.measure(64)).throughput.value;
-  const points: { rate: number; bad: number; requests: number }[] = [];
-  for (let rate = SWEEP.from * saturation; rate <= SWEEP.to * saturation; rate *= STEP) {
-    const measurement = await loads.atLength(rate);
-    show(measurement);
-    const { limit, batch } = question(budgetMs);
-    const { bad, requests } = readingOf(measurement, { limit, batch, usualHostWorkUs: null });
-    points.push({ rate, bad: bad.mean, requests });
-  }
-  return { capacity: crossing(points), seconds: (realClock.nowNs() - startNs) / NS_PER_S };
+async function saturationOf({ scouting }: CapacityLoads): Promise<number> {
+  if (scouting.kind !== 'closed-loops') throw new Error('no closed loops');
+  return (await scouting.measure(64)).throughput.value;
 }
 
-/** Returns where shares that rise with the rate (pool-adjacent-violators) cross 1 %, interpolated by the logarithm of the share. */
-function crossing(points: readonly { rate: number; bad: number; requests: number }[]): number {
-  const pools = points.map(({ rate, bad, requests }) => ({ rates: [rate], sum: bad * requests, requests }));
-  for (let at = 0; at + 1 < pools.length; ) {
-    const [here, next] = [pools[at], pools[at + 1]] as [(typeof pools)[number], (typeof pools)[number]];
-    if (here.sum / here.requests <= next.sum / next.requests) {
-      at++;
-      continue;
-    }
-    pools.splice(at, 2, {
-      rates: [...here.rates, ...next.rates],
-      sum: here.sum + next.sum,
-      requests: here.requests + next.requests,
-    });
-    at = Math.max(0, at - 1);
+async function read(loads: CapacityLoads, budgetMs: number, rate: number): Promise<SweepReading> {
+  const measurement = await loads.atLength(rate);
+  show(measurement);
+  const { limit, batch } = question(budgetMs);
+  const { bad, requests } = readingOf(measurement, { limit, batch, usualHostWorkUs: null });
+  return { rate, bad: bad.mean, requests };
+}
+
+/** Searches before, in the middle of, and after a sweep, and adds the sweep's readings to those of the rounds before. */
+async function playRound(
+  target: ProfileTarget,
+  ruleOf: (seed: number) => PlayingRule,
+  budgetMs: number,
+  round: number,
+  readings: SweepReading[],
+): Promise<{ readonly searches: readonly Found[]; readonly sweepSeconds: number }> {
+  const random = seededRandom(round);
+  const loads = loadsOn(target, ruleOf(1000 * round + 500));
+  const search = (at: number): Promise<Found> => bisected(loadsOn(target, ruleOf(1000 * round + at)), budgetMs);
+  const play = async (rates: readonly number[]): Promise<number> => {
+    const startNs = realClock.nowNs();
+    for (const rate of rates) readings.push(await read(loads, budgetMs, rate));
+    return (realClock.nowNs() - startNs) / NS_PER_S;
+  };
+  const searches = [await search(0)];
+  let sweepSeconds = 0;
+  for (const half of halvesOfSweep(await saturationOf(loads), random)) {
+    sweepSeconds += await play(half);
+    searches.push(await search(searches.length));
   }
-  const flat = pools.flatMap(({ rates, sum, requests }) => rates.map((rate) => ({ rate, share: sum / requests })));
-  const above = flat.findIndex(({ share }) => share > 0.01);
-  if (above <= 0) return flat.at(above < 0 ? -1 : 0)?.rate ?? 0;
-  const [low, high] = [flat[above - 1], flat[above]] as [(typeof flat)[number], (typeof flat)[number]];
-  const log = (share: number): number => Math.log(Math.max(share, 1e-4));
-  const part = (log(0.01) - log(low.share)) / (log(high.share) - log(low.share));
-  return low.rate * (high.rate / low.rate) ** part;
+  await play(closerLook(readings, random));
+  return { searches, sweepSeconds };
 }
 
 async function judged(launched: LaunchedServer, { server, model, budgetMs }: Subject): Promise<void> {
@@ -154,18 +160,17 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
     workload: null,
     distribution: 'poisson',
   });
-  const [ratios, times]: [number[], number[]] = [[], []];
+  const [found, readings, times]: [number[], SweepReading[], number[]] = [[], [], []];
   for (let round = 1; round <= ROUNDS; round++) {
-    const one = await bisected(loadsOn(target, rule(1000 * round)), budgetMs);
-    const all = await swept(loadsOn(target, rule(1000 * round + 500)), budgetMs);
-    ratios.push(one.capacity / all.capacity);
-    times.push(one.seconds / all.seconds);
-    const seconds = `${one.seconds.toFixed(0)} s of ${all.seconds.toFixed(0)} s`;
+    const { searches, sweepSeconds } = await playRound(target, rule, budgetMs, round, readings);
+    found.push(...searches.map((one) => one.capacity));
+    times.push(median(searches.map(({ seconds }) => seconds)) / sweepSeconds);
+    const own = searches.map(({ capacity, seconds }) => `${capacity.toFixed(0)} in ${seconds.toFixed(0)} s`).join(', ');
     print(
-      `${server} ${model} ${budgetMs} ms, round ${round}: ${one.capacity.toFixed(0)} by bisection, ${all.capacity.toFixed(0)} by sweep, ${seconds}, load ${loadavg()[0]?.toFixed(1)}`,
+      `${server} ${model} ${budgetMs} ms, round ${round}: ${own} by bisection; ${crossing(readings).toFixed(0)} by all sweeps so far, ${sweepSeconds.toFixed(0)} s each; load ${loadavg()[0]?.toFixed(1)}`,
     );
   }
-  const [ratio, time] = [median(ratios), median(times)];
+  const [ratio, time] = [median(found) / crossing(readings), median(times)];
   const isGood = Math.abs(Math.log(ratio)) <= WITHIN && time <= SHARE_OF_TIME;
   print(
     `${server} ${model} ${budgetMs} ms: ${ratio.toFixed(3)}× the sweep's, in ${time.toFixed(2)} of its time: ${isGood ? 'met' : 'MISSED'}`,
@@ -174,24 +179,28 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
   await opened.close();
 }
 
-if (ONLY !== 'triton') {
-  const launched = await launchEmulator({
+const asked = subjects.filter(({ server, model }) => ['', server, model].includes(ONLY));
+const [emulated, real] = ['emulator', 'triton'].map((name) => asked.filter(({ server }) => server === name));
+
+async function judgedOn(launch: () => Promise<LaunchedServer>, these: readonly Subject[] = []): Promise<void> {
+  if (these.length === 0) return;
+  const launched = await launch();
+  try {
+    for (const subject of these) await judged(launched, subject);
+  } finally {
+    await launched.stop();
+  }
+}
+
+await judgedOn(async () => {
+  const logDirectory = await mkdtemp(join(tmpdir(), 'tritune-bench-'));
+  return launchEmulator({
     profile: 'slow-precision',
     script: resolve(import.meta.dirname, '../src/cli/main.ts'),
-    logDirectory: await mkdtemp(join(tmpdir(), 'tritune-bench-')),
+    logDirectory,
   });
-  try {
-    for (const subject of subjects.filter(({ server }) => server === 'emulator')) await judged(launched, subject);
-  } finally {
-    await launched.stop();
-  }
-}
-if (ONLY !== 'emulator') {
+}, emulated);
+await judgedOn(async () => {
   const loadModels = subjects.flatMap(({ server, model }) => (server === 'triton' ? [model] : []));
-  const launched = await startRealTriton(await makeModelRepository(), { loadModels });
-  try {
-    for (const subject of subjects.filter(({ server }) => server === 'triton')) await judged(launched, subject);
-  } finally {
-    await launched.stop();
-  }
-}
+  return startRealTriton(await makeModelRepository(), { loadModels });
+}, real);
