@@ -124,4 +124,15 @@ describe('the page of directories', () => {
     expect(board.known('one')).toBe(5);
     expect(board.message('')).toMatchObject({ data: { studies: [{ status: 'interrupted' }] } });
   });
+
+  it('says which directory is not there yet', async () => {
+    const folder = await freshDirectory();
+    const board = new Board(() => 0, { canSteer: false });
+    const later = join(folder, 'later');
+    await lookOnce([folder, later], board, new Map());
+    expect(board.message('')).toMatchObject({ data: { trouble: `the directory '${later}' does not exist yet` } });
+    await mkdir(later);
+    await lookOnce([folder, later], board, new Map());
+    expect(board.message('')).toMatchObject({ data: { trouble: null } });
+  });
 });

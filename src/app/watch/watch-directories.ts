@@ -61,7 +61,7 @@ export async function lookOnce(
     }
   }
   listed();
-  board.trouble(faults[0] ?? null);
+  board.trouble([...faults, ...(await absentOf(directories))][0] ?? null);
 }
 
 /** Returns the heads, latest start first. A study without a writer and without an end was interrupted. */
@@ -96,6 +96,17 @@ async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<st
 
 const sizeOf = (path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> =>
   stat(path).catch(() => ({ size: 0, mtimeMs: 0 }));
+
+/** Returns a line for each directory that is not there: a study may still create it, or its name is mistyped. */
+async function absentOf(directories: readonly string[]): Promise<string[]> {
+  const lines = directories.map((directory) =>
+    stat(directory).then(
+      () => [],
+      () => [`the directory '${directory}' does not exist yet`],
+    ),
+  );
+  return (await Promise.all(lines)).flat();
+}
 
 async function journalsIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
