@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /**
  * The README's test command: both halves of the unit tests side by side, as one mostly waits for processes that it started and the other
- * mostly computes. Each one's output comes whole; arguments go to both.
+ * mostly computes. Each one's output comes whole, that of a half that failed last; arguments go to both.
  */
 const halves = [['isolated', 'unit'], ['unit-shared']];
 const asked = process.argv.slice(2);
@@ -22,9 +22,6 @@ async function run(projects: readonly string[]): Promise<{ readonly code: number
   return { code: code ?? 1, output };
 }
 
-const runs = halves.map(async (projects) => {
-  const { code, output } = await run(projects);
-  process.stdout.write(output);
-  return code;
-});
-process.exitCode = Math.max(...(await Promise.all(runs)));
+const ended = await Promise.all(halves.map(run));
+for (const { output } of ended.toSorted((a, b) => a.code - b.code)) process.stdout.write(output);
+process.exitCode = Math.max(...ended.map(({ code }) => code));
