@@ -14,20 +14,46 @@ export interface MeasurementColumn {
   read(measurement: Measurement, candidate: Candidate): Cell;
 }
 
+/** A column that is no metric's. */
+interface CircumstanceColumn extends MeasurementColumn {
+  /** The cell in one phrase, for the documentation. */
+  readonly meaning: string;
+}
+
 /** Columns about how a measurement was made. */
-const circumstances: readonly MeasurementColumn[] = [
-  { name: 'load_mode', read: ({ level }) => level.mode },
-  { name: 'load_value', read: ({ level }) => level.value },
-  { name: 'stable', read: ({ stable }) => String(stable) },
-  { name: 'windows', read: ({ windows }) => windows },
-  { name: 'duration_ms', read: ({ durationMs }) => durationMs },
-  { name: 'requests', read: ({ requests }) => requests },
-  { name: 'mean_batch', read: meanBatch },
-  { name: 'client_cpu_us_per_request', read: ({ client }) => client.cpuUsPerRequest },
-  { name: 'client_bound', read: ({ client }) => String(client.bound) },
-  { name: 'achieved_rate', read: ({ openLoop }) => openLoop?.achievedRate },
-  { name: 'late_sends', read: ({ openLoop }) => openLoop?.lateSends },
-  { name: 'dropped_sends', read: ({ openLoop }) => openLoop?.droppedSends },
+export const circumstances: readonly CircumstanceColumn[] = [
+  { name: 'load_mode', meaning: '`concurrency` or `request-rate`', read: ({ level }) => level.mode },
+  { name: 'load_value', meaning: 'requests in flight, or requests per second', read: ({ level }) => level.value },
+  {
+    name: 'stable',
+    meaning: 'whether the intervals became as narrow as asked for',
+    read: ({ stable }) => String(stable),
+  },
+  { name: 'windows', meaning: 'counted windows', read: ({ windows }) => windows },
+  { name: 'duration_ms', meaning: 'length of the counted windows', read: ({ durationMs }) => durationMs },
+  { name: 'requests', meaning: 'requests that ended in them', read: ({ requests }) => requests },
+  { name: 'mean_batch', meaning: 'inferences for each execution of the model', read: meanBatch },
+  {
+    name: 'client_cpu_us_per_request',
+    meaning: 'CPU of the load generator for each request',
+    read: ({ client }) => client.cpuUsPerRequest,
+  },
+  {
+    name: 'client_bound',
+    meaning: 'whether the load generator was the limit',
+    read: ({ client }) => String(client.bound),
+  },
+  { name: 'achieved_rate', meaning: 'requests sent per second', read: ({ openLoop }) => openLoop?.achievedRate },
+  {
+    name: 'late_sends',
+    meaning: 'requests sent more than a millisecond late',
+    read: ({ openLoop }) => openLoop?.lateSends,
+  },
+  {
+    name: 'dropped_sends',
+    meaning: 'requests not sent because too many were in flight',
+    read: ({ openLoop }) => openLoop?.droppedSends,
+  },
 ];
 
 function meanBatch({ server }: Measurement): Cell {
@@ -35,10 +61,18 @@ function meanBatch({ server }: Measurement): Cell {
 }
 
 /** Columns added after the first release, placed after the reason of a failure. `load_batch` is empty if the study does not vary it. */
-export const laterColumns: readonly MeasurementColumn[] = [
-  { name: 'client_send_us', read: (measurement) => clientPartsOf(measurement)?.sendUs },
-  { name: 'client_recv_us', read: (measurement) => clientPartsOf(measurement)?.receiveUs },
-  { name: 'load_batch', read: ({ level }) => level.batch },
+export const laterColumns: readonly CircumstanceColumn[] = [
+  {
+    name: 'client_send_us',
+    meaning: 'mean time to send a request',
+    read: (measurement) => clientPartsOf(measurement)?.sendUs,
+  },
+  {
+    name: 'client_recv_us',
+    meaning: 'mean time to receive a reply',
+    read: (measurement) => clientPartsOf(measurement)?.receiveUs,
+  },
+  { name: 'load_batch', meaning: 'samples in a request, if the study varies them', read: ({ level }) => level.batch },
 ];
 
 /** Figures of a stage that are not metrics. */

@@ -11,6 +11,20 @@ import type { Trial } from '../study/types.ts';
 import { type Cell, csvText } from './csv.ts';
 import { fixedColumns, laterColumns, type MeasurementColumn, modelColumns } from './results-columns.ts';
 
+/** The columns of a trial that come first, with the meaning of their cells. */
+export const trialColumns = [
+  { name: 'trial', meaning: "the trial's number; 0 is the original config" },
+  { name: 'role', meaning: '`baseline` for the original config, else `search`' },
+  { name: 'final_round', meaning: 'the round of the final; empty for a measurement of the search' },
+  { name: 'chosen', meaning: 'whether this measurement stands for the trial' },
+] as const;
+
+/** Those of a failed trial. */
+export const failureColumns = [
+  { name: 'failure', meaning: 'the kind of the failure; empty for a measured trial' },
+  { name: 'reason', meaning: 'what failed' },
+] as const;
+
 /**
  * Returns a table with a row for every measurement of every trial, those of the final after those of the search, and for every failed trial. The
  * columns are the same in every run, except for parameters and for language models. The user's own metrics come at the end, followed by those of the
@@ -24,7 +38,13 @@ export function resultsCsv(
   const parameters = parametersOf(trials);
   const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
   const [fixed, more] = columnsFor(metrics, all, topology);
-  const header = [...trialColumns, ...parameters, ...namesOf(fixed), 'failure', 'reason', ...namesOf(more)];
+  const header = [
+    ...namesOf(trialColumns),
+    ...parameters,
+    ...namesOf(fixed),
+    ...namesOf(failureColumns),
+    ...namesOf(more),
+  ];
   const rows = trials.flatMap((trial) => {
     const row = (round: Cell, isChosen: boolean, measurement?: Measurement): Cell[] => [
       ...[trial.number, trial.role, round, String(isChosen)],
@@ -70,7 +90,7 @@ function columnsFor(
   return [fixed, [...laterColumns, ...others, ...modelColumns(topology, metrics)]];
 }
 
-const namesOf = (columns: readonly MeasurementColumn[]): readonly string[] => columns.map(({ name }) => name);
+const namesOf = (columns: readonly { readonly name: string }[]): readonly string[] => columns.map(({ name }) => name);
 
 const cellsOf = (
   columns: readonly MeasurementColumn[],
@@ -84,9 +104,6 @@ const parametersOf = (trials: readonly Trial[]): readonly string[] => [
 
 const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly Cell[] =>
   parameters.map((name) => asCell(candidate.assignment[name]));
-
-/** A round of the final has its number; measurements of the search have none. */
-const trialColumns = ['trial', 'role', 'final_round', 'chosen'];
 
 const asCell = (value: Json | undefined): Cell =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);

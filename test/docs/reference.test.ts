@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/base/json.ts';
 import { migrated } from '../../src/study/records/migrate.ts';
 import { recordJsonSchema } from '../../src/study/records/record-schema.ts';
-import { exitCodesPage, metricsPage } from './reference/code-pages.ts';
+import { exitCodesPage, metricsPage, resultsCsvPage } from './reference/code-pages.ts';
 import type { JsonSchema } from './reference/json-schema.ts';
 import { printSections } from './reference/markdown.ts';
 import type { SchemaDocument } from './reference/parts.ts';
@@ -35,6 +35,7 @@ describe('docs/reference', () => {
   it.each([
     ['exit-codes.md', exitCodesPage],
     ['metrics.md', metricsPage],
+    ['results-csv.md', resultsCsvPage],
   ])('has %s, printed from the code', async (file, print) => {
     await expect(print()).toMatchFileSnapshot(placeOf(file));
   });

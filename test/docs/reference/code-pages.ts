@@ -4,6 +4,9 @@ import {
   perfAnalyzerExitMeanings,
 } from '../../../src/cli/commands/profile/perf-analyzer-verdict.ts';
 import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '../../../src/cli/exit-codes.ts';
+import { circumstances, fixedColumns, laterColumns } from '../../../src/report/results-columns.ts';
+import { failureColumns, trialColumns } from '../../../src/report/results-csv.ts';
+import { columnsOf } from '../../../src/study/goal/metrics/columns.ts';
 import { type Metric, metricNeeds } from '../../../src/study/goal/metrics/metric.ts';
 import { builtInMetrics } from '../../../src/study/goal/metrics/registry.ts';
 import { printPage, printTable } from './markdown.ts';
@@ -38,6 +41,40 @@ export function exitCodesPage(): string {
       perfAnalyzer.map((name) => [code(perfAnalyzerExitCodes[name]), perfAnalyzerExitMeanings[name]]),
     ),
   ]);
+}
+
+/** Returns the page of the columns of `results.csv`, as Markdown. */
+export function resultsCsvPage(): string {
+  const ofMetrics = builtInMetrics.all.flatMap((metric) => columnsOf(metric).map((column) => ({ ...column, metric })));
+  const described = new Map<string, readonly [meaning: string, metric: string]>([
+    ...ofMetrics.map(
+      ({ name, meaning, metric }) => [name, [meaning ?? wordsOf(name, metric), code(metric.name)]] as const,
+    ),
+    ...[...circumstances, ...laterColumns].map(({ name, meaning }) => [name, [meaning, '']] as const),
+  ]);
+  const fixed = fixedColumns([]).map(({ name }) => name);
+  const later = laterColumns.map(({ name }) => name);
+  const others = ofMetrics.map(({ name }) => name).filter((name) => !fixed.includes(name));
+  const rows = [
+    ...trialColumns.map(({ name, meaning }) => [code(name), meaning, '']),
+    ['one for each parameter', 'its value', ''],
+    ...fixed.map((name) => [code(name), ...(described.get(name) ?? [])]),
+    ...failureColumns.map(({ name, meaning }) => [code(name), meaning, '']),
+    ...[...later, ...others].map((name) => [code(name), ...(described.get(name) ?? [])]),
+    ['`COLUMN@MODEL`', 'the column of one of several models', ''],
+  ];
+  return printPage('results.csv', [
+    'Every measurement of a study has a row, and every trial that failed. Columns keep their names and order; new ones come at the end. A cell is empty if nothing was measured. `pareto.csv` has the points of the front, with `feasible` in place of `final_round` and `chosen`, and without the columns of failures.',
+    printTable(['column', 'meaning', 'metric'], rows),
+    'Columns of tokens, limits and prices are there if the study has them. Metrics of your own follow them.',
+  ]);
+}
+
+/** Returns what a metric's column holds: its value, or an end of its interval. */
+function wordsOf(name: string, { description }: Metric): string {
+  if (name.endsWith('_low')) return 'lower end of its 95 % interval';
+  if (name.endsWith('_high')) return 'upper end of its 95 % interval';
+  return description;
 }
 
 /** Returns the page of metrics, and of what they need, as Markdown. */

@@ -26,6 +26,7 @@ const sentColumn = (figure: keyof LatencySummary): MetricColumn => ({
 
 const scheduledColumn = (figure: keyof LatencySummary): MetricColumn => ({
   name: `scheduled_latency_${figure}_ms`,
+  meaning: `${figure} of the latency, from when requests were due`,
   read: ({ openLoop }) => openLoop?.scheduledLatencyMs[figure],
 });
 

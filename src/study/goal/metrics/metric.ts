@@ -86,6 +86,8 @@ export interface Derivation {
 /** A column of `results.csv`. */
 export interface MetricColumn {
   readonly name: string;
+  /** The cell in one phrase, for the documentation. Default: the description of the metric. */
+  readonly meaning?: string;
   /** undefined leaves the cell empty. */
   read(measurement: Measurement, candidate: Candidate): number | undefined;
 }

@@ -8,8 +8,8 @@ const percent = { '%': 1 };
 
 type ServerTime = 'queueUs' | 'computeInputUs' | 'computeInferUs' | 'computeOutputUs';
 
-const serverColumn = (name: string, figure: ServerTime): MetricColumn => ({
-  name,
+const serverColumn = (name: string, figure: ServerTime, meaning: string): MetricColumn => ({
+  ...{ name, meaning },
   read: ({ server }) => server?.[figure],
 });
 
@@ -27,7 +27,7 @@ export const serverMetrics: readonly Metric[] = [
     ...latencyParts,
     needs: ['server-statistics'],
     read: ({ server }) => (server ? server.queueUs / US_PER_MS : undefined),
-    columns: [serverColumn('server_queue_us', 'queueUs')],
+    columns: [serverColumn('server_queue_us', 'queueUs', 'mean time of a request in the queue')],
   },
   {
     name: 'compute-time',
@@ -37,9 +37,9 @@ export const serverMetrics: readonly Metric[] = [
     needs: ['server-statistics'],
     read: computeMs,
     columns: [
-      serverColumn('server_compute_input_us', 'computeInputUs'),
-      serverColumn('server_compute_infer_us', 'computeInferUs'),
-      serverColumn('server_compute_output_us', 'computeOutputUs'),
+      serverColumn('server_compute_input_us', 'computeInputUs', 'mean time of copying its inputs'),
+      serverColumn('server_compute_infer_us', 'computeInferUs', 'mean time of executing it'),
+      serverColumn('server_compute_output_us', 'computeOutputUs', 'mean time of copying its outputs'),
     ],
   },
 ];

@@ -61,6 +61,7 @@ function metricsOf({ name, label, what, seen, sent }: TokenTime): readonly Metri
   const interval = intervalOf(({ budget }) => budget[`${name}Ms`]);
   const scheduled = (figure: 'p50' | 'p99'): MetricColumn => ({
     name: `scheduled_${name}_${figure}_ms`,
+    meaning: `${figure} of the ${label}, from when requests were due`,
     read: ({ tokens }) => tokens?.scheduledTtftMs?.[figure],
   });
   return [
