@@ -30,7 +30,7 @@ export interface BisectOutcome {
 }
 
 /** Fewer readings are no answer, however well they fit. */
-const LEAST_READINGS = 4;
+export const LEAST_READINGS = 4;
 /** While all readings are on one side, the search for the other side asks at this chance of the posterior. */
 const OTHER_SIDE = 0.9;
 /**
@@ -101,10 +101,19 @@ function endingOf(
   ).length;
   const isHopeless = sidesOf(readings, allowed) === 'missed' && missedAtLowest >= MISSES;
   if (isHopeless || (missedAtLowest > 0 && 1 - posterior.chance(lowest) > SURE)) return 'infeasible';
-  const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
-  if (isPrecise && readings.length >= LEAST_READINGS && sidesOf(readings, allowed) === 'both') return 'precise';
+  if (isFound({ readings, posterior }, { allowed }, precision)) return 'precise';
   return readings.length >= mostReadings || isOver() ? 'limit' : null;
 }
+
+/** True if the interval is narrow enough, and enough readings on both sides support it. */
+export const isFound = (
+  { readings, posterior }: KnownRates,
+  { allowed }: Pick<CapacityPrior, 'allowed'>,
+  precision: number,
+): boolean =>
+  relativeHalfWidth(posterior.interval) <= precision &&
+  readings.length >= LEAST_READINGS &&
+  sidesOf(readings, allowed) === 'both';
 
 type Sides = 'none' | 'kept' | 'missed' | 'both';
 

@@ -1,7 +1,7 @@
 import { MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
-import { bisectRate, type KnownRates, knownFrom } from './bisect.ts';
+import { bisectRate, isFound, type KnownRates, knownFrom } from './bisect.ts';
 import { findBurstRate } from './burst.ts';
 import type { RateMeasurement } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
@@ -149,9 +149,9 @@ async function unbent(
   }
 }
 
-function paceOf({ durationMs }: Measurement, tookNs: number): Pace {
-  const countedSeconds = durationMs / MS_PER_S;
-  return { countedSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - countedSeconds) };
+function paceOf({ durationMs, windows, voidWindows = 0 }: Measurement, tookNs: number): Pace {
+  const windowsSeconds = (durationMs / MS_PER_S) * (1 + voidWindows / Math.max(windows, 1));
+  return { windowsSeconds, besideSeconds: Math.max(FIRST_PACE.besideSeconds, tookNs / NS_PER_S - windowsSeconds) };
 }
 
 /** True if the answer's reading contradicts earlier ones, or if no rate was kept yet and a lower one is left to try. */
@@ -163,7 +163,7 @@ const isAnswerAtEnd = ({ answer, posterior }: CapacityState): boolean =>
 
 /** Measures the rate that the server holds with a chance of 97.5 % to the end. The measurement counts for the capacity too. */
 async function measureAnswer(run: Run): Promise<void> {
-  const { state, plan, loads, clock, onEvent } = run;
+  const { question, state, plan, loads, clock, onEvent } = run;
   const { prior, posterior } = state;
   const untilNs = plan.answerEndNs(run.pace);
   if (!prior || !posterior || state.probes.length < 2 || !hasTimeForAnswer(run)) {
@@ -176,7 +176,11 @@ async function measureAnswer(run: Run): Promise<void> {
   if (clock.nowNs() >= untilNs) state.cutShort.add('answer');
   if (!answer) return;
   state.answer = answer;
-  addProbe(run, prior, answer);
+  const known = addProbe(run, prior, answer);
+  // A search that ran out of time may have lacked this reading only.
+  if (state.ending !== 'limit' || !isFound(known, prior, question.precision)) return;
+  state.ending = 'precise';
+  state.cutShort.delete('search');
 }
 
 async function measureCliff(run: Run): Promise<void> {

@@ -2,9 +2,11 @@ import type { Clock } from '../base/clock.ts';
 import { MS_PER_S, NS_PER_S } from '../base/units.ts';
 import type { CapacityLimit } from './reading.ts';
 
-/** How long the last load took, in seconds: what was counted, and its warm-up and its last replies. */
+/** How long the last load took, in seconds. */
 export interface Pace {
-  readonly countedSeconds: number;
+  /** Its windows, those included that a pause of the load generator spoiled. */
+  readonly windowsSeconds: number;
+  /** Its warm-up and its last replies. */
   readonly besideSeconds: number;
 }
 
@@ -31,7 +33,7 @@ export interface TimePlan {
 }
 
 /** The pace before any load. */
-export const FIRST_PACE: Pace = { countedSeconds: 0, besideSeconds: 1 };
+export const FIRST_PACE: Pace = { windowsSeconds: 0, besideSeconds: 1 };
 
 /** The part of the time for closed loops, and the part for a single reply. */
 const SCOUTING_SHARE = 0.25;
@@ -80,7 +82,7 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
     },
     isScoutingOver: () => clock.nowNs() >= scoutingEndNs,
     searchEndNs: (pace) => {
-      const answer = ANSWER_TIMES * pace.countedSeconds + pace.besideSeconds;
+      const answer = ANSWER_TIMES * pace.windowsSeconds + pace.besideSeconds;
       return answerEndNs(pace) - Math.min(most, answer) * NS_PER_S;
     },
     answerEndNs,
@@ -90,8 +92,8 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
       return isWorth(each) ? Math.min(each, wanted) : null;
     },
     endNs,
-    hasTimeUntil: (untilNs, { countedSeconds, besideSeconds }) => {
-      const least = passSeconds ?? Math.max(LEAST_SECONDS, LEAST_PART * countedSeconds + besideSeconds);
+    hasTimeUntil: (untilNs, { windowsSeconds, besideSeconds }) => {
+      const least = passSeconds ?? Math.max(LEAST_SECONDS, LEAST_PART * windowsSeconds + besideSeconds);
       return clock.nowNs() + least * NS_PER_S <= untilNs;
     },
   };

@@ -1,6 +1,8 @@
 import { formatDuration, formatFigure, formatMs } from '../base/format.ts';
 import type { Interval } from '../stats/interval.ts';
+import { relativeHalfWidth } from '../stats/precision.ts';
 import { describeAmount } from '../study/summary/cost-point.ts';
+import { LEAST_READINGS } from './bisect.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CapacityPart } from './state.ts';
 
@@ -26,7 +28,7 @@ export const limitText = ({ percentile, budgetMs, limits }: CapacityDocument['li
 
 /** Returns the answer in one sentence. */
 export function verdictText(document: CapacityDocument): string {
-  const { outcome, capacity, limit, atLeast, precision } = document;
+  const { outcome, capacity, limit, atLeast } = document;
   const kept = limitText(limit);
   switch (outcome) {
     case 'infeasible':
@@ -38,10 +40,17 @@ export function verdictText(document: CapacityDocument): string {
     default: {
       if (!capacity) return unknownText(document, kept);
       const text = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
-      const end = outcome === 'interrupted' ? 'the run was interrupted' : `less precise than ±${shareText(precision)}`;
-      return outcome === 'found' ? text : `${text}; ${end}`;
+      return outcome === 'found' ? text : `${text}; ${unsureText(document, capacity)}`;
     }
   }
+}
+
+/** Returns why an estimate is no result: the interval alone does not say it. */
+function unsureText({ outcome, precision, probes }: CapacityDocument, capacity: Interval): string {
+  if (outcome === 'interrupted') return 'the run was interrupted';
+  if (relativeHalfWidth(capacity) > precision) return `less precise than ±${shareText(precision)}`;
+  const sides = new Set(probes.map(({ isKept }) => isKept));
+  return sides.size < 2 || probes.length < LEAST_READINGS ? 'from too few readings' : 'its readings disagree';
 }
 
 function unknownText({ probes, cutShort }: CapacityDocument, kept: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { capacityDocument } from '../../src/capacity/document.ts';
+import type { RateMeasurement } from '../../src/capacity/loads.ts';
 import type { CapacityEvent } from '../../src/capacity/means.ts';
 import type { CapacityQuestion } from '../../src/capacity/question.ts';
 import { runCapacity } from '../../src/capacity/run.ts';
@@ -92,7 +93,7 @@ describe('the search for the capacity', () => {
   );
 
   it.each([12, 30, 60, 120])('takes no longer than %i s, and says what that was too short for', async (mostSeconds) => {
-    const question = asked({ servers: 1, serviceMs: 20, budgetMs: 200 }, { mostSeconds });
+    const question = asked({ servers: 1, serviceMs: 20, budgetMs: 200 }, { mostSeconds, precision: 0.005 });
     const { loads, clock } = queueLoads({ servers: 1, serviceMs: 20, budgetMs: 200 }, 1);
     const state = freshState();
     const startNs = clock.nowNs();
@@ -108,6 +109,33 @@ describe('the search for the capacity', () => {
       expect(document.at).not.toBeNull();
       expect(document.cliff).toHaveLength(3);
     }
+  });
+
+  it('counts the reading at the capacity among those that a result needs', async () => {
+    const model = { servers: 1, serviceMs: 20, budgetMs: 200 };
+    const { document } = await run(model, 1, { mostSeconds: 54, precision: 0.3 });
+    expect(document.probes).toHaveLength(4);
+    expect(document.outcome).toBe('found');
+    expect(document.cutShort).not.toContain('search');
+  });
+
+  it('measures beyond the capacity where most windows of the other loads were spoiled', async () => {
+    const model = { servers: 1, serviceMs: 20, budgetMs: 200 };
+    const { loads, clock } = queueLoads(model, 1);
+    const spoiled = async (load: Promise<RateMeasurement>): Promise<RateMeasurement> => {
+      const measurement = await load;
+      clock.advance(3 * measurement.durationMs);
+      return { ...measurement, voidWindows: 3 * measurement.windows };
+    };
+    const slow: typeof loads = {
+      ...loads,
+      atRate: (...args) => spoiled(loads.atRate(...args)),
+      atLength: (...args) => spoiled(loads.atLength(...args)),
+    };
+    const question = asked(model, { mostSeconds: 200, precision: 0.2 });
+    const state = freshState();
+    await runCapacity(question, state, { loads: slow, clock, onEvent: () => undefined });
+    expect(state.cliff).toHaveLength(3);
   });
 
   it('plays a workload whole or not at all, and knows no capacity where no rate kept the limit', async () => {
