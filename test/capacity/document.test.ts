@@ -44,6 +44,16 @@ describe('the document of a capacity', () => {
     expect(bound.join('\n')).toContain('at least 970 requests/s');
   });
 
+  it('says why an estimate is no result', () => {
+    const first = (change: Parameters<typeof aCapacity>[0]) =>
+      capacityLines(aCapacity({ outcome: 'imprecise', ...change })).find((line) => line.startsWith('capacity'));
+    const { probes } = aCapacity();
+    expect(first({ capacity: { value: 1000, low: 900, high: 1100 } })).toContain('; less precise than ±3 %');
+    expect(first({})).toContain('; from too few readings');
+    expect(first({ probes: [...probes, ...probes] })).toContain('; its readings disagree');
+    expect(first({ outcome: 'interrupted' })).toContain('; the run was interrupted');
+  });
+
   it('tells what is tried', () => {
     const limit = { kind: 'latency', percentile: 99, budgetMs: 50 } as const;
     const measurement = { ...measured(900, 900, 20), level: { mode: 'request-rate' as const, value: 900 } };
