@@ -41,6 +41,8 @@ const OTHER_SIDE = 0.9;
  */
 const ASKED = [0, 0.7, 0.4, 0.8] as const;
 const MOST_TOLD = 0.135;
+/** For a workload these multiples of the allowed share: nothing is known of its curve farther away. */
+const ASKED_OF_WORKLOAD = [1, 2, 0.7, 1.4] as const;
 /** The maximum rate relative to the median, however flat latency seems to be. */
 const MOST_ABOVE = 1.15;
 /** … and the maximum share of the gap between the median and the saturation, if that was seen. */
@@ -170,8 +172,8 @@ function askedNear(
   { allowed, mostServed, budgetSeconds }: CapacityPrior,
 ): number {
   const power = ASKED[readings.length % ASKED.length] as number;
-  const share = allowed * Math.max(1, MOST_TOLD / allowed) ** power;
-  const usual = median * Math.min(posterior.timesForShare(share), MOST_ABOVE);
+  const told = mostServed === null ? askedOfWorkload(readings.length) : Math.max(1, MOST_TOLD / allowed) ** power;
+  const usual = median * Math.min(posterior.timesForShare(allowed * told), MOST_ABOVE);
   if (mostServed === null) return usual;
   const last = readings.at(-1);
   // Without a single bad request, a reading says little. A queue may need longer than the reading to fill, but not beyond its saturation.
@@ -182,5 +184,7 @@ function askedNear(
   // A reading far beyond what the server can serve says nothing more.
   return Math.min(usual, median + power * MOST_OF_GAP * Math.max(0, mostServed - median));
 }
+
+const askedOfWorkload = (readings: number): number => ASKED_OF_WORKLOAD[readings % ASKED_OF_WORKLOAD.length] as number;
 
 const rounded = (perSecond: number): number => Number(perSecond.toPrecision(4));

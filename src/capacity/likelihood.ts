@@ -3,7 +3,7 @@ import { chanceBelow } from '../stats/normal.ts';
 import { type BacklogsMet, playBacklog } from './backlog.ts';
 import type { CapacityPrior } from './prior.ts';
 import type { RateReading } from './reading.ts';
-import { STEADY_ERRORS, STEADY_STEP, type SteadyShape, shapesAt } from './shapes.ts';
+import { STEADY_ERRORS, STEADY_STEP, type SteadyShape, shapesAt, type WeightedShape } from './shapes.ts';
 
 /** Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative to that of independent requests. */
 const CLUSTERS = [
@@ -11,6 +11,10 @@ const CLUSTERS = [
   { cluster: 1, logPrior: -1 },
   { cluster: 2.5, logPrior: -1.5 },
 ] as const;
+/** A workload has the same arrivals in every reading: its phases make batches of a reading differ, but not readings. Factors for independent requests. */
+const SAME_ARRIVALS = [1, 5, 25].map((cluster) => ({ cluster, logPrior: 0 }));
+/** A workload's curve is right near the capacity only: the uncertainty of its rate, as a part of the distance from the capacity, both as logarithms. */
+const MISFIT = 0.3;
 /** The variance factor before any reading (simulated queues near saturation: 5 to 40), and its weight in bad requests. */
 const USUAL_CLUSTER = 20;
 const USUAL_WEIGHT = 30;
@@ -93,9 +97,9 @@ export function likelihoodAt(log: number, readings: readonly Clustered[], prior:
   for (const follows of knowsSpeed ? [true, false] : [false]) {
     const logOdds = follows || !knowsSpeed ? along : along - HOST_LOG_ODDS;
     const fixed = readings.reduce((sum, { reading }) => sum + overloadLikelihood(log, reading, follows), logOdds);
-    for (const { gap, floor, logPrior, steady } of shapes) {
-      shapeLikelihoods(parts, fixed + logPrior, readings, { log, gap, floor, steady, follows, allowed, budgetSeconds });
-      gaps.push({ gap, to: parts.length });
+    for (const shape of shapes) {
+      shapeLikelihoods(parts, fixed + shape.logPrior, readings, { ...shape, log, follows, allowed, budgetSeconds });
+      gaps.push({ gap: shape.gap, to: parts.length });
     }
   }
   return meanOver(parts, gaps);
@@ -110,11 +114,8 @@ function overloadLikelihood(log: number, reading: RateReading, follows: boolean)
   return Math.log(HELD_UP + (1 - HELD_UP) * chance);
 }
 
-interface Shape {
+interface Shape extends Omit<WeightedShape, 'logPrior'> {
   readonly log: number;
-  readonly gap: number;
-  readonly floor: number;
-  readonly steady: SteadyShape | null;
   readonly follows: boolean;
   /** The share of requests that may be bad. */
   readonly allowed: number;
@@ -124,19 +125,24 @@ interface Shape {
 /** Adds the log likelihood under one shape, for each pair of scatters. */
 function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clustered[], shape: Shape): void {
   const expected = readings.map((reading) => expectedAt(reading, shape));
-  const clusters = shape.steady === null ? CLUSTERS : [{ ...shape.steady, logPrior: 0 }];
-  for (const { cluster, logPrior } of clusters) {
+  for (const { cluster, logPrior } of clustersOf(shape)) {
     for (const [step, rateScatter] of RATE_SCATTERS.entries()) {
       let sum = fixed + logPrior - SCATTER_PRIOR * Math.abs(step - USUAL_SCATTER);
-      for (const { deviance, unit, variance, shift, logStall } of expected) {
+      for (const { deviance, unit, variance, shift, logStall, misfit } of expected) {
         // A multiple of the variance of independent requests.
-        const times = variance * cluster + shift * rateScatter * rateScatter;
+        const times = variance * cluster + shift * (rateScatter * rateScatter + misfit * misfit);
         const usual = -(Math.min(deviance / times, MOST_BELOW) + Math.log(times * unit + 1)) / 2;
         sum += Math.max(usual, logStall);
       }
       parts.push(sum);
     }
   }
+}
+
+/** Returns the candidate factors on the variance, with their log priors. */
+function clustersOf({ steady, slope }: Shape): readonly { readonly cluster: number; readonly logPrior: number }[] {
+  if (steady !== null) return [{ cluster: steady.cluster, logPrior: 0 }];
+  return slope === null ? CLUSTERS : SAME_ARRIVALS;
 }
 
 /** A server with no spare capacity has visits as long as a measurement. */
@@ -151,24 +157,21 @@ interface Expected {
   readonly logStall: number;
   /** The variance, relative to that of independent requests. */
   readonly variance: number;
+  /** The scatter of the rate that stands for what the shape does not know, as a logarithm. */
+  readonly misfit: number;
   /** The variance that a scatter of the rate adds, for a standard deviation of 1 of the rate's logarithm. */
   readonly shift: number;
 }
 
 function expectedAt(clustered: Clustered, shape: Shape): Expected {
-  const { log, gap, floor, steady, follows, allowed, budgetSeconds } = shape;
-  const { reading, cluster } = clustered;
+  const { log, gap, steady, follows, allowed } = shape;
+  const { reading } = clustered;
   const { perSecond, requests, bad, logSpeed } = reading;
   // A host twice as fast serves twice the rate, and all times are half as long.
   const speed = follows ? (logSpeed ?? 0) : 0;
   const share = Math.exp(Math.log(perSecond) - speed - log);
   const left = 1 + gap - share;
-  const ratio = left > 0 ? (floor + ((1 - floor) * gap) / left) * Math.exp(-speed) : Number.POSITIVE_INFINITY;
-  const tail = Math.log(allowed) / ratio;
-  const byLaw = {
-    expected: Math.exp(tail),
-    steepness: left > 0 ? (-tail * (1 - floor) * gap * share * Math.exp(-speed)) / (left * left * ratio) : 0,
-  };
+  const byLaw = shape.slope === null ? queueShare(shape, share, speed) : logisticShare(allowed, shape.slope, share);
   const backlogs = follows ? clustered.hostBacklogs : clustered.backlogs;
   const { expected: raw, steepness } = steady === null ? byLaw : decidedBy(backlogs, steady, byLaw, speed);
   const expected = Math.min(Math.max(raw, LEAST_BAD), MOST_BAD);
@@ -177,7 +180,8 @@ function expectedAt(clustered: Clustered, shape: Shape): Expected {
     deviance: devianceOf(bad.mean, expected, requests),
     unit: requests * bad.mean * (1 - bad.mean),
     logStall: bad.mean > expected ? LOG_STALL - Math.log(requests * bad.mean + 1) : Number.NEGATIVE_INFINITY,
-    variance: budgetSeconds === null ? cluster : clusterAt(reading, expected, left / (1 + gap), allowed, budgetSeconds),
+    variance: varianceOf(clustered, shape, expected, left / (1 + gap)),
+    misfit: shape.slope === null ? 0 : MISFIT * Math.abs(Math.log(share)),
     shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
   };
 }
@@ -186,6 +190,21 @@ function expectedAt(clustered: Clustered, shape: Shape): Expected {
 interface ExpectedShare {
   readonly expected: number;
   readonly steepness: number;
+}
+
+/** Returns the share that the law of a queue expects at a rate that is `share` of the capacity. */
+function queueShare({ gap, floor, allowed }: Shape, share: number, logSpeed: number): ExpectedShare {
+  const left = 1 + gap - share;
+  const ratio = left > 0 ? (floor + ((1 - floor) * gap) / left) * Math.exp(-logSpeed) : Number.POSITIVE_INFINITY;
+  const tail = Math.log(allowed) / ratio;
+  const steepness = left > 0 ? (-tail * (1 - floor) * gap * share * Math.exp(-logSpeed)) / (left * left * ratio) : 0;
+  return { expected: Math.exp(tail), steepness };
+}
+
+/** Returns the share on a logistic curve at a rate that is `share` of the capacity. */
+function logisticShare(allowed: number, slope: number, share: number): ExpectedShare {
+  const odds = Math.exp(Math.log(allowed / (1 - allowed)) + slope * Math.log(share));
+  return { expected: 1 / (1 + 1 / odds), steepness: slope / (1 + odds) };
 }
 
 /** Returns the share on a steady server, where the arrivals decide it as far as the server's steadiness says. */
@@ -203,6 +222,13 @@ function decidedBy(
   const expected = weight * met + (1 - weight) * byLaw.expected;
   const rise = (weight * (slower - faster)) / (2 * STEADY_STEP) + (1 - weight) * byLaw.expected * byLaw.steepness;
   return { expected, steepness: rise / Math.max(expected, LEAST_BAD) };
+}
+
+/** Returns the variance of the count of bad requests, relative to that of independent ones. */
+function varianceOf({ reading, cluster }: Clustered, shape: Shape, expected: number, spare: number): number {
+  const { slope, allowed, budgetSeconds } = shape;
+  if (slope !== null) return 1;
+  return budgetSeconds === null ? cluster : clusterAt(reading, expected, spare, allowed, budgetSeconds);
 }
 
 /**

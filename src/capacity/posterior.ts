@@ -47,6 +47,8 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
  * queue needs longer than a measurement to fill.
  */
 const MODEL_SD = 0.008;
+/** The same for workloads: with the same arrivals in every reading, the share of bad requests does not rise evenly with the rate. */
+const WORKLOAD_SD = 0.012;
 /** The range beyond the grid in which quantiles are searched, in deviations, and the number of halvings. */
 const ENDS = 4;
 const HALVINGS = 30;
@@ -58,6 +60,8 @@ interface Grid {
   /** The expected gap: how far saturation lies above the capacity, as a share of it. */
   readonly gap: number;
   readonly allowed: number;
+  /** The error of the model, as a standard deviation. */
+  readonly modelSd: number;
 }
 
 function gridOver(low: number, high: number, readings: readonly Clustered[], prior: CapacityPrior): Grid {
@@ -69,7 +73,8 @@ function gridOver(low: number, high: number, readings: readonly Clustered[], pri
   const sum = raw.reduce((total, weight) => total + weight, 0);
   const weights = raw.map((weight) => weight / sum);
   const gap = points.reduce((total, point, at) => total + (weights[at] as number) * point.gap, 0);
-  return { logs, weights, gap, allowed: prior.allowed };
+  const modelSd = prior.mostServed === null ? WORKLOAD_SD : MODEL_SD;
+  return { logs, weights, gap, allowed: prior.allowed, modelSd };
 }
 
 function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityPrior): number {
@@ -78,9 +83,9 @@ function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityP
   return guess;
 }
 
-function posteriorOn({ logs, weights, gap, allowed }: Grid): CapacityPosterior {
+function posteriorOn({ logs, weights, gap, allowed, modelSd }: Grid): CapacityPosterior {
   const step = (logs[1] as number) - (logs[0] as number);
-  const sd = Math.max(MODEL_SD, step / 2);
+  const sd = Math.max(modelSd, step / 2);
   const chanceAt = (log: number): number =>
     logs.reduce((sum, at, index) => sum + (weights[index] as number) * chanceBelow((at - log) / sd), 0);
   const quantile = (chance: number): number => {

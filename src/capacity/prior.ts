@@ -11,7 +11,7 @@ export interface CapacityPrior {
   readonly likely: number | null;
   /** The scale of the guess, as a logarithm: half of all capacities are within about this distance. A quarter if absent. */
   readonly guessScale?: number;
-  /** The highest throughput seen, which no capacity can exceed by much; null if none was seen. */
+  /** The highest throughput that a closed loop saw, which no capacity can exceed by much; null for a workload, which has no closed loops. */
   readonly mostServed: number | null;
   /** The approximate percentile of an idle server, divided by the budget; null if unknown. */
   readonly idle: number | null;

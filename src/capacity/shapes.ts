@@ -15,6 +15,12 @@ const FLOOR_PRIOR = 6;
 /** By about this share, the saturation may be above the highest throughput that was seen. */
 const SATURATION_SD = 0.12;
 /**
+ * A workload mixes phases and classes, each with a capacity of its own: the share of bad requests then follows no queue's law. Its candidates are
+ * logistic curves over the logarithm of the rate, as for psychometric functions: logit p = logit a + k ln(λ/c). The example workload `evening` has k = 3;
+ * simulated ones had 2 to 50.
+ */
+const SLOPES = [1.5, 3, 6, 12, 25, 50] as const;
+/**
  * If closed loops reached the saturation S, the law with F = 0 is a^((S − λ)/(S − c)). Simulated queues with one to eight servers, single requests
  * and batches had shares of 0.2 to 18 % within about a factor of 1.3 of it; those with a service cv above 1 are farther off. The constants are the error
  * of the seen S, as a logarithm, and the chance that a server follows another law.
@@ -65,32 +71,33 @@ export interface WeightedShape {
   readonly gap: number;
   readonly floor: number;
   readonly logPrior: number;
+  /** The k of a logistic curve; null for a queue. Its gap is that of a queue which is as steep at the capacity. */
+  readonly slope: number | null;
   /** Set for a server that works off its backlog steadily; null for others. */
   readonly steady: SteadyShape | null;
 }
 
 /**
- * Returns the possible shapes at a capacity: all of them, or those that agree with the saturation, if it was seen. `knowsArrivals`: without the arrivals
- * of each reading, no server is known to be steady.
+ * Returns the possible shapes at a capacity: those that agree with the highest throughput that was seen, or, for a workload, its curves.
+ * `knowsArrivals`: without the arrivals of each reading, no server is known to be steady.
  */
 export function shapesAt(
   log: number,
   { mostServed, idle, allowed }: CapacityPrior,
   knowsArrivals: boolean,
 ): readonly WeightedShape[] {
+  if (mostServed === null) return curvesOf(allowed);
   const any = GAPS.flatMap((gap) => {
-    const saturation = log + Math.log(1 + gap);
-    const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
-    const unlikely = mostServed === null ? 0 : Math.log(UNUSUAL);
+    const atMost = logChanceAbove(log + Math.log(1 + gap), Math.log(mostServed), SATURATION_SD);
     return FLOORS.map((floor): WeightedShape => {
       const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
-      return { gap, floor, logPrior: unlikely + atMost - FLOOR_PRIOR * above - ALL_SHAPES, steady: null };
+      const logPrior = Math.log(UNUSUAL) + atMost - FLOOR_PRIOR * above - ALL_SHAPES;
+      return { gap, floor, logPrior, slope: null, steady: null };
     });
   });
-  if (mostServed === null) return any;
   const logOther = knowsArrivals ? Math.log(1 - STEADY) : 0;
   const others = gapsAt(log, mostServed, otherErrors).map(
-    ({ gap, logPrior }): WeightedShape => ({ gap, floor: 0, logPrior: logPrior + logOther, steady: null }),
+    ({ gap, logPrior }): WeightedShape => ({ gap, floor: 0, logPrior: logPrior + logOther, slope: null, steady: null }),
   );
   if (!knowsArrivals) return [...any, ...others];
   const logEach = Math.log(STEADY / STEADINESS.length);
@@ -98,11 +105,24 @@ export function shapesAt(
     ({ gap, index, logPrior: logError }): WeightedShape[] => {
       const budgetBacklog = backlogExceededBy(allowed, 1 / (1 + gap));
       const logPrior = logError + logEach;
-      return STEADINESS.map((each) => ({ gap, floor: 0, logPrior, steady: { ...each, index, budgetBacklog } }));
+      return STEADINESS.map((each) => ({
+        gap,
+        floor: 0,
+        logPrior,
+        slope: null,
+        steady: { ...each, index, budgetBacklog },
+      }));
     },
   );
   return [...any, ...others, ...steady];
 }
+
+/** Returns the candidate curves of a workload. */
+const curvesOf = (allowed: number): readonly WeightedShape[] =>
+  SLOPES.map((slope) => ({
+    ...{ gap: -Math.log(allowed) / (slope * (1 - allowed)), floor: 0, slope, steady: null },
+    logPrior: -Math.log(SLOPES.length),
+  }));
 
 /** An error of the seen saturation, as a logarithm. */
 interface SaturationError {

@@ -6,9 +6,13 @@ import { LEAST_READINGS } from './bisect.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CapacityPart } from './state.ts';
 
+/** No share or chance is known more exactly. */
+const LEAST_SHARE = 1e-5;
+
 /** Figures of a run as text, the same in lines and on pages. */
 export const rateText = (perSecond: number): string => `${formatFigure(perSecond)} requests/s`;
-export const shareText = (share: number): string => `${Number((share * 100).toPrecision(3))} %`;
+export const shareText = (share: number): string =>
+  share > 0 && share < LEAST_SHARE ? `under ${100 * LEAST_SHARE} %` : `${Number((share * 100).toPrecision(3))} %`;
 export const rangeText = ({ low, high }: Interval): string => `${formatFigure(low)} to ${formatFigure(high)}`;
 
 const cutParts = {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
+import { shareText } from '../../src/capacity/words.ts';
 import { capacityLines, eventLine } from '../../src/headless/capacity-lines.ts';
 import { capacityCsv } from '../../src/report/capacity/csv.ts';
 import { capacityHtml } from '../../src/report/capacity/page.ts';
@@ -42,6 +43,15 @@ describe('the document of a capacity', () => {
     expect(infeasible.join('\n')).toContain('no rate keeps p99 within 50 ms');
     const bound = capacityLines(aCapacity({ outcome: 'client-limited', capacity: null }));
     expect(bound.join('\n')).toContain('at least 970 requests/s');
+  });
+
+  it.each([
+    [0, '0 %'],
+    [3e-8, 'under 0.001 %'],
+    [0.00158, '0.158 %'],
+    [1, '100 %'],
+  ])('tells a share of %f', (share, text) => {
+    expect(shareText(share)).toBe(text);
   });
 
   it('says why an estimate is no result', () => {

@@ -2,7 +2,7 @@ import { VirtualClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { nsToMs } from '../../src/base/units.ts';
 import type { CapacityLoads, CourseWindow, PlayedLoad, RateMeasurement } from '../../src/capacity/loads.ts';
-import { burstArrivals } from '../../src/capacity/play.ts';
+import { burstArrivals, type RatePhase } from '../../src/capacity/play.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { meanInterval } from '../../src/stats/batch-means.ts';
 import { measured } from '../study/builders.ts';
@@ -90,6 +90,47 @@ export function queueLoads(model: QueueModel, seed: number) {
       ]),
   };
   return { loads, clock, seen };
+}
+
+/** Returns the phases at a mean rate of this many requests per second. */
+function phasesAt(phases: readonly RatePhase[], perSecond: number): readonly RatePhase[] {
+  const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
+  const mean = phases.reduce((sum, phase) => sum + phase.perSecond * phase.seconds, 0) / seconds;
+  return phases.map((phase) => ({ ...phase, perSecond: (phase.perSecond * perSecond) / mean }));
+}
+
+const SAME_ARRIVALS = { seed: 1, distribution: 'poisson' } as const;
+
+/** The mean rate of a workload at which this share of its requests is over the budget. */
+export function workloadCapacity(model: QueueModel, phases: readonly RatePhase[], share: number): number {
+  let [low, high] = [0, (2000 * model.servers) / model.serviceMs];
+  for (let step = 0; step < 20; step++) {
+    const rate = (low + high) / 2;
+    const latencies = latenciesMs(burstArrivals(phasesAt(phases, rate), SAME_ARRIVALS), model);
+    if (latencies.filter((ms) => ms > model.budgetMs).length <= share * latencies.length) low = rate;
+    else high = rate;
+  }
+  return (low + high) / 2;
+}
+
+/** Loads of a workload on such a queue, each one pass with the same arrivals. `perSecond`: its own mean rate. */
+export function workloadLoads(model: QueueModel, phases: readonly RatePhase[], perSecond: number) {
+  const { loads, clock, seen } = queueLoads(model, 1);
+  const passSeconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
+  const pass = async (rate: number): Promise<RateMeasurement> => {
+    seen.push(rate);
+    clock.advance(passSeconds * 1000);
+    const arrivals = burstArrivals(phasesAt(phases, rate), SAME_ARRIVALS);
+    return playedLoad(arrivals, latenciesMs(arrivals, model), model.budgetMs, rate, passSeconds).measurement;
+  };
+  const workload: CapacityLoads = {
+    ...loads,
+    scouting: { kind: 'rate', perSecond, passSeconds },
+    atRate: pass,
+    atLength: pass,
+    forSeconds: async (rate) => ({ measurement: await pass(rate), windows: [] }),
+  };
+  return { loads: workload, clock, seen };
 }
 
 function playedLoad(

@@ -8,7 +8,7 @@ import { freshState } from '../../src/capacity/state.ts';
 import { verdictText } from '../../src/capacity/words.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { measured } from '../study/builders.ts';
-import { type QueueModel, queueLoads, trueCapacity } from './queue.ts';
+import { type QueueModel, queueLoads, trueCapacity, workloadCapacity, workloadLoads } from './queue.ts';
 
 const head = {
   trituneVersion: '0',
@@ -136,6 +136,25 @@ describe('the search for the capacity', () => {
     const state = freshState();
     await runCapacity(question, state, { loads: slow, clock, onEvent: () => undefined });
     expect(state.cliff).toHaveLength(3);
+  });
+
+  it.each([0.2, 1, 3])('finds the capacity for a workload of phases whose own rate is %f of it', async (from) => {
+    const model = { servers: 4, serviceMs: 8, budgetMs: 30 };
+    const phases = [
+      { perSecond: 0.5, seconds: 3 },
+      { perSecond: 1, seconds: 2 },
+      { perSecond: 2.5, seconds: 1 },
+    ];
+    const truth = workloadCapacity(model, phases, 0.1);
+    const { loads, clock } = workloadLoads(model, phases, from * truth);
+    const state = freshState();
+    const limit = { kind: 'goodput', percentile: 90, limits: 'e2e' } as const;
+    const question = asked(model, { limit, precision: 0.05, mostSeconds: 300 });
+    await runCapacity(question, state, { loads, clock, onEvent: () => undefined });
+    const { low, high } = state.posterior?.interval ?? { low: 0, high: 0 };
+    expect(low).toBeLessThan(truth);
+    expect(high).toBeGreaterThan(truth);
+    expect(state.ending).toBe('precise');
   });
 
   it('plays a workload whole or not at all, and knows no capacity where no rate kept the limit', async () => {
