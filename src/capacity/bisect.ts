@@ -169,10 +169,10 @@ function askedNear(
   median: number,
   posterior: CapacityPosterior,
   readings: readonly RateReading[],
-  { allowed, mostServed, budgetSeconds }: CapacityPrior,
+  { allowed, mostServed, budgetSeconds, isWorkload }: CapacityPrior,
 ): number {
   const power = ASKED[readings.length % ASKED.length] as number;
-  const told = mostServed === null ? askedOfWorkload(readings.length) : Math.max(1, MOST_TOLD / allowed) ** power;
+  const told = isWorkload ? askedOfWorkload(readings.length) : Math.max(1, MOST_TOLD / allowed) ** power;
   const usual = median * Math.min(posterior.timesForShare(allowed * told), MOST_ABOVE);
   if (mostServed === null) return usual;
   const last = readings.at(-1);

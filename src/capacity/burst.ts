@@ -71,6 +71,7 @@ export function burstPrior(
     high: ABOVE_CAPACITY * capacity,
     likely,
     mostServed: null,
+    isWorkload: false,
     idle: null,
     followsHost,
   };

@@ -73,7 +73,7 @@ function gridOver(low: number, high: number, readings: readonly Clustered[], pri
   const sum = raw.reduce((total, weight) => total + weight, 0);
   const weights = raw.map((weight) => weight / sum);
   const gap = points.reduce((total, point, at) => total + (weights[at] as number) * point.gap, 0);
-  const modelSd = prior.mostServed === null ? WORKLOAD_SD : MODEL_SD;
+  const modelSd = prior.isWorkload ? WORKLOAD_SD : MODEL_SD;
   return { logs, weights, gap, allowed: prior.allowed, modelSd };
 }
 

@@ -11,8 +11,10 @@ export interface CapacityPrior {
   readonly likely: number | null;
   /** The scale of the guess, as a logarithm: half of all capacities are within about this distance. A quarter if absent. */
   readonly guessScale?: number;
-  /** The highest throughput that a closed loop saw, which no capacity can exceed by much; null for a workload, which has no closed loops. */
+  /** The highest throughput seen, which no capacity can exceed by much; null if none was seen. */
   readonly mostServed: number | null;
+  /** True for a workload that is played whole: phases and classes, and the same arrivals in every reading. */
+  readonly isWorkload: boolean;
   /** The approximate percentile of an idle server, divided by the budget; null if unknown. */
   readonly idle: number | null;
   /** True if the server computes on this host's CPU and so follows the host's speed. The host's speed says nothing about any other server. */

@@ -132,6 +132,7 @@ export const priorAround = (perSecond: number, limit: CapacityLimit, followsHost
   likely: perSecond,
   guessScale: RATE_SCALE,
   mostServed: null,
+  isWorkload: true,
   idle: null,
   followsHost,
 });
@@ -154,5 +155,6 @@ export function priorOf(
     low: mostServed * (idle !== null && idle > HOPELESS ? LOWEST_SHARE_THEN : LOWEST_SHARE),
     high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),
     mostServed: isSaturated ? mostServed : null,
+    isWorkload: false,
   };
 }

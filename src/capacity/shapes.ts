@@ -78,23 +78,26 @@ export interface WeightedShape {
 }
 
 /**
- * Returns the possible shapes at a capacity: those that agree with the highest throughput that was seen, or, for a workload, its curves.
+ * Returns the possible shapes at a capacity: all of them, or those that agree with the saturation, if it was seen; for a workload its curves.
  * `knowsArrivals`: without the arrivals of each reading, no server is known to be steady.
  */
 export function shapesAt(
   log: number,
-  { mostServed, idle, allowed }: CapacityPrior,
+  { mostServed, idle, allowed, isWorkload }: CapacityPrior,
   knowsArrivals: boolean,
 ): readonly WeightedShape[] {
-  if (mostServed === null) return curvesOf(allowed);
+  if (isWorkload) return curvesOf(allowed);
   const any = GAPS.flatMap((gap) => {
-    const atMost = logChanceAbove(log + Math.log(1 + gap), Math.log(mostServed), SATURATION_SD);
+    const saturation = log + Math.log(1 + gap);
+    const atMost = mostServed === null ? 0 : logChanceAbove(saturation, Math.log(mostServed), SATURATION_SD);
+    const unlikely = mostServed === null ? 0 : Math.log(UNUSUAL);
     return FLOORS.map((floor): WeightedShape => {
       const above = idle === null ? 0 : Math.max(0, floor - Math.max(idle, FLOORS[0]));
-      const logPrior = Math.log(UNUSUAL) + atMost - FLOOR_PRIOR * above - ALL_SHAPES;
+      const logPrior = unlikely + atMost - FLOOR_PRIOR * above - ALL_SHAPES;
       return { gap, floor, logPrior, slope: null, steady: null };
     });
   });
+  if (mostServed === null) return any;
   const logOther = knowsArrivals ? Math.log(1 - STEADY) : 0;
   const others = gapsAt(log, mostServed, otherErrors).map(
     ({ gap, logPrior }): WeightedShape => ({ gap, floor: 0, logPrior: logPrior + logOther, slope: null, steady: null }),

@@ -22,6 +22,7 @@ const onDevice = {
   likely: 100,
   mostServed: 130,
   idle: 0.2,
+  isWorkload: false,
   followsHost: false,
 };
 
