@@ -1,9 +1,10 @@
 import { MS_PER_S } from '../base/units.ts';
 import { chanceBelow } from '../stats/normal.ts';
 import { type BacklogsMet, playBacklog } from './backlog.ts';
+import { expectedShare } from './expected-share.ts';
 import type { CapacityPrior } from './prior.ts';
 import type { RateReading } from './reading.ts';
-import { STEADY_ERRORS, STEADY_STEP, type SteadyShape, shapesAt, type WeightedShape } from './shapes.ts';
+import { STEADY_ERRORS, shapesAt, type WeightedShape } from './shapes.ts';
 
 /** Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative to that of independent requests. */
 const CLUSTERS = [
@@ -25,11 +26,6 @@ const RATE_SCATTERS = [0.002, 0.007, 0.03] as const;
 /** The index of the usual one; the log prior falls by `SCATTER_PRIOR` per step from it. */
 const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
-/** The weight of the neighbouring saturations in the expected share, because no fluid is exact. */
-const NEIGHBOURS = 0.2;
-/** Limits of the expected share of bad requests: no shape is right far from the capacity. */
-const LEAST_BAD = 1e-7;
-const MOST_BAD = 0.9;
 /** A stall of the machine causes any number of bad requests with this chance. Nothing causes too few, up to this weight in squared deviations. */
 const LOG_STALL = Math.log(0.001);
 const MOST_BELOW = 50;
@@ -164,17 +160,15 @@ interface Expected {
 }
 
 function expectedAt(clustered: Clustered, shape: Shape): Expected {
-  const { log, gap, steady, follows, allowed } = shape;
+  const { log, gap, follows, allowed } = shape;
   const { reading } = clustered;
   const { perSecond, requests, bad, logSpeed } = reading;
   // A host twice as fast serves twice the rate, and all times are half as long.
   const speed = follows ? (logSpeed ?? 0) : 0;
   const share = Math.exp(Math.log(perSecond) - speed - log);
   const left = 1 + gap - share;
-  const byLaw = shape.slope === null ? queueShare(shape, share, speed) : logisticShare(allowed, shape.slope, share);
   const backlogs = follows ? clustered.hostBacklogs : clustered.backlogs;
-  const { expected: raw, steepness } = steady === null ? byLaw : decidedBy(backlogs, steady, byLaw, speed);
-  const expected = Math.min(Math.max(raw, LEAST_BAD), MOST_BAD);
+  const { expected, steepness } = expectedShare(shape, allowed, share, { backlogs, logSpeed: speed });
   const sum = (logRate: number): number => (requests * expected * logRate * logRate) / (1 - expected);
   return {
     deviance: devianceOf(bad.mean, expected, requests),
@@ -184,44 +178,6 @@ function expectedAt(clustered: Clustered, shape: Shape): Expected {
     misfit: shape.slope === null ? 0 : MISFIT * Math.abs(Math.log(share)),
     shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
   };
-}
-
-/** A share of bad requests, and how steeply its logarithm rises with that of the rate. */
-interface ExpectedShare {
-  readonly expected: number;
-  readonly steepness: number;
-}
-
-/** Returns the share that the law of a queue expects at a rate that is `share` of the capacity. */
-function queueShare({ gap, floor, allowed }: Shape, share: number, logSpeed: number): ExpectedShare {
-  const left = 1 + gap - share;
-  const ratio = left > 0 ? (floor + ((1 - floor) * gap) / left) * Math.exp(-logSpeed) : Number.POSITIVE_INFINITY;
-  const tail = Math.log(allowed) / ratio;
-  const steepness = left > 0 ? (-tail * (1 - floor) * gap * share * Math.exp(-logSpeed)) / (left * left * ratio) : 0;
-  return { expected: Math.exp(tail), steepness };
-}
-
-/** Returns the share on a logistic curve at a rate that is `share` of the capacity. */
-function logisticShare(allowed: number, slope: number, share: number): ExpectedShare {
-  const odds = Math.exp(Math.log(allowed / (1 - allowed)) + slope * Math.log(share));
-  return { expected: 1 / (1 + 1 / odds), steepness: slope / (1 + odds) };
-}
-
-/** Returns the share on a steady server, where the arrivals decide it as far as the server's steadiness says. */
-function decidedBy(
-  backlogs: readonly BacklogsMet[],
-  { index, budgetBacklog, weight }: SteadyShape,
-  byLaw: ExpectedShare,
-  logSpeed: number,
-): ExpectedShare {
-  const here = backlogs[index] as BacklogsMet;
-  const beyond = budgetBacklog * Math.exp(logSpeed);
-  const slower = (backlogs[index - 1] ?? here).shareAbove(beyond);
-  const faster = (backlogs[index + 1] ?? here).shareAbove(beyond);
-  const met = (1 - NEIGHBOURS) * here.shareAbove(beyond) + (NEIGHBOURS * (slower + faster)) / 2;
-  const expected = weight * met + (1 - weight) * byLaw.expected;
-  const rise = (weight * (slower - faster)) / (2 * STEADY_STEP) + (1 - weight) * byLaw.expected * byLaw.steepness;
-  return { expected, steepness: rise / Math.max(expected, LEAST_BAD) };
 }
 
 /** Returns the variance of the count of bad requests, relative to that of independent ones. */
