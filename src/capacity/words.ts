@@ -57,8 +57,9 @@ function unsureText({ outcome, precision, probes }: CapacityDocument, capacity: 
   return sides.size < 2 || probes.length < LEAST_READINGS ? 'from too few readings' : 'its readings disagree';
 }
 
-function unknownText({ probes, cutShort }: CapacityDocument, kept: string): string {
+function unknownText({ outcome, probes, cutShort }: CapacityDocument, kept: string): string {
   const unknown = 'the capacity is unknown';
+  if (outcome === 'interrupted') return `${unknown}: the run was interrupted`;
   if (probes.length > 1) {
     const lowest = Math.min(...probes.map(({ perSecond }) => perSecond));
     return `${unknown}: even ${rateText(lowest)}, the lowest rate that was tried, did not keep ${kept}`;

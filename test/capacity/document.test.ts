@@ -62,6 +62,8 @@ describe('the document of a capacity', () => {
     expect(first({})).toContain('; from too few readings');
     expect(first({ probes: [...probes, ...probes] })).toContain('; its readings disagree');
     expect(first({ outcome: 'interrupted' })).toContain('; the run was interrupted');
+    const unknown = capacityLines(aCapacity({ outcome: 'interrupted', capacity: null }));
+    expect(unknown).toContain('the capacity is unknown: the run was interrupted');
   });
 
   it('tells what is tried', () => {

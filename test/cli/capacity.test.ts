@@ -30,13 +30,13 @@ describe('tritune capacity', () => {
   }, 300_000);
 
   it('exits with 3 where no rate keeps the budget', async () => {
-    const emulator = await emulatorForTest({ profile: smallProfile({ a: 20, b: 0.1 }) });
+    const emulator = await emulatorForTest({ profile: smallProfile({ a: 5, b: 0.1 }) });
     const { code, stdout } = await callCli([
       'capacity',
-      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '5', '--max-duration', '200s'],
+      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--max-duration', '200s'],
     ]);
     expect(code).toBe(3);
-    expect(stdout).toContain('no rate keeps p99 within 5 ms');
+    expect(stdout).toContain('no rate keeps p99 within 1 ms');
   }, 300_000);
 
   it('refuses what cannot be asked', async () => {
