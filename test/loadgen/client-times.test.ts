@@ -41,9 +41,20 @@ describe.each(['grpc', 'http', 'stream'] as const)('the times of requests over o
   it('say where the bytes took their time: on the way out, or on the way back', async () => {
     const send = await opened(true);
     await send(64, 64);
-    const [out, back] = [await timesOf(send, large, 64), await timesOf(send, 64, large)];
-    expect(out.sendNs).toBeGreaterThan(2 * (out.receiveNs + out.unmarshalNs));
-    expect(back.receiveNs).toBeGreaterThan(2 * (back.marshalNs + back.sendNs));
+    const [out, back]: [ClientTimes[], ClientTimes[]] = [[], []];
+    for (let request = 0; request < 25; request++) {
+      out.push(await timesOf(send, large, 64));
+      back.push(await timesOf(send, 64, large));
+    }
+    // The least of several, because a pause of the machine falls into any part of some.
+    const least = (all: readonly ClientTimes[], part: (times: ClientTimes) => number): number =>
+      Math.min(...all.map(part));
+    expect(least(out, ({ sendNs }) => sendNs)).toBeGreaterThan(
+      2 * least(out, ({ receiveNs, unmarshalNs }) => receiveNs + unmarshalNs),
+    );
+    expect(least(back, ({ receiveNs }) => receiveNs)).toBeGreaterThan(
+      2 * least(back, ({ marshalNs, sendNs }) => marshalNs + sendNs),
+    );
   });
 
   it('are taken only where they are asked for', async () => {
