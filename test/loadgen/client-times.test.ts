@@ -42,7 +42,7 @@ describe.each(['grpc', 'http', 'stream'] as const)('the times of requests over o
     const send = await opened(true);
     await send(64, 64);
     const [out, back]: [ClientTimes[], ClientTimes[]] = [[], []];
-    for (let request = 0; request < 25; request++) {
+    for (let request = 0; request < 12; request++) {
       out.push(await timesOf(send, large, 64));
       back.push(await timesOf(send, 64, large));
     }
