@@ -1,4 +1,4 @@
-import type { Random } from '../src/base/random.ts';
+import { type Random, shuffle } from '../src/base/random.ts';
 
 const STEP = 1.03;
 const SWEEP = { from: 0.5, to: 1.1 } as const;
@@ -20,19 +20,14 @@ export function halvesOfSweep(saturation: number, random: Random): readonly numb
   const halves: number[][] = [[], []];
   for (let at = 0, rate = SWEEP.from * saturation; rate <= SWEEP.to * saturation; at++, rate *= STEP)
     halves[at % 2]?.push(rate);
-  return halves.map((rates) => shuffled(rates, random));
+  return halves.map((rates) => shuffle(rates, random));
 }
 
 /** Returns the rates within a tenth of the crossing, three times each, in a random order. */
 export function closerLook(readings: readonly SweepReading[], random: Random): readonly number[] {
   const middle = crossing(readings);
   const near = new Set(readings.map(({ rate }) => rate).filter((rate) => Math.abs(Math.log(rate / middle)) < NEAR));
-  return shuffled(Array.from({ length: REPEATS }, () => [...near]).flat(), random);
-}
-
-function shuffled(values: readonly number[], random: Random): number[] {
-  const left = [...values];
-  return values.map(() => left.splice(random.int(0, left.length - 1), 1)[0] as number);
+  return shuffle(Array.from({ length: REPEATS }, () => [...near]).flat(), random);
 }
 
 /** Returns where shares that rise with the rate (pool-adjacent-violators) cross 1 %, interpolated by the logarithm of the share. */

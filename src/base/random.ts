@@ -45,6 +45,17 @@ export function seededRandom(seed: number): Random {
 export const randomFor = (text: string): Random =>
   seededRandom(createHash('sha256').update(text).digest().readInt32LE(0));
 
+/** Puts items into a random order (Fisher and Yates), in place, and returns them. */
+export function shuffle<Items extends unknown[] | Uint32Array>(items: Items, random: Random): Items {
+  for (let last = items.length - 1; last > 0; last--) {
+    const other = random.int(0, last);
+    const kept = items[last];
+    items[last] = items[other];
+    items[other] = kept;
+  }
+  return items;
+}
+
 /** Draws one of the values. */
 export const pick = <T>(values: readonly T[], random: Random): T => values[random.int(0, values.length - 1)] as T;
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../base/random.ts';
+import { type Random, shuffle } from '../../base/random.ts';
 import type { Mix } from '../workload.ts';
 
 /**
@@ -12,7 +12,10 @@ export function drawClasses(times: Float64Array, duration: number, { from, to }:
   const others = from.some((weight, index) => index !== only && (weight > 0 || (to[index] as number) > 0));
   if (!others) return classOf.fill(only);
   const [fromShares, toShares] = [sharesOf(from), sharesOf(to)];
-  const order = shuffled(times.length, random);
+  const order = shuffle(
+    Uint32Array.from(times, (_, index) => index),
+    random,
+  );
   for (let index = 0; index < times.length; index++) {
     const drawn = ((order[index] as number) + random.float()) / times.length;
     const passed = (times[index] as number) / duration;
@@ -29,16 +32,4 @@ export function drawClasses(times: Float64Array, duration: number, { from, to }:
 function sharesOf(weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
-}
-
-/** The whole numbers below `count` in random order (Fisher and Yates). */
-function shuffled(count: number, random: Random): Uint32Array {
-  const order = Uint32Array.from({ length: count }, (_, index) => index);
-  for (let left = count - 1; left > 0; left--) {
-    const other = random.int(0, left);
-    const kept = order[left] as number;
-    order[left] = order[other] as number;
-    order[other] = kept;
-  }
-  return order;
 }

@@ -1,4 +1,4 @@
-import { type Random, seededRandom } from '../../../base/random.ts';
+import { type Random, seededRandom, shuffle } from '../../../base/random.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { besideInstances } from '../../../space/shape.ts';
 import type { Candidate } from '../../../space/types.ts';
@@ -92,17 +92,7 @@ function isHighEnough(climb: readonly Measurement[], latencyLimitMs: number | un
 
 function inRandomOrder(candidates: readonly Candidate[], random: Random): Candidate[] {
   const groups = Map.groupBy(candidates, ({ shape }) => besideInstances(shape));
-  return shuffled([...groups.values()], random).flatMap((group) =>
+  return shuffle([...groups.values()], random).flatMap((group) =>
     [...group].sort((a, b) => a.shape.policy.instances - b.shape.policy.instances),
   );
-}
-
-/** Returns a random permutation (Fisher and Yates). */
-function shuffled<T>(items: readonly T[], random: Random): T[] {
-  const all = [...items];
-  for (let last = all.length - 1; last > 0; last--) {
-    const other = random.int(0, last);
-    [all[last], all[other]] = [all[other] as T, all[last] as T];
-  }
-  return all;
 }
