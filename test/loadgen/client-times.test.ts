@@ -30,12 +30,16 @@ describe.each(['grpc', 'http', 'stream'] as const)('the times of requests over o
     return send;
   };
   const timesOf = async (send: (bytes: number, back: number) => Promise<SendOutcome>, bytes: number, back: number) => {
-    const startNs = performance.now() * 1e6;
-    const outcome = await send(bytes, back);
-    if (!outcome.ok || !outcome.times) throw new Error(`not timed: ${JSON.stringify(outcome)}`);
-    expect(totalNs(outcome.times)).toBeLessThanOrEqual(performance.now() * 1e6 - startNs);
-    for (const part of Object.values(outcome.times)) expect(part).toBeGreaterThanOrEqual(0);
-    return outcome.times;
+    // Not every request of a fast machine is in the sample.
+    for (;;) {
+      const startNs = performance.now() * 1e6;
+      const outcome = await send(bytes, back);
+      if (!outcome.ok) throw new Error(`failed: ${JSON.stringify(outcome)}`);
+      if (!outcome.times) continue;
+      expect(totalNs(outcome.times)).toBeLessThanOrEqual(performance.now() * 1e6 - startNs);
+      for (const part of Object.values(outcome.times)) expect(part).toBeGreaterThanOrEqual(0);
+      return outcome.times;
+    }
   };
 
   it('say where the bytes took their time: on the way out, or on the way back', async () => {
