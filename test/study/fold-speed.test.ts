@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
+import type { StudyState } from '../../src/study/records/state.ts';
 import { steadySpeeds } from '../../src/study/speed/speeds.ts';
+import { goalText } from '../../src/study/summary/goal-words.ts';
 import { trialRecords } from '../support/study-records.ts';
-import { goalOf, studyStarted } from './builders.ts';
+import { goalOf, measured, studyStarted } from './builders.ts';
 
 describe('a study on a machine whose speed changes', () => {
   const HOST_WORK_US = 2000;
@@ -49,6 +51,30 @@ describe('a study on a machine whose speed changes', () => {
     expect(compared?.throughput.value).toBeLessThan(1.08 * 420);
     expect(compared?.budgetLatencyMs.value).toBeLessThan(8);
     expect(state.compared.trials[1]?.measurements).toBe(state.trials[1]?.measurements);
+  });
+
+  it('says at which speed a trial meets the goal where its figures as measured say otherwise', () => {
+    const texts = (state: StudyState): string[] =>
+      state.trials.map((trial) => {
+        const { chosen, feasible, measurements } = trial;
+        return goalText(state, trial, { measurement: measurements[chosen as number], feasible });
+      });
+    const state = foldStudy(records);
+    expect(texts(state)).toEqual([...Array<string>(4).fill('meets the goal'), 'meets the goal at the usual speed']);
+    const onTwoServers = records.flatMap((record): StudyRecord[] => {
+      if (record.type !== 'trial-started') return [record];
+      const server = record.trial === 4 ? 'slow:8001' : 'fast:8001';
+      const seen = { ...measured(4, 0.6 * 150, 5 / 0.6), hostWorkUs: HOST_WORK_US / 0.6 };
+      const original: StudyRecord = {
+        type: 'original-measured',
+        at: record.at,
+        work: 'original',
+        server,
+        measurement: seen,
+      };
+      return [...(record.trial === 4 ? [original] : []), { ...record, server }];
+    });
+    expect(texts(foldStudy(onTwoServers)).at(-1)).toBe("meets the goal at the first server's speed");
   });
 
   it('takes the speed for steady where it is told to', () => {

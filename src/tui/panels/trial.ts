@@ -5,6 +5,7 @@ import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
 import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
+import { goalText } from '../../study/summary/goal-words.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
@@ -44,7 +45,8 @@ export function trialPanel(view: ViewState, interaction: Interaction, size: Size
 function stateOf({ study }: ViewState, trial: Trial): string {
   if (trial.failure) return 'failed';
   if (study && isInDoubt(study, trial)) return 'meets the goal, but is doubtful';
-  return study && meetsGoal(study, trial) ? 'meets the goal' : 'misses the goal';
+  const stand = study && { measurement: figuresOf(study, trial), feasible: meetsGoal(study, trial) };
+  return stand ? goalText(study, trial, stand) : '';
 }
 
 type Section = readonly Row[];

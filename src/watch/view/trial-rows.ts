@@ -3,6 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
+import { goalText } from '../../study/summary/goal-words.ts';
 import type { Trial } from '../../study/types.ts';
 import type { Watched } from './watched.ts';
 
@@ -58,7 +59,7 @@ export function trialRow(state: StudyState, { serverOf }: Watched, trial: Trial)
     server: plainLine(serverOf.get(number) ?? ''),
     config: describeAssignment(candidate.assignment),
     figures: failure ? '' : describeStand(state, trial),
-    ...{ standing, standingText: standingTexts[standing] },
+    ...{ standing, standingText: standingTextOf(state, trial) },
     failure: failure ? plainLine(`${failure.kind}: ${failure.reason}`, MOST_LETTERS_IN_ROW) : '',
   };
 }
@@ -73,16 +74,15 @@ function standingOf({ best, baseline }: StudyState, trial: Trial): TrialRow['sta
   return trial.feasible ? 'met' : 'missed';
 }
 
-const standingTexts: Readonly<Record<TrialRow['standing'], string>> = {
-  best: 'best',
-  original: 'original config',
-  met: 'meets the goal',
-  missed: 'misses the goal',
-  failed: 'failed',
-};
+const standingTexts = { best: 'best', original: 'original config', failed: 'failed' } as const;
 
 /** Returns the standing of a trial, as the page words it. */
-export const standingTextOf = (state: StudyState, trial: Trial): string => standingTexts[standingOf(state, trial)];
+export function standingTextOf(state: StudyState, trial: Trial): string {
+  const standing = standingOf(state, trial);
+  if (standing !== 'met' && standing !== 'missed') return standingTexts[standing];
+  const { chosen, feasible, measurements } = trial;
+  return goalText(state, trial, { measurement: chosen === null ? null : measurements[chosen], feasible });
+}
 
 /** Returns what failed last, the latest first: trials, and servers that left. */
 export function failureRows(state: StudyState, watched: Watched): readonly FailureRow[] {
