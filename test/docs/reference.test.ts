@@ -46,6 +46,10 @@ describe('the schema of the journal', () => {
   const names = readdirSync(journals, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.jsonl'));
   const schema = recordJsonSchema() as JsonSchema;
 
+  it('is the one in docs/', async () => {
+    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(resolve(root, 'docs/journal.schema.json'));
+  });
+
   it.each(names)('names every field of %s', (name) => {
     const lines = readFileSync(resolve(journals, name), 'utf8').split('\n').filter(isWhole);
     const unknown = lines.flatMap((line) => unknownFields(schema, schema, migrated(JSON.parse(line) as Json)));

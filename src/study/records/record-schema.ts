@@ -7,7 +7,7 @@ import { migrated } from './migrate.ts';
 import type { StudyRecord } from './records.ts';
 import { record } from './schema/record.ts';
 
-/** Returns the JSON Schema (2020-12) of a line of the journal. */
+/** Returns the JSON Schema (2020-12) of a line of the journal: the content of docs/journal.schema.json. */
 export const recordJsonSchema = (): JsonObject => z.toJSONSchema(record, { io: 'input' }) as JsonObject;
 
 /**

@@ -175,7 +175,8 @@ const journalPage: SchemaPage = {
   title: 'Journal',
   intro:
     '`journal.jsonl` has one JSON object a line: everything that happened to a study, in the order of time. All other documents are made from it. ' +
-    'Within one `schemaVersion` fields are only added. A figure that could not be computed is null.',
+    'Within one `schemaVersion` fields are only added. A figure that could not be computed is null. ' +
+    'The JSON Schema of a line is [journal.schema.json](../journal.schema.json).',
   document: documentOf(recordJsonSchema()),
   kind: 'output',
   name: 'Every record',
