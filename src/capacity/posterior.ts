@@ -47,7 +47,7 @@ export function capacityPosterior(all: readonly RateReading[], prior: CapacityPr
  * queue needs longer than a measurement to fill.
  */
 const MODEL_SD = 0.008;
-/** The same for workloads: with the same arrivals in every reading, the share of bad requests does not rise evenly with the rate. */
+/** The same for workloads: phases and classes with capacities of their own bend the curve. */
 const WORKLOAD_SD = 0.012;
 /** The range beyond the grid in which quantiles are searched, in deviations, and the number of halvings. */
 const ENDS = 4;

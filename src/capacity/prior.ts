@@ -13,7 +13,7 @@ export interface CapacityPrior {
   readonly guessScale?: number;
   /** The highest throughput seen, which no capacity can exceed by much; null if none was seen. */
   readonly mostServed: number | null;
-  /** True for a workload that is played whole: phases and classes, and the same arrivals in every reading. */
+  /** True for a workload that is played whole: phases and classes. */
   readonly isWorkload: boolean;
   /** The approximate percentile of an idle server, divided by the budget; null if unknown. */
   readonly idle: number | null;

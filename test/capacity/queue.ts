@@ -99,28 +99,36 @@ function phasesAt(phases: readonly RatePhase[], perSecond: number): readonly Rat
   return phases.map((phase) => ({ ...phase, perSecond: (phase.perSecond * perSecond) / mean }));
 }
 
-const SAME_ARRIVALS = { seed: 1, distribution: 'poisson' } as const;
+const PASSES = 100;
 
-/** The mean rate of a workload at which this share of its requests is over the budget. */
+/** The mean rate of a workload at which this share of its requests is over the budget, over many passes. */
 export function workloadCapacity(model: QueueModel, phases: readonly RatePhase[], share: number): number {
   let [low, high] = [0, (2000 * model.servers) / model.serviceMs];
-  for (let step = 0; step < 20; step++) {
+  for (let step = 0; step < 12; step++) {
     const rate = (low + high) / 2;
-    const latencies = latenciesMs(burstArrivals(phasesAt(phases, rate), SAME_ARRIVALS), model);
-    if (latencies.filter((ms) => ms > model.budgetMs).length <= share * latencies.length) low = rate;
+    let [late, all] = [0, 0];
+    for (let seed = 0; seed < PASSES; seed++) {
+      const latencies = latenciesMs(burstArrivals(phasesAt(phases, rate), { seed, distribution: 'poisson' }), model);
+      late += latencies.filter((ms) => ms > model.budgetMs).length;
+      all += latencies.length;
+    }
+    if (late <= share * all) low = rate;
     else high = rate;
   }
   return (low + high) / 2;
 }
 
-/** Loads of a workload on such a queue, each one pass with the same arrivals. `perSecond`: its own mean rate. */
-export function workloadLoads(model: QueueModel, phases: readonly RatePhase[], perSecond: number) {
+/** Loads of a workload on such a queue, each one pass with arrivals of its own. `perSecond`: its own mean rate. */
+export function workloadLoads(model: QueueModel, phases: readonly RatePhase[], perSecond: number, seed: number) {
   const { loads, clock, seen } = queueLoads(model, 1);
   const passSeconds = phases.reduce((sum, phase) => sum + phase.seconds, 0);
   const pass = async (rate: number): Promise<RateMeasurement> => {
     seen.push(rate);
     clock.advance(passSeconds * 1000);
-    const arrivals = burstArrivals(phasesAt(phases, rate), SAME_ARRIVALS);
+    const arrivals = burstArrivals(phasesAt(phases, rate), {
+      seed: PASSES * seed + seen.length,
+      distribution: 'poisson',
+    });
     return playedLoad(arrivals, latenciesMs(arrivals, model), model.budgetMs, rate, passSeconds).measurement;
   };
   const workload: CapacityLoads = {

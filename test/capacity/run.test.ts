@@ -146,15 +146,19 @@ describe('the search for the capacity', () => {
       { perSecond: 2.5, seconds: 1 },
     ];
     const truth = workloadCapacity(model, phases, 0.1);
-    const { loads, clock } = workloadLoads(model, phases, from * truth);
-    const state = freshState();
-    const limit = { kind: 'goodput', percentile: 90, limits: 'e2e' } as const;
-    const question = asked(model, { limit, precision: 0.05, mostSeconds: 300 });
-    await runCapacity(question, state, { loads, clock, onEvent: () => undefined });
-    const { low, high } = state.posterior?.interval ?? { low: 0, high: 0 };
-    expect(low).toBeLessThan(truth);
-    expect(high).toBeGreaterThan(truth);
-    expect(state.ending).toBe('precise');
+    let covered = 0;
+    for (const seed of seeds) {
+      const { loads, clock } = workloadLoads(model, phases, from * truth, seed);
+      const state = freshState();
+      const limit = { kind: 'goodput', percentile: 90, limits: 'e2e' } as const;
+      const question = asked(model, { limit, precision: 0.05, mostSeconds: 300 });
+      await runCapacity(question, state, { loads, clock, onEvent: () => undefined });
+      const { low, high, value } = state.posterior?.interval ?? { low: 0, high: 0, value: 0 };
+      if (low <= truth && truth <= high) covered++;
+      expect(Math.abs(Math.log(value / truth))).toBeLessThan(0.1);
+      expect(state.ending).toBe('precise');
+    }
+    expect(covered).toBeGreaterThanOrEqual(3);
   });
 
   it('plays a workload whole or not at all, and knows no capacity where no rate kept the limit', async () => {

@@ -70,8 +70,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
       onRequest: () => undefined,
     };
     const report = await target.measure(level, listener, {
-      // A workload has its own arrivals.
-      ...(rule.workload === null && { scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own) }),
+      scheduleAt: (perSecond) => rule.scheduleAt(perSecond, own),
       // Requests left over from one load must not affect the next.
       drainMs: rule.requestTimeoutSeconds * MS_PER_S,
       untilNs,
@@ -91,7 +90,7 @@ export function loadsOn(target: LevelTarget, rule: PlayingRule): CapacityLoads {
     const schedule = rule.scheduleAt(perSecond, seed);
     const measurement = await measure(atRate(perSecond), change, untilNs);
     const countedMs = measurement.openLoop?.countedMs;
-    if (rule.workload !== null || schedule.kind !== 'poisson' || countedMs === undefined) return measurement;
+    if (schedule.kind !== 'poisson' || countedMs === undefined) return measurement;
     return { ...measurement, arrivals: { dueMs: dueMsUntil(countedMs.at(-1)?.to ?? 0, schedule), countedMs } };
   };
   const played = async (

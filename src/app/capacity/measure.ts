@@ -66,7 +66,10 @@ export async function measureCapacity(
     requestTimeoutSeconds,
     windows,
     workload: plan.workload && { perSecond: plan.workload.perSecond, passSeconds: passSecondsOf(plan.workload, spec) },
-    scheduleAt: (perSecond, seed) => rateSchedule({ ...spec, seed }, perSecond),
+    scheduleAt: (perSecond, seed) =>
+      plan.workload
+        ? { kind: 'arrivals', plan: plan.workload.planAt(perSecond, seed) }
+        : rateSchedule({ ...spec, seed }, perSecond),
     distribution: spec.requestDistribution,
     onProgress: watch.onProgress,
   });

@@ -19,12 +19,20 @@ type MeasuredFront = OfFront &
   Partial<Omit<LevelOptions, keyof OfFront>> &
   Required<Pick<LevelOptions, 'watchClient'>> & { readonly part?: WorkloadFront | undefined };
 
-/** Measures one model at a level, or several at the same time, each with its part of the plan's workload. Errors: as `measureLevel`. */
+/**
+ * Measures one model at a level, by the schedule in `common`, or several at the same time, each with its part of the plan's workload. Errors: as
+ * `measureLevel`.
+ */
 export function measureFronts(
   common: Common,
   fronts: readonly MeasuredFront[],
   { workload }: Pick<ProfilePlan, 'workload'>,
 ): Promise<Measurement> {
+  const [first, ...others] = fronts;
+  if (first && others.length === 0) {
+    const { part: _, ...front } = first;
+    return measureLevel({ ...common, ...front });
+  }
   const sent = fronts.flatMap(({ part, ...front }) => {
     const share = shareAt(part, common.level, workload);
     return share === null ? [] : [{ ...common, ...front, ...share }];

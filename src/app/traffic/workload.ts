@@ -17,7 +17,8 @@ export interface PlayedWorkload {
   readonly perSecond: number;
   /** Seconds of one pass. */
   readonly passS: number;
-  planAt(perSecond: number): ArrivalPlan;
+  /** Returns the arrivals of a pass at this mean rate; `seed` draws others than its own. */
+  planAt(perSecond: number, seed?: number): ArrivalPlan;
 }
 
 /** Requests to one model. */
@@ -37,15 +38,17 @@ export function played(
     workload,
     perSecond: meanRateOf(workload),
     passS: durationOf(workload) * timeScale,
-    planAt: rememberingOne((perSecond) => planOf(workload, { seed, timeScale, meanPerSecond: perSecond })),
+    planAt: rememberingOne((perSecond, own = seed) =>
+      planOf(workload, { seed: own, timeScale, meanPerSecond: perSecond }),
+    ),
   };
 }
 
 /** Keeps only the latest plan, which may have millions of arrivals. */
-function rememberingOne(make: (perSecond: number) => ArrivalPlan): (perSecond: number) => ArrivalPlan {
-  let last: { readonly perSecond: number; readonly plan: ArrivalPlan } | null = null;
-  return (perSecond) => {
-    if (last?.perSecond !== perSecond) last = { perSecond, plan: make(perSecond) };
+function rememberingOne(make: PlayedWorkload['planAt']): PlayedWorkload['planAt'] {
+  let last: { readonly perSecond: number; readonly seed: number | undefined; readonly plan: ArrivalPlan } | null = null;
+  return (perSecond, seed) => {
+    if (last?.perSecond !== perSecond || last.seed !== seed) last = { perSecond, seed, plan: make(perSecond, seed) };
     return last.plan;
   };
 }
