@@ -4,7 +4,7 @@ import type { Profile } from '../../src/emulator/profile/schema.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
-import type { Candidate } from '../../src/space/types.ts';
+import type { Candidate, SearchSpace } from '../../src/space/types.ts';
 import { representative } from '../../src/study/final/final.ts';
 import type { CostTerms } from '../../src/study/goal/cost-terms.ts';
 import { metricsOf } from '../../src/study/goal/metrics/registry.ts';
@@ -45,16 +45,19 @@ const servers = {
   'one with a large fixed time': server('execution_ms: [[1, 9], [16, 12]], interference: { per_instance: 0.8 }'),
 };
 
-const space = spaceFromJson({
-  name: 'gpus',
-  parameters: {
-    gpu_count: [1, 2, 4],
-    instances: [1, 2, 3],
-    max_batch_size: [1, 4, 8, 16],
-    dynamic_batching: ['on'],
-    queue_delay_us: [0, 1000],
-  },
-});
+const spaceWith = (delaysUs: readonly number[]): SearchSpace =>
+  spaceFromJson({
+    name: 'gpus',
+    parameters: {
+      gpu_count: [1, 2, 4],
+      instances: [1, 2, 3],
+      max_batch_size: [1, 4, 8, 16],
+      dynamic_batching: ['on'],
+      queue_delay_us: delaysUs,
+    },
+  });
+/** A search at request rates computes five times as long. */
+const spaces = { concurrency: spaceWith([0, 1000]), 'request-rate': spaceWith([0]) };
 
 const BUDGET_MS = 50;
 const terms = (forRate: number, more: Partial<CostTerms> = {}): CostTerms => ({
@@ -81,7 +84,7 @@ const ABOVE = 3;
 /** Returns what each candidate serves at the highest level within the budget, where it costs least; found by halving. */
 function servedWithin(profile: Profile, levels: LevelRange): readonly Served[] {
   const own = new VirtualServer(profile, 77);
-  const view = viewSpace(space, originalOf(own.original));
+  const view = viewSpace(spaces[levels.mode], originalOf(own.original));
   const grid = gridOf(levels);
   return [...view.assignments()].flatMap((assignment): Served[] => {
     const outcome = view.build(assignment);
@@ -122,7 +125,7 @@ function exhaustive(profile: Profile, cost: CostTerms, levels: LevelRange): numb
 
 /** Returns what the search found to cost by the deciding measurement of its best. */
 async function foundBy(profile: Profile, cost: CostTerms, levels: LevelRange): Promise<number> {
-  const { state } = await searchVirtually(profile, space, BUDGET_MS, { levels, more: goalFor(cost) });
+  const { state } = await searchVirtually(profile, spaces[levels.mode], BUDGET_MS, { levels, more: goalFor(cost) });
   const { best, goal } = state;
   const stands = best && representative(state, best);
   expect(stands?.feasible).toBe(true);
