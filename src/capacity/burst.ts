@@ -1,10 +1,11 @@
 import { NS_PER_S } from '../base/units.ts';
-import { bisectRate, knownFrom } from './bisect.ts';
-import type { CourseWindow, PlayedLoad } from './loads.ts';
+import { bisectRate, type KnownRates, knownFrom } from './bisect.ts';
+import type { PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
 import type { CapacityPrior } from './prior.ts';
 import type { BurstQuestion, CapacityQuestion } from './question.ts';
 import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
+import { type PlayedRecovery, recoveredAfter, recoveryPosterior } from './recovery.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';
 
 /** A burst takes long to play, so the search plays few and accepts a wider interval. */
@@ -40,13 +41,30 @@ export async function findBurstRate(
     const reading = burstReading(load, burst, question, state);
     state.bursts.push({ ...load, perSecond, reading });
     onEvent({ type: 'burst-played', perSecond, isKept: isKept(reading, question.limit), load });
-    return knownFrom(
-      state.bursts.map((play) => play.reading),
-      prior,
-    );
+    return knownFromPlays(state, prior, burst, question.limit);
   });
   state.burst = outcome.posterior;
   if (outcome.ending === 'limit' && rule.isOver()) state.cutShort.add('burst');
+}
+
+/** Returns what the plays so far tell: how long they took to recover, or their late requests. */
+function knownFromPlays(
+  { bursts }: CapacityState,
+  prior: CapacityPrior,
+  burst: BurstQuestion,
+  limit: CapacityLimit,
+): KnownRates {
+  const readings = bursts.map(({ reading }) => reading);
+  const { recoverSeconds } = burst;
+  if (recoverSeconds === null || limit.kind !== 'latency') return knownFrom(readings, prior);
+  const plays = bursts.map(
+    ({ perSecond, windows, reading: { logSpeed } }): PlayedRecovery => ({
+      ...{ perSecond, windows },
+      logSpeed: prior.followsHost ? (logSpeed ?? 0) : 0,
+    }),
+  );
+  const { budgetMs } = limit;
+  return { readings, posterior: recoveryPosterior(plays, prior, burst, { recoverSeconds, budgetMs }) };
 }
 
 /**
@@ -93,17 +111,7 @@ function burstReading(
   // The search is for the base rate, not for the mean rate including the burst.
   const reading = { ...all, perSecond: all.askedPerSecond };
   if (recoverSeconds === null || limit.kind !== 'latency') return reading;
-  const after = windows.filter(({ endSeconds, perSecond }) => perSecond > 0 && endSeconds > seconds + recoverSeconds);
-  const late = after.filter(({ percentileMs }) => percentileMs > limit.budgetMs);
-  // A window over the budget has more bad requests than allowed; one within the budget has fewer.
-  const mean = after.length === 0 ? 1 : (2 * allowedShare(limit) * late.length) / after.length;
-  return { ...reading, bad: { mean, sd: mean }, requests: Math.round(after.length / allowedShare(limit)) };
-}
-
-/** Returns the seconds after the burst's end from which every window kept the budget; null if the last ones did not. */
-export function recoveredAfter(windows: readonly CourseWindow[], seconds: number, budgetMs: number): number | null {
-  const over = windows.findLastIndex(({ percentileMs }) => percentileMs > budgetMs);
-  if (over < 0) return 0;
-  if (over === windows.length - 1) return null;
-  return Math.max(0, (windows[over]?.endSeconds ?? 0) - seconds);
+  const took = recoveredAfter(windows, seconds, limit.budgetMs);
+  const mean = took !== null && took <= recoverSeconds ? 0 : 1;
+  return { ...reading, bad: { mean, sd: 1 } };
 }

@@ -100,7 +100,7 @@ export const capacityDocumentSchema = z
               worstMs: figure.describe('The highest percentile of any moment of it'),
               recoveredAfterSeconds: figure
                 .nullable()
-                .describe('From the end of the burst; null where it did not recover'),
+                .describe('From the end of the burst until latency was back within the budget; null where it was not'),
             }),
           )
           .describe('Every play of the burst'),

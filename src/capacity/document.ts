@@ -1,11 +1,11 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import { replicasNeeded } from '../stats/replicas.ts';
-import { recoveredAfter } from './burst.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import { type Hardware, hardwareFigures, whyNoCost } from './hardware.ts';
 import type { CourseWindow } from './loads.ts';
 import type { CapacityQuestion } from './question.ts';
 import { isEstimate, isKept, type RateReading } from './reading.ts';
+import { recoveredAfter } from './recovery.ts';
 import { refusalsIn } from './refusals.ts';
 import { type CapacityState, readingsOf } from './state.ts';
 import { cutText, shareText } from './words.ts';
@@ -29,7 +29,10 @@ type PlainPoint = Omit<Point, 'factor' | 'growthMsPerSecond'>;
 /** The document mentions a host whose speed changed by more than this factor. */
 const TOLD = 1.15;
 
-/** A kept rate at this multiple of a missed rate. Chance alone does not explain it; something other than the server does. */
+/**
+ * A kept rate at this multiple of a missed rate. Chance alone does not explain it; something other than the server does. In a workload the luck of a
+ * pass may.
+ */
 const CONTRADICTORY = 1.2;
 const DISTURBED =
   'some rates were missed that lie far below others that were kept: something else disturbed the machine; measure again when it is quiet';
@@ -45,7 +48,9 @@ export function capacityDocument(
   const readings = readingsOf(state, question);
   const kept = readings.filter((reading) => isKept(reading, limit)).map(({ perSecond }) => perSecond);
   const missed = readings.filter((reading) => !isKept(reading, limit)).map(({ perSecond }) => perSecond);
-  const isContradictory = Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
+  const isContradictory =
+    state.prior?.isWorkload !== true &&
+    Math.max(0, ...kept) > CONTRADICTORY * Math.min(...missed, Number.POSITIVE_INFINITY);
   const outcome = outcomeOf(state, end, isContradictory);
   const isKnown = outcome !== 'infeasible' && outcome !== 'client-limited' && isEstimate(readings, limit);
   const capacity = isKnown ? (state.posterior?.interval ?? null) : null;

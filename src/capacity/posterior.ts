@@ -77,13 +77,15 @@ function gridOver(low: number, high: number, readings: readonly Clustered[], pri
   return { logs, weights, gap, allowed: prior.allowed, modelSd };
 }
 
-function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityPrior): number {
+/** Returns the log prior of a capacity, given its logarithm. */
+export function logPriorAt(log: number, { likely, guessScale = GUESS_SCALE }: CapacityPrior): number {
   // Cauchy: readings soon outweigh a wrong guess.
   const guess = likely === null ? 0 : -Math.log(1 + ((log - Math.log(likely)) / guessScale) ** 2);
   return guess;
 }
 
-function posteriorOn({ logs, weights, gap, allowed, modelSd }: Grid): CapacityPosterior {
+/** Returns the posterior on a grid. */
+export function posteriorOn({ logs, weights, gap, allowed, modelSd }: Grid): CapacityPosterior {
   const step = (logs[1] as number) - (logs[0] as number);
   const sd = Math.max(modelSd, step / 2);
   const chanceAt = (log: number): number =>
