@@ -1,4 +1,5 @@
 import type { Interval } from '../stats/interval.ts';
+import { weightsOf } from '../stats/log-weights.ts';
 import { chanceBelow } from '../stats/normal.ts';
 import { type Clustered, clustered, likelihoodAt } from './likelihood.ts';
 import type { CapacityPrior } from './prior.ts';
@@ -67,11 +68,7 @@ interface Grid {
 function gridOver(low: number, high: number, readings: readonly Clustered[], prior: CapacityPrior): Grid {
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
   const points = logs.map((log) => ({ prior: logPriorAt(log, prior), ...likelihoodAt(log, readings, prior) }));
-  const likelihoods = points.map((point) => point.prior + point.logLikelihood);
-  const most = Math.max(...likelihoods);
-  const raw = likelihoods.map((each) => Math.exp(each - most));
-  const sum = raw.reduce((total, weight) => total + weight, 0);
-  const weights = raw.map((weight) => weight / sum);
+  const weights = weightsOf(points.map((point) => point.prior + point.logLikelihood));
   const gap = points.reduce((total, point, at) => total + (weights[at] as number) * point.gap, 0);
   const modelSd = prior.isWorkload ? WORKLOAD_SD : MODEL_SD;
   return { logs, weights, gap, allowed: prior.allowed, modelSd };

@@ -1,3 +1,4 @@
+import { logSum, weightsOf } from '../stats/log-weights.ts';
 import { chanceBelow } from '../stats/normal.ts';
 import type { CourseWindow } from './loads.ts';
 import { type CapacityPosterior, logPriorAt, posteriorOn } from './posterior.ts';
@@ -77,15 +78,11 @@ export function recoveryPosterior(
   const [low, high] = [Math.log(prior.low), Math.log(prior.high)];
   const logs = Array.from({ length: POINTS }, (_, at) => low + ((high - low) * at) / (POINTS - 1));
   const told = plays.map((play) => toldBy(play, burst, recoverSeconds, budgetMs));
-  const likelihoods = logs.map((log) => {
-    const under = SCATTERS.map((scatter) => told.reduce((sum, of) => sum + of(log, scatter), logPriorAt(log, prior)));
-    const most = Math.max(...under);
-    return most + Math.log(under.reduce((sum, each) => sum + Math.exp(each - most), 0));
-  });
-  const most = Math.max(...likelihoods);
-  const raw = likelihoods.map((each) => Math.exp(each - most));
-  const sum = raw.reduce((total, weight) => total + weight, 0);
-  const weights = raw.map((weight) => weight / sum);
+  const weights = weightsOf(
+    logs.map((log) =>
+      logSum(SCATTERS.map((scatter) => told.reduce((sum, of) => sum + of(log, scatter), logPriorAt(log, prior)))),
+    ),
+  );
   return posteriorOn({ logs, weights, gap: 0, allowed: prior.allowed, modelSd: MODEL_SD });
 }
 

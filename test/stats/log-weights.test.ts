@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { logSum, weightsOf } from '../../src/stats/log-weights.ts';
+
+it('sums numbers by their logarithms, however large', () => {
+  expect(logSum([Math.log(2), Math.log(3)])).toBeCloseTo(Math.log(5), 12);
+  expect(logSum([1000, 1000])).toBeCloseTo(1000 + Math.log(2), 9);
+  expect(logSum([-2000, Number.NEGATIVE_INFINITY])).toBe(-2000);
+});
+
+it('makes weights that add up to 1', () => {
+  expect(weightsOf([5, 5 + Math.log(3)])).toEqual([expect.closeTo(0.25, 12), expect.closeTo(0.75, 12)]);
+});
