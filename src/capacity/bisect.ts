@@ -1,7 +1,7 @@
 import { relativeHalfWidth } from '../stats/precision.ts';
 import type { ReadingLength } from './loads.ts';
-import { type CapacityPosterior, capacityPosterior } from './posterior.ts';
-import type { CapacityPrior } from './prior.ts';
+import { type CapacityPosterior, capacityPosterior } from './posterior/posterior.ts';
+import type { CapacityPrior } from './posterior/prior.ts';
 import type { RateReading } from './reading.ts';
 
 /** When a search over rates is done, and when it gives up. */

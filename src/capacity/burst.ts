@@ -2,10 +2,10 @@ import { NS_PER_S } from '../base/units.ts';
 import { bisectRate, type KnownRates, knownFrom } from './bisect.ts';
 import type { PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
-import type { CapacityPrior } from './prior.ts';
+import type { CapacityPrior } from './posterior/prior.ts';
+import { type PlayedRecovery, recoveredAfter, recoveryPosterior } from './posterior/recovery.ts';
 import type { BurstQuestion, CapacityQuestion } from './question.ts';
 import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
-import { type PlayedRecovery, recoveredAfter, recoveryPosterior } from './recovery.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';
 
 /** A burst takes long to play, so the search plays few and accepts a wider interval. */

@@ -1,5 +1,5 @@
 import type { Measurement } from '../profiler/measurement.ts';
-import type { PlayedArrivals } from './backlog.ts';
+import type { PlayedArrivals } from './posterior/backlog.ts';
 
 /** A measurement at a request rate. */
 export interface RateMeasurement extends Measurement {

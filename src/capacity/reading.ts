@@ -2,8 +2,8 @@ import { MS_PER_S } from '../base/units.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { DEVIATIONS_AT_95_PERCENT } from '../stats/normal.ts';
-import type { PlayedArrivals } from './backlog.ts';
 import type { RateMeasurement } from './loads.ts';
+import type { PlayedArrivals } from './posterior/backlog.ts';
 
 /** The limit that requests must keep at a rate, and the percentile of requests that must keep it. */
 export type CapacityLimit =

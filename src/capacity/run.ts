@@ -5,7 +5,7 @@ import { bisectRate, isFound, type KnownRates, knownFrom } from './bisect.ts';
 import { findBurstRate } from './burst.ts';
 import type { RateMeasurement } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
-import type { CapacityPrior } from './prior.ts';
+import type { CapacityPrior } from './posterior/prior.ts';
 import { type CapacityQuestion, CLIFF_FACTORS } from './question.ts';
 import { isEstimate, isKept } from './reading.ts';
 import { priorAround, priorOf, type Scouting, scout } from './scout.ts';

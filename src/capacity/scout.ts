@@ -1,7 +1,7 @@
 import { TrituneError } from '../base/errors.ts';
 import { plainLine } from '../base/format.ts';
 import type { Measurement } from '../profiler/measurement.ts';
-import type { CapacityPrior } from './prior.ts';
+import type { CapacityPrior } from './posterior/prior.ts';
 import { allowedShare, budgetSecondsOf, type CapacityLimit } from './reading.ts';
 import { refusalsIn } from './refusals.ts';
 

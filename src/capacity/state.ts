@@ -1,8 +1,8 @@
 import type { Measurement } from '../profiler/measurement.ts';
 import type { BisectEnding } from './bisect.ts';
 import type { PlayedLoad, RateMeasurement } from './loads.ts';
-import type { CapacityPosterior } from './posterior.ts';
-import type { CapacityPrior } from './prior.ts';
+import type { CapacityPosterior } from './posterior/posterior.ts';
+import type { CapacityPrior } from './posterior/prior.ts';
 import { type CapacityLimit, type RateReading, readingOf } from './reading.ts';
 import type { Scouted } from './scout.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { capacityPosterior } from '../../src/capacity/posterior.ts';
+import { capacityPosterior } from '../../src/capacity/posterior/posterior.ts';
 import type { RateReading } from '../../src/capacity/reading.ts';
 import { replicasNeeded } from '../../src/stats/replicas.ts';
 

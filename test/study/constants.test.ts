@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const rooms = [
   'src/capacity',
+  'src/capacity/posterior',
   'src/perfmodel',
   'src/perfmodel/continuous',
   'src/perfmodel/memory',

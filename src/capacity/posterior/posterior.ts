@@ -1,9 +1,9 @@
-import type { Interval } from '../stats/interval.ts';
-import { weightsOf } from '../stats/log-weights.ts';
-import { chanceBelow } from '../stats/normal.ts';
+import type { Interval } from '../../stats/interval.ts';
+import { weightsOf } from '../../stats/log-weights.ts';
+import { chanceBelow } from '../../stats/normal.ts';
+import type { RateReading } from '../reading.ts';
 import { type Clustered, clustered, likelihoodAt } from './likelihood.ts';
 import type { CapacityPrior } from './prior.ts';
-import type { RateReading } from './reading.ts';
 
 /** The distribution of the capacity, given the readings. */
 export interface CapacityPosterior {

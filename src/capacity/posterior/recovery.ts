@@ -1,9 +1,9 @@
-import { logSum, weightsOf } from '../stats/log-weights.ts';
-import { chanceBelow } from '../stats/normal.ts';
-import type { CourseWindow } from './loads.ts';
+import { logSum, weightsOf } from '../../stats/log-weights.ts';
+import { chanceBelow } from '../../stats/normal.ts';
+import type { CourseWindow } from '../loads.ts';
+import type { BurstQuestion } from '../question.ts';
 import { type CapacityPosterior, logPriorAt, posteriorOn } from './posterior.ts';
 import type { CapacityPrior } from './prior.ts';
-import type { BurstQuestion } from './question.ts';
 
 /** A played burst that may be recovered from. */
 export interface PlayedRecovery {

@@ -1,9 +1,9 @@
-import { MS_PER_S } from '../base/units.ts';
-import { chanceBelow } from '../stats/normal.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import { chanceBelow } from '../../stats/normal.ts';
+import type { RateReading } from '../reading.ts';
 import { type BacklogsMet, playBacklog } from './backlog.ts';
 import { expectedShare } from './expected-share.ts';
 import type { CapacityPrior } from './prior.ts';
-import type { RateReading } from './reading.ts';
 import { STEADY_ERRORS, shapesAt, type WeightedShape } from './shapes.ts';
 
 /** Bad requests come in clusters. Factors on the readings' own estimate of their variance, relative to that of independent requests. */
