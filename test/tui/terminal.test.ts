@@ -83,8 +83,11 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     await at.until(/─ A candidate of your own ─/);
     at.press(`${RIGHT.repeat(12)}\r`);
     await at.until(/it is tried next/);
+    // The run has taken it.
+    await at.until(/waiting: +max_batch_size=1024/);
     at.press(`${LEFT}\r`);
     await at.until(/it is tried after the one that is waiting/);
+    await at.until(/waiting: +max_batch_size=1024.*\n +max_batch_size=512/);
     at.press('u');
     await at.until(/cancelled: max_batch_size=512/);
     at.press('\u001b');
