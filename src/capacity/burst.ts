@@ -3,7 +3,7 @@ import { bisectRate, type KnownRates, knownFrom } from './bisect.ts';
 import type { PlayedLoad } from './loads.ts';
 import type { CapacityMeans } from './means.ts';
 import type { CapacityPrior } from './posterior/prior.ts';
-import { type PlayedRecovery, recoveredAfter, recoveryPosterior } from './posterior/recovery.ts';
+import { type PlayedRecovery, recoverableShare, recoveredAfter, recoveryPosterior } from './posterior/recovery.ts';
 import type { BurstQuestion, CapacityQuestion } from './question.ts';
 import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf } from './reading.ts';
 import { type CapacityState, usualHostWorkUs } from './state.ts';
@@ -69,17 +69,17 @@ function knownFromPlays(
 
 /**
  * Returns the prior of a base rate; its first guess treats requests as a fluid. A burst of factor f over D seconds on a base rate b leaves a backlog
- * of (f b − c) D. It keeps the budget B if serving the backlog takes at most B: f b = c (1 + B/D). It recovers within R if (f b − c) D = (c − b) R.
+ * of (f b − c) D. It keeps the budget B if serving the backlog takes at most B: f b = c (1 + B/D).
  */
 export function burstPrior(
   capacity: number,
-  { factor, seconds, recoverSeconds }: BurstQuestion,
+  burst: BurstQuestion,
   { limit, followsHost }: Pick<CapacityQuestion, 'limit' | 'followsHost'>,
 ): CapacityPrior {
+  const { factor, seconds, recoverSeconds } = burst;
   const budgetSeconds = limit.kind === 'latency' ? limit.budgetMs / 1e3 : 0;
   const keeping = (capacity * (1 + budgetSeconds / seconds)) / factor;
-  const recovering =
-    recoverSeconds === null ? 0 : (capacity * (seconds + recoverSeconds)) / (factor * seconds + recoverSeconds);
+  const recovering = recoverSeconds === null ? 0 : capacity * recoverableShare(burst, recoverSeconds);
   const likely = Math.min(capacity, Math.max(keeping, recovering));
   return {
     allowed: allowedShare(limit),

@@ -28,13 +28,9 @@ export function measureFronts(
   fronts: readonly MeasuredFront[],
   { workload }: Pick<ProfilePlan, 'workload'>,
 ): Promise<Measurement> {
-  const [first, ...others] = fronts;
-  if (first && others.length === 0) {
-    const { part: _, ...front } = first;
-    return measureLevel({ ...common, ...front });
-  }
+  const shared = fronts.length > 1 ? workload : null;
   const sent = fronts.flatMap(({ part, ...front }) => {
-    const share = shareAt(part, common.level, workload);
+    const share = shareAt(part, common.level, shared);
     return share === null ? [] : [{ ...common, ...front, ...share }];
   });
   const [only] = sent as [LevelOptions];

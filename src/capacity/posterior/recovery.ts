@@ -56,17 +56,21 @@ export const recoveredAfter = (windows: readonly CourseWindow[], seconds: number
   recovered(windows, seconds, budgetMs).to;
 
 /**
- * Returns the base rate at which a server that recovered in some seconds would do so in those asked for. It takes requests as a fluid: a burst of
- * factor f over D seconds on the base rate b leaves a backlog of (f b − c) D, which is served in T seconds if (f b − c) D = (c − b) T.
+ * Returns the base rate that is recovered from in a time, as a share of the capacity. It takes requests as a fluid: a burst of factor f over D seconds
+ * on the base rate b leaves a backlog of (f b − c) D, which is served in T seconds if (f b − c) D = (c − b) T.
  */
-export const baseRateFor = (
-  perSecond: number,
+export const recoverableShare = (
   { factor, seconds }: Pick<BurstQuestion, 'factor' | 'seconds'>,
   tookSeconds: number,
+): number => (seconds + tookSeconds) / (factor * seconds + tookSeconds);
+
+/** Returns the base rate at which a server that recovered in some seconds would do so in those asked for. */
+export const baseRateFor = (
+  perSecond: number,
+  burst: Pick<BurstQuestion, 'factor' | 'seconds'>,
+  tookSeconds: number,
   askedSeconds: number,
-): number =>
-  (perSecond * ((factor * seconds + tookSeconds) / (seconds + tookSeconds)) * (seconds + askedSeconds)) /
-  (factor * seconds + askedSeconds);
+): number => (perSecond / recoverableShare(burst, tookSeconds)) * recoverableShare(burst, askedSeconds);
 
 /** Returns the posterior of the base rate that is recovered from in time: from how long each play took, not only from whether it was in time. */
 export function recoveryPosterior(

@@ -1,7 +1,7 @@
 import { wrapped } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { differencesOf } from '../../space/differences.ts';
-import { isInDoubt } from '../../study/final/final.ts';
+import { isInDoubt, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
 import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
@@ -9,7 +9,7 @@ import { goalText } from '../../study/summary/goal-words.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, meetsGoal } from '../figures.ts';
+import { figuresOf } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { beside, block, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
@@ -45,8 +45,9 @@ export function trialPanel(view: ViewState, interaction: Interaction, size: Size
 function stateOf({ study }: ViewState, trial: Trial): string {
   if (trial.failure) return 'failed';
   if (study && isInDoubt(study, trial)) return 'meets the goal, but is doubtful';
-  const stand = study && { measurement: figuresOf(study, trial), feasible: meetsGoal(study, trial) };
-  return stand ? goalText(study, trial, stand) : '';
+  return study
+    ? goalText(study, trial, representative(study, trial) ?? { measurement: null, feasible: trial.feasible })
+    : '';
 }
 
 type Section = readonly Row[];
