@@ -78,9 +78,9 @@ describe('the library', { timeout: 180_000 }, () => {
   it('starts an emulator for the run from a program that is not the command line', async () => {
     const output = await freshDirectory();
     const options = { model: 'yolov7', launch: 'emulator:demo', latencyBudget: 2000, output } as const;
-    const { emulated, best } = await tune({ ...options, concurrency: { low: 8, high: 8 }, timeBudget: 4 });
+    const { emulated, best } = await tune({ ...options, concurrency: { low: 8, high: 8 }, maxTrials: 1 });
     expect(emulated).toBe('demo');
-    expect(best?.trial).toBeGreaterThanOrEqual(0);
+    expect([0, 1]).toContain(best?.trial);
   });
 
   it.each([
