@@ -203,6 +203,39 @@ describe('the Helm chart', () => {
     expect(job?.spec).toMatchObject({ completionMode: 'Indexed', completions: 3, parallelism: 3 });
   });
 
+  interface Policy {
+    readonly policyTypes: readonly string[];
+    readonly ingress: readonly unknown[];
+    readonly egress: readonly { readonly to?: readonly unknown[]; readonly ports: readonly { port: number }[] }[];
+  }
+  const policiesOf = async (values: object): Promise<ReadonlyMap<string, Policy>> =>
+    new Map(
+      (await rendered(values))
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .map(({ metadata, spec }) => [metadata.name, spec as unknown as Policy]),
+    );
+  const portsOf = (policy: Policy | undefined) => policy?.egress.map(({ ports }) => ports.map(({ port }) => port));
+
+  it('lets pods connect only to what they need, and nobody to the page unless told', async () => {
+    const policies = await policiesOf(everything);
+    for (const { policyTypes } of policies.values()) expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(portsOf(policies.get('fleet-workers'))).toEqual([[53, 53], [7233], [8000, 8001, 8002], [7411]]);
+    expect(portsOf(policies.get('fleet-agents'))).toEqual([[53, 53], [8001, 8000]]);
+    expect(portsOf(policies.get('fleet-watch'))).toEqual([[53, 53], [7233]]);
+    expect(policies.get('fleet-watch')?.ingress).toEqual([]);
+    const peers = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
+    const narrowed = await policiesOf({
+      workers: [{ ...little.workers[0], server: 'triton.default.svc:9001' }],
+      networkPolicy: { watchFrom: peers, temporalTo: peers, serversTo: peers },
+    });
+    expect(narrowed.get('fleet-watch')?.ingress).toMatchObject([{ from: peers }]);
+    expect(narrowed.get('fleet-workers')?.egress).toMatchObject([
+      {},
+      { to: peers, ports: [{ port: 7233 }] },
+      { to: peers, ports: [{ port: 8000 }, { port: 8001 }, { port: 8002 }, { port: 9001 }] },
+    ]);
+  });
+
   it('refuses values that make no sense before anything is installed', async () => {
     const worker = { name: 'w', group: 'g', replicas: 1 };
     expect(await refusal({ workers: [worker] })).toMatch(/workers/);

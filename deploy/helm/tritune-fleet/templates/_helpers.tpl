@@ -107,3 +107,22 @@ securityContext:
   secret: { secretName: {{ .Values.payloadKey.secretName | quote }}, defaultMode: 0440 }
 {{- end }}
 {{- end -}}
+
+{{/* A rule that lets name look-ups out. */}}
+{{- define "fleet.egressToNames" -}}
+- ports:
+    - { protocol: UDP, port: 53 }
+    - { protocol: TCP, port: 53 }
+{{- end }}
+
+{{/* A rule that lets connections to these ports out: to the peers in `to`, or anywhere if there are none. */}}
+{{- define "fleet.egress" -}}
+- ports:
+    {{- range .ports }}
+    - { port: {{ . }} }
+    {{- end }}
+  {{- with .to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
