@@ -1,5 +1,5 @@
 # tritune for running beside a Triton server: docker build -t tritune .
-FROM node:24-slim AS package
+FROM node:24.19.0-bookworm-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df AS package
 WORKDIR /source
 COPY package.json package-lock.json ./
 # The build needs no install script of any dependency.
@@ -10,7 +10,7 @@ RUN npx tsc -p tsconfig.build.json \
   && mkdir /package \
   && npm pack --ignore-scripts --pack-destination /package
 
-FROM node:24-slim
+FROM node:24.19.0-bookworm-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df
 WORKDIR /opt/tritune
 COPY --from=package /package/tritune-*.tgz /tmp/tritune.tgz
 COPY package-lock.json ./

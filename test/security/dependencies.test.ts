@@ -60,18 +60,34 @@ describe('the audit', () => {
     JSON.stringify({ metadata: { vulnerabilities: { low: 1, moderate: 2, high, critical, total: 3 } } });
 
   it('fails for what is of high severity, and for nothing less', () => {
-    expect(auditVerdict(answer(0))).toMatchObject({ isBad: false, isAsked: true });
-    expect(auditVerdict(answer(1))).toMatchObject({ isBad: true, isAsked: true });
+    expect(auditVerdict(answer(0))).toMatchObject({ isBad: false, isAudited: true });
+    expect(auditVerdict(answer(1))).toMatchObject({ isBad: true, isAudited: true });
     expect(auditVerdict(answer(0, 1))).toMatchObject({ isBad: true, line: expect.stringContaining('1 critical') });
   });
 
-  it('says that it was none where nobody could be asked', () => {
-    for (const silence of ['', 'npm error', '{"error":{"code":"ENOTFOUND"}}', '{"message":"x"}']) {
+  it('says that there was none if the registry cannot be reached or offers none', () => {
+    const silences = [
+      '',
+      'npm error',
+      'null',
+      '{"error":{"code":"ENOTFOUND"}}',
+      '{"message":"x"}',
+      '{"statusCode":405}',
+    ];
+    for (const silence of silences) {
       expect(auditVerdict(silence)).toMatchObject({
         isBad: false,
-        isAsked: false,
+        isAudited: false,
         line: expect.stringMatching(/^NOT AUDITED/),
       });
     }
+  });
+
+  it('fails for an answer that is no report', () => {
+    for (const statusCode of [200, 401, 403, 429, 500, 503])
+      expect(auditVerdict(JSON.stringify({ statusCode, message: 'x' }))).toMatchObject({
+        isBad: true,
+        isAudited: false,
+      });
   });
 });
