@@ -220,7 +220,10 @@ describe('the Helm chart', () => {
     const policies = await policiesOf(everything);
     for (const { policyTypes } of policies.values()) expect(policyTypes).toEqual(['Ingress', 'Egress']);
     expect(portsOf(policies.get('fleet-workers'))).toEqual([[53, 53], [7233], [8000, 8001, 8002], [7411]]);
-    expect(portsOf(policies.get('fleet-agents'))).toEqual([[53, 53], [8001, 8000]]);
+    expect(portsOf(policies.get('fleet-agents'))).toEqual([
+      [53, 53],
+      [8001, 8000],
+    ]);
     expect(portsOf(policies.get('fleet-watch'))).toEqual([[53, 53], [7233]]);
     expect(policies.get('fleet-watch')?.ingress).toEqual([]);
     const peers = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
