@@ -5,7 +5,7 @@ COPY package.json package-lock.json ./
 # The build needs no install script of any dependency.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npx tsc -p tsconfig.build.json \
+RUN node .ci/build.ts \
   && node .ci/bundle-workflows.ts \
   && mkdir /package \
   && npm pack --ignore-scripts --pack-destination /package

@@ -1,6 +1,6 @@
-import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from './clock.ts';
+import { entryPath } from './package.ts';
 import { NS_PER_MS } from './units.ts';
 
 /** Wakes one sleeper at a time. */
@@ -27,7 +27,7 @@ const PATIENCE = 4;
 /** Without the thread there are only timers, which are accurate to a millisecond or two. */
 const TURN_WITHIN_WITHOUT_THREAD_NS = 2 * NS_PER_MS;
 
-const threadFile = join(import.meta.dirname, `alarm-thread${extname(import.meta.filename)}`);
+const threadFile = entryPath('base/alarm-thread');
 
 /**
  * Opens an alarm that is accurate to about ten microseconds. Node's timers count whole milliseconds, and turning the event loop for the rest of each

@@ -1,14 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packagePath } from '../base/package.ts';
 import { otherServer } from './other-servers.ts';
 import type { TestProblem } from './problem.ts';
 import { recordedProblemOf } from './recorded-problem.ts';
 import { checkRecording, readGridFile } from './recording.ts';
 import { scenario } from './scenarios.ts';
 
-/** The package's `search-grids/` folder, two levels up from `src/benchmark` and from `dist/benchmark` alike. */
-const gridFolder = fileURLToPath(new URL('../../search-grids/', import.meta.url));
+const gridFolder = packagePath('search-grids');
 
 /** Returns the first `count` synthetic models. */
 export const scenarios = (count: number): TestProblem[] => Array.from({ length: count }, (_, index) => scenario(index));

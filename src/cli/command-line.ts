@@ -14,7 +14,7 @@ export async function obey(wanted: () => Promise<readonly string[] | null>, term
   let args: readonly string[] | null = null;
   try {
     args = await wanted();
-    if (args) await createProgram(terminal).parseAsync(args, { from: 'user' });
+    if (args) await (await createProgram(terminal, args)).parseAsync(args, { from: 'user' });
   } catch (error) {
     const failure = failureOf(error, (args ?? process.argv).includes('--verbose'));
     if (failure.line !== null) terminal.tell(failure.line);

@@ -65,7 +65,8 @@ async function planOf(argv: readonly string[]): Promise<readonly string[]> {
   const terminal: Terminal = { print: keep, tell: keep, status: () => undefined };
   const code = process.exitCode;
   try {
-    await createProgram(terminal).parseAsync([...argv, '--dry-run'], { from: 'user' });
+    const args = [...argv, '--dry-run'];
+    await (await createProgram(terminal, args)).parseAsync(args, { from: 'user' });
   } catch (error) {
     throw new Error(messageOf(error), { cause: error });
   } finally {

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { TrituneError } from '../base/errors.ts';
-import { trituneVersion } from '../base/version.ts';
+import { trituneVersion } from '../base/package.ts';
 import { AbbreviatingCommand } from './commands/profile/abbreviations.ts';
 import { type ProfileOptions, profileOptionTable } from './commands/profile/options.ts';
 import { addRefusedOptions } from './commands/profile/perf-analyzer-aliases.ts';

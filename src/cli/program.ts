@@ -1,50 +1,124 @@
 import { Command } from 'commander';
-import { trituneVersion } from '../base/version.ts';
-import { benchSearchCommand } from './commands/bench-search/command.ts';
-import { calibrateCommand } from './commands/calibrate/command.ts';
-import { capacityCommand } from './commands/capacity/command.ts';
-import { compareCommand } from './commands/compare/command.ts';
-import { completionCommand } from './commands/completion/command.ts';
-import { configCommand } from './commands/config/command.ts';
-import { doctorCommand } from './commands/doctor/command.ts';
-import { emulateCommand } from './commands/emulate/command.ts';
-import { fleetCommand } from './commands/fleet/command.ts';
-import { installCommand } from './commands/install-triton/command.ts';
-import { profileCommand } from './commands/profile/command.ts';
-import { recordCommand } from './commands/record/command.ts';
-import { reportCommand } from './commands/report/command.ts';
-import { restoreCommand } from './commands/restore/command.ts';
-import { spaceCommand } from './commands/space/command.ts';
-import { traceCommand } from './commands/trace/command.ts';
-import { tuneCommand } from './commands/tune/command.ts';
-import { watchCommand } from './commands/watch/command.ts';
-import { workloadCommand } from './commands/workload/command.ts';
+import { trituneVersion } from '../base/package.ts';
 import { addExamples, layOutHelp } from './help.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The commands, grouped by task. */
-const tasks: Readonly<Record<string, readonly ((terminal: Terminal) => Command)[]>> = {
-  'Tune a model': [tuneCommand, watchCommand, reportCommand, restoreCommand],
-  Measure: [profileCommand, capacityCommand, traceCommand],
-  'Decide in CI': [compareCommand],
-  'Prepare and inspect': [doctorCommand, configCommand, spaceCommand, workloadCommand],
-  'Use many machines': [fleetCommand],
-  'Work without a server': [emulateCommand, installCommand, calibrateCommand, recordCommand, benchSearchCommand],
-  'Help and shell': [completionCommand],
+/** A command, as the list of commands shows it. Its own modules, with all options, are loaded when it is named. */
+type Entry = readonly [summary: string, load: () => Promise<(terminal: Terminal) => Command>];
+
+/** The commands by name, grouped by task. */
+const tasks: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
+  'Tune a model': {
+    tune: [
+      'Find the fastest configuration of a model within a budget',
+      async () => (await import('./commands/tune/command.ts')).tuneCommand,
+    ],
+    watch: [
+      'Show studies of this machine live on a web page',
+      async () => (await import('./commands/watch/command.ts')).watchCommand,
+    ],
+    report: [
+      "Write a study's report again, or browse the study",
+      async () => (await import('./commands/report/command.ts')).reportCommand,
+    ],
+    restore: [
+      'Put back models that a killed run left changed',
+      async () => (await import('./commands/restore/command.ts')).restoreCommand,
+    ],
+  },
+  Measure: {
+    profile: [
+      'Measure a model, a language model or any URL as it is',
+      async () => (await import('./commands/profile/command.ts')).profileCommand,
+    ],
+    capacity: [
+      'Find the highest request rate within a latency budget',
+      async () => (await import('./commands/capacity/command.ts')).capacityCommand,
+    ],
+    trace: [
+      "Show where time goes, from Triton's trace files",
+      async () => (await import('./commands/trace/command.ts')).traceCommand,
+    ],
+  },
+  'Decide in CI': {
+    compare: [
+      'Fail when a run is worse than a baseline',
+      async () => (await import('./commands/compare/command.ts')).compareCommand,
+    ],
+  },
+  'Prepare and inspect': {
+    doctor: [
+      'Check server, model and connection before a run',
+      async () => (await import('./commands/doctor/command.ts')).doctorCommand,
+    ],
+    config: [
+      'Create, edit, check or load a config.pbtxt',
+      async () => (await import('./commands/config/command.ts')).configCommand,
+    ],
+    space: [
+      'List, check and describe search spaces',
+      async () => (await import('./commands/space/command.ts')).spaceCommand,
+    ],
+    workload: [
+      'Draw, check, create and split workload files',
+      async () => (await import('./commands/workload/command.ts')).workloadCommand,
+    ],
+  },
+  'Use many machines': {
+    fleet: [
+      'Tune many servers at once, or send load from many machines',
+      async () => (await import('./commands/fleet/command.ts')).fleetCommand,
+    ],
+  },
+  'Work without a server': {
+    emulate: [
+      "Serve emulated models over Triton's and OpenAI's protocols",
+      async () => (await import('./commands/emulate/command.ts')).emulateCommand,
+    ],
+    'install-triton': [
+      'Install Triton from PyPI, for --launch local',
+      async () => (await import('./commands/install-triton/command.ts')).installCommand,
+    ],
+    calibrate: [
+      'Fit the queueing model to results, for an emulator profile',
+      async () => (await import('./commands/calibrate/command.ts')).calibrateCommand,
+    ],
+    record: [
+      'Measure a whole search space, for bench-search',
+      async () => (await import('./commands/record/command.ts')).recordCommand,
+    ],
+    'bench-search': [
+      'Compare the samplers offline',
+      async () => (await import('./commands/bench-search/command.ts')).benchSearchCommand,
+    ],
+  },
+  'Help and shell': {
+    completion: [
+      'Print the completion script of a shell',
+      async () => (await import('./commands/completion/command.ts')).completionCommand,
+    ],
+  },
 };
 
 const helpCommand = (): Command =>
   new Command('help').argument('[command]').description('Show the help of a command').helpGroup('Help and shell:');
 
-/** Returns the whole command line. It throws faults and never exits the process. */
-export function createProgram(terminal: Terminal): Command {
+/**
+ * Returns the command line. It throws faults and never exits the process. With `args`, only the command that they name knows its options; loading those of
+ * all takes five times as long as Node takes to start.
+ */
+export async function createProgram(terminal: Terminal, args: readonly string[] | null = null): Promise<Command> {
   const program = new Command('tritune')
     .usage('COMMAND [options]')
     .description('Find the fastest configuration of a model on NVIDIA Triton within a latency budget')
     .version(trituneVersion, '-V, --version', 'Show the version')
     .addHelpCommand(helpCommand());
-  for (const [task, commands] of Object.entries(tasks)) {
-    for (const makeCommand of commands) program.addCommand(makeCommand(terminal).helpGroup(`${task}:`));
+  const isNamed = namedIn(args);
+  for (const [task, entries] of Object.entries(tasks)) {
+    for (const [name, [summary, load]] of Object.entries(entries)) {
+      const command = isNamed(name) ? (await load())(terminal) : new Command(name);
+      program.addCommand(command.summary(summary).helpGroup(`${task}:`));
+    }
   }
   addExamples(
     program,
@@ -59,6 +133,13 @@ export function createProgram(terminal: Terminal): Command {
   );
   setUp(program, terminal);
   return program;
+}
+
+/** Returns whether the arguments need a command's options: those of `completion` need all. */
+function namedIn(args: readonly string[] | null): (name: string) => boolean {
+  const [first, second] = args?.filter((each) => !each.startsWith('-')) ?? ['completion'];
+  const named = first === 'help' ? second : first;
+  return (name) => named === 'completion' || named === name;
 }
 
 /** Gives every command the same help layout. Usage errors are printed in one line, like any other error, and thrown. */

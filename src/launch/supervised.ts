@@ -1,9 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
+import { entryPath } from '../base/package.ts';
 
 /** A process that ends when we do, in any way. */
 export interface Supervised {
@@ -25,8 +26,7 @@ export interface SupervisedOptions {
   readonly cleanUp?: (() => Promise<void>) | undefined;
 }
 
-/** The script in the same directory, as source or as built. */
-const supervisor = join(import.meta.dirname, `supervise${extname(import.meta.filename)}`);
+const supervisor = entryPath('launch/supervise');
 const STOP_GRACE_MS = 10_000;
 
 /** Starts a process under the supervisor (`supervise.ts`). */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { messageOf, TrituneError } from '../base/errors.ts';
-import { trituneVersion } from '../base/version.ts';
+import { trituneVersion } from '../base/package.ts';
 import type { LoadLevel } from '../loadgen/types.ts';
 
 /** One request in the export. Times are nanoseconds of the monotonic clock. */

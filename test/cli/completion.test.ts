@@ -13,12 +13,12 @@ const run = promisify(execFile);
 async function scriptFor(shell: string): Promise<string> {
   const lines: string[] = [];
   const print = (line: string) => lines.push(line);
-  const program = createProgram({ print, tell: () => undefined, status: () => undefined });
+  const program = await createProgram({ print, tell: () => undefined, status: () => undefined });
   await program.parseAsync(['completion', shell], { from: 'user' });
   return `${lines.join('\n')}\n`;
 }
 
-const program = createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
+const program = await createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
 const commands = program.commands.map((command) => command.name());
 
 let directory = '';

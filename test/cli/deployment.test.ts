@@ -36,7 +36,7 @@ async function job(): Promise<PodSpec> {
 describe('the Kubernetes example', () => {
   it('asks for what the command line has', async () => {
     const [container] = (await job()).containers;
-    const { unknown, options } = parseCommandLine(container.args);
+    const { unknown, options } = await parseCommandLine(container.args);
     expect(unknown).toEqual([]);
     expect(options).toMatchObject({ latencyBudget: [{ latencyMs: 8 }], timeBudget: 900, ui: 'lines' });
   });
@@ -63,7 +63,7 @@ describe('the compose file', () => {
     for (const [name, service] of Object.entries(services)) {
       expect(service.cap_drop ?? service.deploy, name).toBeDefined();
       if (service.build === undefined) continue;
-      expect(parseCommandLine(withVariables(service.command, {})).unknown, name).toEqual([]);
+      expect((await parseCommandLine(withVariables(service.command, {}))).unknown, name).toEqual([]);
       expect(service, name).toMatchObject({
         ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
       });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { helpOf } from '../support/help-of.ts';
 
-const program = createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
+const program = await createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
 
 const withInner = (command: Command): Command[] => [
   command,
@@ -49,12 +49,11 @@ const examples = withInner(program).flatMap(examplesOf);
 
 it('has examples', () => expect(examples.length).toBeGreaterThan(10));
 
-it.each(examples)('the example runs: %s', (line) => {
-  const [, name, ...args] = wordsOf(line);
-  const command = createProgram({
-    print: () => undefined,
-    tell: () => undefined,
-    status: () => undefined,
-  }).commands.find((each) => each.name() === name);
+it.each(examples)('the example runs: %s', async (line) => {
+  const [, ...words] = wordsOf(line);
+  const terminal = { print: () => undefined, tell: () => undefined, status: () => undefined };
+  const { commands } = await createProgram(terminal, words);
+  const [name, ...args] = words;
+  const command = commands.find((each) => each.name() === name);
   expect(command?.parseOptions(args).unknown).toEqual([]);
 });

@@ -36,5 +36,5 @@ function hideKnown(command: Command, listed: Listed, name: string): string {
 }
 
 it('documents every command and option', async () => {
-  await expect(reference(createProgram(terminal), new Map())).toMatchFileSnapshot('../../docs/cli.md');
+  await expect(reference(await createProgram(terminal), new Map())).toMatchFileSnapshot('../../docs/cli.md');
 });

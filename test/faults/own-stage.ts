@@ -76,7 +76,7 @@ export async function runHere(args: readonly string[]): Promise<Pick<CliOutcome,
   const before = process.exitCode;
   process.exitCode = 0;
   try {
-    await createProgram(terminal).parseAsync([...args], { from: 'user' });
+    await (await createProgram(terminal, args)).parseAsync([...args], { from: 'user' });
   } catch (error) {
     const { line, exitCode } = failureOf(error, false);
     if (line !== null) told.push(line);

@@ -120,7 +120,7 @@ describe('the Helm chart', () => {
     for (const { template } of pods) {
       for (const { name, image, args, volumeMounts } of own(template.spec)) {
         expect(image).toBe('registry.example/tritune:1.2.3');
-        const { unknown, options } = parseCommandLine(args);
+        const { unknown, options } = await parseCommandLine(args);
         expect(unknown, name).toEqual([]);
         seen.set(`${name} ${options.group ?? ''}`.trim(), options);
         for (const path of args.flatMap((arg) => /=(\/[\w./-]+)$/.exec(arg)?.[1] ?? []))

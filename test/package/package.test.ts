@@ -64,6 +64,18 @@ describe('the package', () => {
     );
   });
 
+  it('installs few packages, and comes with the licences of those in the bundle', async () => {
+    const { stdout } = await run('npm', ['ls', '--all', '--parseable'], folder);
+    // The folder itself, then tritune, zod, and two packages with native parts.
+    expect(stdout.trim().split('\n').length).toBeLessThanOrEqual(8);
+    const notices = await readFile(join(folder, 'node_modules/tritune/dist/THIRD-PARTY-NOTICES.txt'), 'utf8');
+    const packages = [...notices.matchAll(/^(\S+) \d+\.\d+\.\S+ \((.+)\)$/gm)];
+    expect(packages.map(([, name]) => name)).toEqual(expect.arrayContaining(['echarts', 'zrender', 'ink', 'undici']));
+    const permissive = /^(0BSD|Apache-2\.0|BSD-[23]-Clause|ISC|MIT|The MIT License)$/;
+    expect(packages.filter(([, , licence]) => !permissive.test(licence as string))).toEqual([]);
+    expect(notices).toContain('Apache ECharts\nCopyright');
+  });
+
   it('says its version', async () => {
     const { stdout } = await run('npx', ['tritune', '--version'], folder);
     expect(stdout.trim()).toBe((await manifest()).version);

@@ -7,8 +7,8 @@ export interface ParsedLine {
 }
 
 /** Parses arguments as the program would, without running anything. */
-export function parseCommandLine(args: readonly string[]): ParsedLine {
-  let command = createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined });
+export async function parseCommandLine(args: readonly string[]): Promise<ParsedLine> {
+  let command = await createProgram({ print: () => undefined, tell: () => undefined, status: () => undefined }, args);
   const rest = [...args];
   for (;;) {
     const inner = command.commands.find((each) => each.name() === rest[0]);

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { realClock } from '../../src/base/clock.ts';
-import { trituneVersion } from '../../src/base/version.ts';
+import { trituneVersion } from '../../src/base/package.ts';
 import { encodeMessage } from '../../src/loadgen/agents/codec.ts';
 import { readToAgent } from '../../src/loadgen/agents/protocol.ts';
 

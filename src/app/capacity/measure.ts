@@ -1,8 +1,8 @@
 import { realClock } from '../../base/clock.ts';
 import { TrituneError } from '../../base/errors.ts';
 import { formatDuration } from '../../base/format.ts';
+import { trituneVersion } from '../../base/package.ts';
 import { NS_PER_S } from '../../base/units.ts';
-import { trituneVersion } from '../../base/version.ts';
 import { capacityDocument } from '../../capacity/document.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import type { CapacityEvent } from '../../capacity/means.ts';

@@ -1,4 +1,4 @@
-import { trituneVersion } from '../../base/version.ts';
+import { trituneVersion } from '../../base/package.ts';
 import type { ProfileHead } from '../../report/profile-json.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { commandLineWithoutValues } from '../server/headers.ts';

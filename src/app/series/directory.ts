@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { trituneVersion } from '../../base/version.ts';
+import { trituneVersion } from '../../base/package.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
 import { seriesOf } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';

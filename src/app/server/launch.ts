@@ -1,5 +1,6 @@
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
+import { entryPath } from '../../base/package.ts';
 import { launchDocker } from '../../launch/docker-server.ts';
 import { launchEmulator } from '../../launch/emulator-server.ts';
 import { launchLocal } from '../../launch/local-server.ts';
@@ -9,7 +10,7 @@ import type { TransportSpec } from '../../spec/traffic-spec.ts';
 
 const DEFAULT_EMULATOR_PROFILE = 'demo';
 /** The script of this package's command line. The process may run the user's own program, which has no `emulate`. */
-const script = join(import.meta.dirname, '../../cli', `main${extname(import.meta.filename)}`);
+const script = entryPath('cli/main');
 
 /** How to start a server for the run, and what it must support. */
 export interface LaunchRequest extends Partial<LaunchSpec> {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
+import { packagePath } from '../../base/package.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkServiceLaw } from '../../queueing/service-law.ts';
 import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
@@ -12,7 +12,7 @@ import { type Profile, profileSchema } from './schema.ts';
 import { lawOf } from './simulators.ts';
 
 /** The package's own profiles: two levels up from both `src/emulator` and `dist/emulator`. */
-const folder = fileURLToPath(new URL('../../../emulator-profiles/', import.meta.url));
+const folder = packagePath('emulator-profiles');
 
 /** Returns the names of the profiles that come with the package. */
 export function profileNames(): string[] {

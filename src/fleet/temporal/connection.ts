@@ -1,8 +1,8 @@
-import { extname, join } from 'node:path';
 import type { GrpcRetryOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { realClock } from '../../base/clock.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { entryPath } from '../../base/package.ts';
 import { fleetCodec } from './codec.ts';
 import { clientPackages } from './packages.ts';
 
@@ -38,7 +38,7 @@ export function connectionOptions({ address, tls, apiKey }: TemporalAddress) {
   };
 }
 
-export const failureConverterPath = join(import.meta.dirname, `failure-converter${extname(import.meta.filename)}`);
+export const failureConverterPath = entryPath('fleet/temporal/failure-converter');
 
 export const dataConverterOf = ({ payloadKey }: TemporalAddress): DataConverter => ({
   payloadCodecs: [fleetCodec(payloadKey)],

@@ -1,18 +1,20 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Logger, WorkflowBundleOption } from '@temporalio/worker';
+import { codeFolder, entryPath } from '../../base/package.ts';
 import { failureConverterPath } from './connection.ts';
 import type { WorkerPackages } from './packages.ts';
 
-const workflows = join(import.meta.dirname, '../workflow');
+/** The folder of the workflows in a folder of code. */
+const WORKFLOWS = 'fleet/workflow';
 
 /**
  * Returns the workflows in the form that runs in the SDK's sandbox: as they were bundled with the package for this version of the SDK, or else bundled
  * now, which takes some seconds of CPU.
  */
 export async function workflowBundle(packages: WorkerPackages, logger?: Logger): Promise<WorkflowBundleOption> {
-  const codePath = join(workflows, await bundleName());
+  const codePath = join(codeFolder, WORKFLOWS, await bundleName());
   const isBuilt = await stat(codePath).then(
     () => true,
     () => false,
@@ -23,14 +25,14 @@ export async function workflowBundle(packages: WorkerPackages, logger?: Logger):
 /** Bundles the workflows beside this file. */
 export const bundleNow = ({ worker: sdk }: Pick<WorkerPackages, 'worker'>, logger?: Logger) =>
   sdk.bundleWorkflowCode({
-    workflowsPath: join(workflows, `workflows${extname(import.meta.filename)}`),
+    workflowsPath: entryPath(`${WORKFLOWS}/workflows`),
     failureConverterPath,
     ...(logger && { logger }),
   });
 
 /** Writes the bundle to the folder of the code that a package consists of, where `workflowBundle` looks for it. */
 export async function writeBundle(packages: WorkerPackages, code: string): Promise<void> {
-  const folder = join(code, 'fleet', 'workflow');
+  const folder = join(code, WORKFLOWS);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, await bundleName()), (await bundleNow(packages)).code);
 }

@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import { realClock, realClockZeroNs } from '../../base/clock.ts';
 import { asTrituneError, type TrituneError } from '../../base/errors.ts';
-import { trituneVersion } from '../../base/version.ts';
+import { trituneVersion } from '../../base/package.ts';
 import { encodeMessage } from './codec.ts';
 import { AGENT_PROTOCOL, readToAgent, SILENCE_LIMIT_MS, type ToController } from './protocol.ts';
 import { ServedSession } from './served-session.ts';

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { extname, join } from 'node:path';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { withDeadline } from '../../base/abort.ts';
 import { TrituneError } from '../../base/errors.ts';
+import { entryPath } from '../../base/package.ts';
 
 const START_TIMEOUT_MS = 5000;
 
-const threadFile = join(import.meta.dirname, `null-server-thread${extname(import.meta.filename)}`);
+const threadFile = entryPath('loadgen/client/null-server-thread');
 
 /**
  * With `grpc-stream` every message of a stream gets an answer on the stream; with `grpc-text` the answers have some text before the end. `events`

@@ -1,7 +1,7 @@
-import { extname, join } from 'node:path';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { withDeadline } from '../../base/abort.ts';
 import { type ErrorCode, messageOf, TrituneError } from '../../base/errors.ts';
+import { entryPath } from '../../base/package.ts';
 import type { FlowReport, LoadThread } from './load-thread.ts';
 import type { AnswerOf, Answers, Command, Report, ThreadSettings } from './messages.ts';
 import type { PackedObserved } from './observed-requests.ts';
@@ -9,7 +9,7 @@ import type { PackedObserved } from './observed-requests.ts';
 /** Milliseconds within which a live thread answers; a thread that does not never will. */
 const ANSWER_LIMIT_MS = 10_000;
 
-const threadFile = join(import.meta.dirname, `client-thread${extname(import.meta.filename)}`);
+const threadFile = entryPath('loadgen/workers/client-thread');
 
 interface Waiting {
   readonly resolve: (value: never) => void;

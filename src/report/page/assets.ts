@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { packagePath } from '../../base/package.ts';
 import { Html, html } from '../html.ts';
 
-/** The package's `report-page/` folder: three levels up from `src/report/page` and from `dist/report/page` alike. */
-export const asset = (name: string): string =>
-  readFileSync(new URL(`../../../report-page/${name}`, import.meta.url), 'utf8');
+/** Returns the text of a file of the package's `report-page/` folder. */
+export const asset = (name: string): string => readFileSync(packagePath(`report-page/${name}`), 'utf8');
 
 /** Returns a script from its parts, in one scope, with calls of these functions at its end. */
 export const scriptOf = (parts: readonly string[], calls: readonly string[]): string =>

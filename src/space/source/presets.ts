@@ -1,9 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packagePath } from '../../base/package.ts';
 
-/** The package's `search-spaces/` folder: two levels up from `src/space` and from `dist/space` alike. */
-const presetFolder = fileURLToPath(new URL('../../../search-spaces/', import.meta.url));
+const presetFolder = packagePath('search-spaces');
 
 /** Returns the names of the presets that come with tritune, in alphabetical order. */
 export function presetNames(): string[] {

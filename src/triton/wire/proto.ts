@@ -1,9 +1,7 @@
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
+import { packagePath } from '../../base/package.ts';
 
-/** The package's `proto/` folder: two levels up from `src/triton` and from `dist/triton` alike. */
-const protoFolder = fileURLToPath(new URL('../../../proto/', import.meta.url));
 const serviceName = 'inference.GRPCInferenceService';
 
 let loaded: protobuf.Root | undefined;
@@ -13,7 +11,7 @@ function root(): protobuf.Root {
   if (!loaded) {
     const fresh = new protobuf.Root();
     fresh.resolvePath = (origin, target) => (origin ? join(dirname(origin), target) : target);
-    fresh.loadSync(join(protoFolder, 'grpc_service.proto'), { keepCase: true });
+    fresh.loadSync(packagePath('proto/grpc_service.proto'), { keepCase: true });
     fresh.resolveAll();
     loaded = fresh;
   }

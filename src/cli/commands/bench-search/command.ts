@@ -5,9 +5,9 @@ import { type BenchSearchOptions, benchSearchOptionTable } from './options.ts';
 
 /** `tritune bench-search`: measures the quality of the samplers on made-up models and on grids recorded on real servers. Needs no server. */
 export function benchSearchCommand(terminal: Terminal): Command {
-  const command = new Command('bench-search')
-    .summary('Compare the samplers offline')
-    .description('Compare the samplers offline, on simulated models and on grids recorded on real servers');
+  const command = new Command('bench-search').description(
+    'Compare the samplers offline, on simulated models and on grids recorded on real servers',
+  );
   return addOptions(command, benchSearchOptionTable).action(async (options: BenchSearchOptions) => {
     const { runBenchSearch } = await import('./run.ts');
     await runBenchSearch(options, terminal);

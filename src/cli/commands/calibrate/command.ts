@@ -6,7 +6,6 @@ import { type CalibrateOptions, calibrateOptionTable } from './options.ts';
 /** `tritune calibrate TABLE`: explains a server's figures, and makes an emulator profile that behaves like it. */
 export function calibrateCommand(terminal: Terminal): Command {
   const command = new Command('calibrate')
-    .summary('Fit the queueing model to results, for an emulator profile')
     .description('Fit the queueing model to a table of results, and write an emulator profile')
     .argument('<table>', 'CSV or Markdown table of results, results.csv of a run, or a CSV file of perf_analyzer');
   return addOptions(command, calibrateOptionTable).action(async (file: string, options: CalibrateOptions) => {

@@ -26,9 +26,9 @@ const examples: readonly Example[] = [
 
 /** `tritune capacity`: finds the highest request rate within a budget, and what happens beyond it. */
 export function capacityCommand(terminal: Terminal): Command {
-  const command = new Command('capacity')
-    .summary('Find the highest request rate within a latency budget')
-    .description('Find the highest request rate that a model keeps within a latency budget');
+  const command = new Command('capacity').description(
+    'Find the highest request rate that a model keeps within a latency budget',
+  );
   addExamples(command, examples, 'Guide: docs/capacity.md');
   return addOptions(command, capacityOptionTable, mostUsed).action(async (options: CapacityOptions) => {
     const kind = serviceKindOf(options);

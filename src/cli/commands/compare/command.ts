@@ -7,7 +7,6 @@ import { type CompareOptions, compareOptionTable } from './options.ts';
 /** `tritune compare BASELINE RUN`: the gate. Exits with 5 if the run is surely worse than the baseline. */
 export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
-    .summary('Fail when a run is worse than a baseline')
     .description('Fail with exit code 5 when a run is worse than a baseline')
     .argument('<baseline>', 'summary.json, capacity.json, directory of a run, or file of profile --json')
     .argument('<run...>', 'The same of the run to judge; several are repeated measurements');

@@ -7,9 +7,7 @@ import { type ConfigOptions, configOptionTable } from './options.ts';
 
 /** `tritune config`: creates or edits a config.pbtxt, and prints on stderr which fields changed. */
 export function configCommand(terminal: Terminal): Command {
-  const command = new Command('config')
-    .summary('Create, edit, check or load a config.pbtxt')
-    .description('Create or edit a config.pbtxt, check it, and load it with --load');
+  const command = new Command('config').description('Create or edit a config.pbtxt, check it, and load it with --load');
   addExamples(command, [
     [
       'Add two instances and a queue delay to a config',

@@ -27,9 +27,9 @@ const table: OptionTable<ExamineOptions> = {
  * fault.
  */
 export function doctorCommand(terminal: Terminal): Command {
-  const command = new Command('doctor')
-    .summary('Check server, model and connection before a run')
-    .description('Check the server, the model and the connection before a run; change nothing');
+  const command = new Command('doctor').description(
+    'Check the server, the model and the connection before a run; change nothing',
+  );
   addExamples(command, [['Check a server and a model', 'tritune doctor --url gpu-box:8001 --model resnet']]);
   return addOptions(command, table).action(async (options: ExamineOptions) => {
     warnIfInsecure(options, terminal);

@@ -65,9 +65,9 @@ const table: OptionTable<EmulateOptions> = {
 
 /** `tritune emulate`: serves until it is interrupted. */
 export function emulateCommand(terminal: Terminal): Command {
-  const command = new Command('emulate')
-    .summary("Serve emulated models over Triton's and OpenAI's protocols")
-    .description("Serve emulated models over Triton's protocols, and language models over OpenAI's API");
+  const command = new Command('emulate').description(
+    "Serve emulated models over Triton's protocols, and language models over OpenAI's API",
+  );
   addExamples(
     command,
     [['Serve the models of a profile', 'tritune emulate --profile tft-a30']],

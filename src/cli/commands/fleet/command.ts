@@ -16,9 +16,9 @@ import { fleetWatchCommand } from './watch/command.ts';
 
 /** `tritune fleet`: workers over many servers, their studies, and agents that send load. */
 export function fleetCommand(terminal: Terminal): Command {
-  const fleet = new Command('fleet')
-    .summary('Tune many servers at once, or send load from many machines')
-    .description('Tune many servers at once with workers (docs/fleet.md), and send load with agents (docs/agents.md)');
+  const fleet = new Command('fleet').description(
+    'Tune many servers at once with workers (docs/fleet.md), and send load with agents (docs/agents.md)',
+  );
   fleet.addCommand(agentCommand(terminal));
   fleet.addCommand(fleetWatchCommand(terminal));
   fleet.addCommand(

@@ -18,11 +18,9 @@ const table: OptionTable<InstallCommandOptions> = {
 
 /** `tritune install-triton`: fetches the server that `--launch local` starts. */
 export function installCommand(terminal: Terminal): Command {
-  const command = new Command('install-triton')
-    .summary('Install Triton from PyPI, for --launch local')
-    .description(
-      `Install Triton ${TRITON_WHEEL_VERSION} with the Python backend from PyPI, for --launch local (Linux x86-64)`,
-    );
+  const command = new Command('install-triton').description(
+    `Install Triton ${TRITON_WHEEL_VERSION} with the Python backend from PyPI, for --launch local (Linux x86-64)`,
+  );
   return addOptions(command, table).action(async (options: InstallCommandOptions) => {
     const install = await installTriton({
       ...(options.dir !== undefined && { directory: options.dir }),

@@ -48,9 +48,9 @@ const examples: readonly Example[] = [
 
 /** `tritune profile`: the load generator alone. */
 export function profileCommand(terminal: Terminal): Command {
-  const command = new AbbreviatingCommand('profile')
-    .summary('Measure a model, a language model or any URL as it is')
-    .description("Measure a model as it is, with perf_analyzer's options; also a language model or any URL");
+  const command = new AbbreviatingCommand('profile').description(
+    "Measure a model as it is, with perf_analyzer's options; also a language model or any URL",
+  );
   addExamples(command, examples, "perf_analyzer's other options are accepted too; docs/profile.md lists them.");
   const { refuse } = addRefusedOptions(command, ['--endpoint']);
   const prompts = addPromptAliases(command);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { headersOf } from '../../../app/server/headers.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
-import { trituneVersion } from '../../../base/version.ts';
+import { trituneVersion } from '../../../base/package.ts';
 import type { RequestHeader } from '../../../loadgen/types.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';

@@ -5,9 +5,9 @@ import { type RecordFlags, recordOptionTable } from './options.ts';
 
 /** `tritune record`: measures a whole search space on a server and writes a recording for `bench-search`. */
 export function recordCommand(terminal: Terminal): Command {
-  const command = new Command('record')
-    .summary('Measure a whole search space, for bench-search')
-    .description('Measure every candidate of a search space at every load level, for bench-search');
+  const command = new Command('record').description(
+    'Measure every candidate of a search space at every load level, for bench-search',
+  );
   return addOptions(command, recordOptionTable).action(async (options: RecordFlags) => {
     const named = new Set(Object.keys(recordOptionTable).filter((key) => command.getOptionValueSource(key) === 'cli'));
     const { runRecord } = await import('./run.ts');

@@ -6,7 +6,6 @@ import type { Terminal } from '../../terminal.ts';
 /** `tritune report DIR`: rewrites the documents of a study from its journal, or shows it. Needs no server. */
 export function reportCommand(terminal: Terminal): Command {
   return new Command('report')
-    .summary("Write a study's report again, or browse the study")
     .description('Write the report of a study again from its journal, or browse the study')
     .argument('<directory>', 'Output directory of a run')
     .addOption(

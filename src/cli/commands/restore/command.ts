@@ -37,7 +37,6 @@ const table: OptionTable<RestoreOptions> = {
 /** `tritune restore [DIR…]`: restores the models that killed runs left changed, from their journals. */
 export function restoreCommand(terminal: Terminal): Command {
   const command = new Command('restore')
-    .summary('Put back models that a killed run left changed')
     .description('Put back the models that a killed run left changed')
     .argument('[directories...]', `Output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
   return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {

@@ -22,7 +22,6 @@ const table: OptionTable<TraceOptions> = {
 /** `tritune trace FILE…`: shows where the time of traced requests went. */
 export function traceCommand(terminal: Terminal): Command {
   const command = new Command('trace')
-    .summary("Show where time goes, from Triton's trace files")
     .description("Show where time goes, from trace files that Triton wrote in its mode 'triton'")
     .argument('<files...>', 'Trace files: the file of --trace-config, and its numbered parts');
   return addOptions(command, table).action(async (files: string[], options: TraceOptions) => {

@@ -20,9 +20,9 @@ const examples: readonly Example[] = [
 
 /** `tritune tune`: the whole run. Its exit code says how it ended. Modules that only one command needs are loaded when it runs. */
 export function tuneCommand(terminal: Terminal): Command {
-  const command = new Command('tune')
-    .summary('Find the fastest configuration of a model within a budget')
-    .description('Search for the fastest configuration of a model within a latency budget');
+  const command = new Command('tune').description(
+    'Search for the fastest configuration of a model within a latency budget',
+  );
   addExamples(command, examples, 'Guide: docs/tutorial.md');
   return addOptions(command, seriesOptionTable, mostUsed).action(async (options: SeriesFlags) => {
     const named = new Set(Object.keys(seriesOptionTable).filter((key) => command.getOptionValueSource(key) === 'cli'));

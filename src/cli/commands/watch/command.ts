@@ -7,7 +7,6 @@ import { type WatchFlags, watchOptionTable } from './options.ts';
 /** `tritune watch`: serves a page with this machine's live studies. */
 export function watchCommand(terminal: Terminal): Command {
   const command = new Command('watch')
-    .summary('Show studies of this machine live on a web page')
     .description('Serve a web page that shows studies of this machine live (docs/watch.md)')
     .argument('[directory...]', `Output directories, or directories that contain them (default: ${RUNS_DIRECTORY})`);
   return addOptions(command, watchOptionTable).action(async (directories: string[], options: WatchFlags) => {

@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { bundle } from './bundle.ts';
+
+/** Makes `dist`: the bundled code, and the types that the exports of the package lead to: node .ci/build.ts. */
+const root = resolve(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+const exported = ['library/index.d.ts', 'testing/index.d.ts'];
+
+/** Returns the files of types that a program sees which imports one of these. */
+function reachable(files: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\()\s*['"](\.[^'"]+)['"]/g))
+      visit(resolve(dirname(file), path.replace(/\.[jt]s$/, '.d.ts')));
+  };
+  for (const file of files) visit(file);
+  return seen;
+}
+
+rmSync(dist, { recursive: true, force: true });
+execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+});
+const typed = reachable(exported.map((name) => join(dist, name)));
+for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).sort().reverse()) {
+  const path = join(dist, name);
+  if (path.endsWith('.d.ts') && !typed.has(path)) rmSync(path);
+  else if (!path.endsWith('.ts') && readdirSync(path).length === 0) rmdirSync(path);
+}
+await bundle(dist);
