@@ -66,7 +66,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [
-            ...['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**'],
+            ...['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**', 'test/site/**'],
             ...[...computing, ...alone],
           ],
           isolate: false,
@@ -105,6 +105,8 @@ export default defineConfig({
           hookTimeout: 240_000,
         },
       },
+      // The documentation as `npm run docs:build` leaves it.
+      { test: { name: 'site', include: ['test/site/**/*.test.ts'] } },
       {
         test: {
           name: 'report',

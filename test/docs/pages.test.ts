@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { sidebarOf } from '../../docs/.vitepress/pages.ts';
+import { readPageList } from '../../docs/.vitepress/pages.ts';
 
 async function folderOf(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-docs-'));
@@ -13,43 +13,31 @@ async function folderOf(files: Readonly<Record<string, string>>): Promise<string
   return folder;
 }
 
-const index = [
-  '# Documentation\n\n## Guides\n\n**Tune**\n- [`tritune profile`](profile.md): how?\n\n## Reference\n',
-  '- [Results](results.md): which?\n- [Decisions](decisions/README.md): why?\n- [Security](../SECURITY.md): what?',
+const list = [
+  '# All pages\n\n## Guides\n\n**Tune**\n- [`tritune profile`](profile.md): how?\n\n## Reference\n',
+  '- [Results](results.md): which?\n\n## For contributors\n',
+  '- [Decisions](decisions/README.md): why?\n- [Plan](plan.md): what?\n- [Security](../SECURITY.md): what?',
 ].join('\n');
-const below = {
-  'results/b.md': '# B `b`',
-  'results/a.md': '# A',
-  'decisions/README.md': '',
-  'decisions/1.md': '# One',
+const pages = {
+  ...{ 'index.md': '', 'profile.md': '# P', 'results.md': '# R', 'plan.md': '' },
+  ...{ 'decisions/README.md': '', 'decisions/1.md': '# One' },
 };
-const pages = { 'profile.md': '# P', 'results.md': '# R', ...below };
 
-it('makes the navigation from the list of pages, with the pages of a folder below its own page', async () => {
-  const folded = (items: readonly object[]) => ({ collapsed: true, items });
-  expect(sidebarOf(await folderOf({ 'index.md': index, ...pages }))).toEqual([
-    {
-      text: 'Guides',
-      items: [{ text: 'Tune', collapsed: false, items: [{ text: 'tritune profile', link: '/profile' }] }],
-    },
-    {
-      text: 'Reference',
-      items: [
-        {
-          text: 'Results',
-          link: '/results',
-          ...folded([
-            { text: 'A', link: '/results/a' },
-            { text: 'B b', link: '/results/b' },
-          ]),
-        },
-        { text: 'Decisions', link: '/decisions/', ...folded([{ text: 'One', link: '/decisions/1' }]) },
-      ],
-    },
-  ]);
+it('makes the navigation from the list of pages, and keeps those for contributors out of it, with their folders', async () => {
+  expect(readPageList(await folderOf({ 'pages.md': list, ...pages }))).toEqual({
+    sidebar: [
+      {
+        text: 'Guides',
+        items: [{ text: 'Tune', collapsed: false, items: [{ text: 'tritune profile', link: '/profile' }] }],
+      },
+      { text: 'Reference', items: [{ text: 'Results', link: '/results' }] },
+      { text: 'All pages', link: '/pages' },
+    ],
+    contributors: ['decisions/1.md', 'decisions/README.md', 'plan.md'],
+  });
 });
 
 it('names the pages that are in no list', async () => {
-  const folder = await folderOf({ 'index.md': index, ...pages, 'lost.md': '', 'elsewhere/x.md': '' });
-  expect(() => sidebarOf(folder)).toThrow('docs/index.md does not list elsewhere/x.md, lost.md');
+  const folder = await folderOf({ 'pages.md': list, ...pages, 'lost.md': '', 'elsewhere/x.md': '' });
+  expect(() => readPageList(folder)).toThrow('docs/pages.md does not list elsewhere/x.md, lost.md');
 });
