@@ -9,7 +9,7 @@ export function seriesLines({ models, ranking }: SeriesSummary, directory: strin
   return [
     '',
     `results of the ${models.length} models:`,
-    ...models.map((entry) => `${plainLine(entry.model).padEnd(width)}${verdict(entry)}`),
+    ...models.map((entry) => `${plainLine(entry.model).padEnd(width)}${verdictText(entry)}`),
     ...rankLines(ranking, width),
     `files: ${directory}`,
   ];
@@ -26,7 +26,7 @@ function rankLines(ranking: readonly RankedModel[], width: number): string[] {
   return ['', 'ranked by throughput within their limits (= means no clear difference):', ...rows, ''];
 }
 
-function verdict({ error, best, feasible, gain }: SeriesEntry): string {
+function verdictText({ error, best, feasible, gain, verdict }: SeriesEntry): string {
   const failed = error ? [`${error.code}: ${plainLine(error.message, 120)}`] : [];
   if (!best) return failed[0] ?? 'nothing could be measured';
   const { throughput, load, budgetLatencyMs: latency } = best;
@@ -34,5 +34,6 @@ function verdict({ error, best, feasible, gain }: SeriesEntry): string {
   const missed = feasible ? [] : ['misses its limits'];
   const isOriginal = best.trial === BASELINE;
   const gained = isOriginal ? ['the original config'] : gain ? [`gain ${formatRatio(gain.ratio ?? Number.NaN)}`] : [];
-  return [figures, ...gained, ...missed, ...failed].join('; ');
+  const unconfirmed = verdict === 'unconfirmed' ? ['gain not confirmed'] : [];
+  return [figures, ...gained, ...unconfirmed, ...missed, ...failed].join('; ');
 }

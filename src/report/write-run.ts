@@ -6,6 +6,7 @@ import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { type Summary, summarize } from '../study/summary/summary.ts';
+import { isToEmit } from '../study/summary/verdict.ts';
 import type { EmittedCopy, EmittedDocument } from '../tuner/adapter.ts';
 import { analyzerTables } from './model-analyzer-csv.ts';
 import { reportHtml } from './report-html.ts';
@@ -28,12 +29,12 @@ export interface WrittenRun {
 
 /**
  * Writes the study's documents into its directory, each whole or not at all: summary.json, results.csv, pareto.csv, report.html, best/ with the
- * files to serve the best candidate, and results/ with Model Analyzer's tables. `documentsOf`: returns a candidate's files, from its adapter.
+ * files to serve the best candidate unless that is the original config, and results/ with Model Analyzer's tables. `documentsOf`: returns a candidate's files, from its adapter.
  * Errors: OUTPUT_UNWRITABLE.
  */
 export async function writeRun(state: StudyState, directory: string, documentsOf: DocumentsOf): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
-  const documents = summary.best && state.best ? documentsOf(state.best.candidate) : [];
+  const documents = state.best && isToEmit(summary.verdict) ? documentsOf(state.best.candidate) : [];
   const [config = null] = documents;
   const files = {
     summary: join(directory, 'summary.json'),
@@ -54,6 +55,8 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
     files.report,
     reportHtml(state, summary, config && documents.flatMap((each) => ('text' in each ? [each.text] : [])).join('\n')),
   );
+  // A run that goes on may find that its earlier best is none.
+  if (documents.length === 0) await rm(join(directory, 'best'), { recursive: true, force: true });
   await writeEmitted(join(directory, 'best'), documents);
   return { summary, files };
 }

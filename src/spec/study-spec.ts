@@ -68,7 +68,9 @@ const samplerSpec = z.strictObject({
     ),
   leastGainPercent: positive
     .optional()
-    .describe('Stop when another trial is expected to gain less; depends on the number of trials by default'),
+    .describe(
+      'Smallest gain worth having: the original config is kept for less, and the search stops when another trial is expected to gain less; by default any, and by the number of trials',
+    ),
   candidates: text.optional().describe('File with the candidates of the manual sampler'),
   earlyExits: z
     .boolean()

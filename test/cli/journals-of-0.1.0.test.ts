@@ -68,8 +68,8 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     const directory = await copyOf('series');
     const before = await readFile(join(directory, 'summary.json'), 'utf8');
     expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
-    const after = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as { models: unknown };
-    expect(after.models).toEqual((JSON.parse(before) as { models: unknown }).models);
+    const after = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as { models: object[] };
+    expect(after.models).toMatchObject((JSON.parse(before) as { models: object[] }).models);
   });
 
   it.each(['feasible', 'interrupted', 'series'])(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -76,7 +77,6 @@ describe('a pipeline', { timeout: 180_000 }, () => {
     const { code, stdout } = await runHere(['tune', '--resume', output]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/trial 1: m\(max_batch_size=2\) second\(instances=2\) first\(instances=3\)/);
-    expect(stdout).toMatch(/^config +\S+\/best \(first, m, second/m);
     expect(lastLineOf(stdout)).toMatch(/^model +'first' has its original config/);
     expect(await isAsBefore()).toBe(true);
 
@@ -100,9 +100,13 @@ describe('a pipeline', { timeout: 180_000 }, () => {
       });
       expect(trial.models?.outer).toMatchObject({ assignment: {}, config: { max_batch_size: 2 } });
     }
-    const written = await readdir(join(output, 'best'));
-    expect(written).toEqual(expect.arrayContaining(['first', 'm', 'second']));
-    expect(await readFile(join(output, 'best', 'm', 'config.pbtxt'), 'utf8')).toContain('name: "m"');
+    // Which of the two is the best depends on the machine; only a better one is emitted.
+    expect(existsSync(join(output, 'best'))).toBe(trial !== null);
+    if (trial) {
+      expect(stdout).toMatch(/^config +\S+\/best \(first, m, second/m);
+      expect(await readdir(join(output, 'best'))).toEqual(expect.arrayContaining(['first', 'm', 'second']));
+      expect(await readFile(join(output, 'best', 'm', 'config.pbtxt'), 'utf8')).toContain('name: "m"');
+    }
     expect(await readFile(join(output, 'results.csv'), 'utf8')).toMatch(/m\/max_batch_size,second\/instances/);
     expect((await runHere(['report', output])).code).toBe(0);
   });

@@ -55,12 +55,15 @@ describe('a name from elsewhere', () => {
 });
 
 const at = '2026-01-01T00:00:01.000Z';
-const served = (model: string) => candidateOf({ ...configOf(1, 4), name: model });
+const served = (model: string, instances = 1) => candidateOf({ ...configOf(instances, 4), name: model });
 const recordsOf = (model: string): readonly StudyRecord[] => [
   studyStarted(goalOf(8), { model }),
   { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: served(model) },
   { type: 'trial-measured', at, trial: 0, measurement: measured(1, 100, 5) },
   { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
+  { type: 'trial-started', at, trial: 1, role: 'search', candidate: served(model, 2) },
+  { type: 'trial-measured', at, trial: 1, measurement: measured(1, 300, 5) },
+  { type: 'trial-finished', at, trial: 1, chosen: 0, feasible: true, failure: null },
 ];
 
 describe('a study of a model of any name', () => {

@@ -3,7 +3,7 @@ import { seriesLines } from '../../src/headless/series-lines.ts';
 import { rankModels } from '../../src/study/summary/rank-models.ts';
 import type { SeriesEntry } from '../../src/study/summary/series-summary.ts';
 
-const none = { feasible: null, gain: null, best: null, exitCode: null, error: null };
+const none = { feasible: null, gain: null, verdict: null, best: null, exitCode: null, error: null };
 const best: SeriesEntry['best'] = {
   ...{ trial: 3, assignment: {}, load: { mode: 'concurrency', value: 8 }, config: 'a/best/a/config.pbtxt' },
   throughput: { value: 1234.5, low: 1200, high: 1270 },

@@ -4,7 +4,7 @@ import { rankModels } from '../../src/study/summary/rank-models.ts';
 import type { SeriesEntry } from '../../src/study/summary/series-summary.ts';
 
 it('shows the models of a series by what they serve, with the way to each report, and those without a rank', () => {
-  const none = { feasible: null, gain: null, best: null, exitCode: null, error: null };
+  const none = { feasible: null, gain: null, verdict: null, best: null, exitCode: null, error: null };
   const served = (model: string, value: number): SeriesEntry => ({
     ...{ ...none, model, directory: `in ${model}`, feasible: true, exitCode: 0 },
     best: {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
 import { decideNow, isFinalOver, nextFinal, representative } from '../../src/study/final/final.ts';
 import { RECOMMENDED_CHANCE } from '../../src/study/level/chances.ts';
 import { levelsOf } from '../../src/study/level/recommended.ts';
@@ -123,6 +124,7 @@ describe('the final', () => {
       decision: {
         best: 0,
         gain: { value: 1, low: 1, high: 1 },
+        verdict: 'nothing-better',
         rejected: { trial: 1, gain: null, reason: expect.stringContaining('too little') },
       },
     });
@@ -408,7 +410,7 @@ describe('the decision', () => {
     expect(summarize(decided(played), 'journal.jsonl')).toMatchObject({ feasible: true, best: { trial: 0 } });
   });
 
-  it('is the finalist whose gain is uncertain', () => {
+  it('is the original config where the gain may be none, or is below the least one wanted', () => {
     const study: Study = {
       original,
       rivals: [{ law: saturating({ aloneMs: 4.6, most: 217 }), levels: [1, 2], doubt: 0.05 }],
@@ -419,15 +421,26 @@ describe('the decision', () => {
       const factor = turn.trial === 1 && turn.round === 2 ? 0.92 : 1.06;
       return { ...measurement, throughput: { value: value * factor, low: 0.9 * value, high: 1.1 * value } };
     };
-    const { decision } = playFinal(study, { read });
-    expect(decision?.best).toBe(1);
-    expect(decision?.gain?.low).toBeLessThan(1);
+    const played = playFinal(study, { read });
+    expect(played.decision).toMatchObject({ best: 0, gain: { value: 1 }, verdict: 'nothing-better' });
+    expect(played.decision?.rejected?.gain?.low).toBeLessThan(1);
+    expect(played.decision?.rejected?.reason).toMatch(/^its gain, 1\.0.× \(95 % interval 0\..* may be none$/);
+    const certain: Study = {
+      original,
+      rivals: [{ law: saturating({ aloneMs: 4, most: 250 }), levels: [1, 2] }],
+    };
+    expect(playFinal(certain).decision).toMatchObject({ best: 1, verdict: 'better' });
+    const spec = specOf({ model: 'm', leastGain: 40 });
+    expect(playFinal({ ...certain, started: { spec } }).decision).toMatchObject({
+      best: 0,
+      rejected: { trial: 1, reason: 'its gain, 1.25×, is below the 40 % of --least-gain' },
+    });
   });
 
   it('goes by readings that the server limited alone', () => {
     const study: Study = { original, rivals: [fastOne] };
     const nothing = playFinal(study, { read: (turn) => clientBound(lawful(study, turn)) });
-    expect(nothing.decision).toEqual({ best: 1, gain: null });
+    expect(nothing.decision).toEqual({ best: 1, gain: null, verdict: 'unconfirmed' });
     expect(representative(decided(nothing), trialOfNumber(decided(nothing).trials, 1))?.measurement.client.bound).toBe(
       false,
     );
@@ -483,6 +496,17 @@ describe('a final that is cut short', () => {
       readings: [{ trial: 2, reading: chosen }],
     };
     expect(decideNow(foldStudy([...afterOneRound, doubt]), 2)).toMatchObject({ best: 3, gain: null });
+  });
+
+  it('is for the original config before the first round where the search shows no gain', () => {
+    const rival = (most: number): Searched => ({ law: saturating({ aloneMs: 1000 / most, most }), levels: [1, 2] });
+    const searched = (most: number) => foldStudy(searchedStudy({ original, rivals: [{ ...rival(most), doubt: 0.1 }] }));
+    expect(decideNow(searched(205), 2)).toMatchObject({
+      best: 0,
+      verdict: 'nothing-better',
+      rejected: { trial: 1, reason: expect.stringMatching(/may be none, by the search alone$/) },
+    });
+    expect(decideNow(searched(400), 2)).toBeNull();
   });
 
   it('keeps the original config where the search was sure of nothing else', () => {

@@ -28,11 +28,20 @@ describe('the headline', () => {
     expect(headline(both, goalOf(null), decided(2.2, 2.6)).text).toMatch(/of your config \(95 %/);
   });
 
-  it('warns where the gain is unsure, by one comparison, or by the search alone', () => {
-    expect(headline(both, goalOf(20), decided(0.9, 2.6))).toMatchObject({
-      tone: 'unsure',
-      text: expect.stringMatching(/^Perhaps 2\.40 times .*0\.90 to 2\.60, includes no gain at all\.$/),
+  it('is for the original config where the gain may be none, also in a journal that took the other one', () => {
+    expect(headline(both, goalOf(20), decided(0.9, 2.6))).toEqual({
+      tone: 'same',
+      text: 'Your config is as good as anything tried: it gives 400 infer/s at p99 12 ms within p99 ≤ 20 ms.',
     });
+    expect(summarize(studyOf(both, { goal: goalOf(20), ending: decided(0.9, 2.6) }), 'j')).toMatchObject({
+      verdict: 'nothing-better',
+      best: { trial: 0 },
+      gain: { ratio: 1, low: 1, high: 1 },
+      rejected: { trial: 1, reason: 'its gain, 2.40× (95 % interval 0.90× to 2.60×), may be none' },
+    });
+  });
+
+  it('warns where the gain is known by one comparison, or by the search alone', () => {
     expect(headline(both, goalOf(20), decided(0, Number.POSITIVE_INFINITY))).toMatchObject({
       tone: 'unsure',
       text: expect.stringMatching(/^About 2\.40 times .* by a single comparison, so without an interval\.$/),
@@ -52,7 +61,7 @@ describe('the headline', () => {
       ...both.slice(0, 1),
       { assignment: { instances: 2 }, measurements: [{ ...slow, throughput: { value: 90, low: 88, high: 92 } }] },
     ];
-    expect(headline(slower).text).toMatch(/^Nothing better than your config was found: it gives 400 infer\/s/);
+    expect(headline(slower).text).toMatch(/^Your config is as good as anything tried: it gives 400 infer\/s/);
     const missed = both.map((tried) => ({ ...tried, feasible: false }));
     expect(headline(missed, goalOf(3))).toMatchObject({
       tone: 'bad',

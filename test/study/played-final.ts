@@ -1,5 +1,6 @@
 import type { Measurement } from '../../src/profiler/measurement.ts';
-import { type Decision, nextFinal } from '../../src/study/final/final.ts';
+import type { Decision } from '../../src/study/final/decide.ts';
+import { nextFinal } from '../../src/study/final/final.ts';
 import { standingOf } from '../../src/study/goal/ranking.ts';
 import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';

@@ -1,8 +1,9 @@
+import { formatFigure, formatRatio } from '../../base/format.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { GainDecided } from '../records/records.ts';
-import type { Goal } from '../types.ts';
-import { gainOf, type Pairs, pairsOf } from './pairs.ts';
+import type { Goal, Trial } from '../types.ts';
+import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
 import type { Rounds } from './rounds.ts';
 import { costOf, mostlyMeets, type Side } from './sides.ts';
 
@@ -14,52 +15,93 @@ interface Finalist {
   readonly cost: number;
 }
 
+export type Decision = Omit<GainDecided, 'type' | 'at'>;
+
 /**
- * Decides the final: the best of the finalists that hold; the original config when none does but it, or when the best is certainly worse.
- * `unplayed`: candidates that the final had no time for, the best first; where no finalist holds, the first of these wins without a gain.
- * There is no gain either where no round has deciding readings of both; then the best of the search stands.
+ * Decides the final: the best of the finalists that hold; the original config when none does but it, or when no gain over it was shown.
+ * `leastGain`: the smallest gain that the user wants, as a share; 0 for any. `unplayed`: candidates that the final had no time for, the
+ * best first; where no finalist holds, the first of these wins without a gain. There is no gain either where no round has deciding
+ * measurements of both; then the best of the search stands.
  */
 export function decide(
   { played, baseline }: Pick<Rounds, 'played' | 'baseline'>,
   goal: Goal,
+  leastGain: number,
   unplayed: readonly Side[] = [],
-): Omit<GainDecided, 'type' | 'at'> {
+): Decision {
   const met = played.flatMap((side) => finalistOf(side, baseline, goal) ?? []);
   const winner = winnerOf(met);
-  if (!winner) return { best: (played.find(({ holds }) => holds) ?? baseline).trial.number, gain: null };
+  if (!winner) {
+    const best = (played.find(({ holds }) => holds) ?? baseline).trial.number;
+    return { best, gain: null, verdict: best === baseline.trial.number ? 'nothing-better' : 'unconfirmed' };
+  }
   const gain = gainOf(winner.pairs, winner.side, baseline, goal);
   const [instead] = winner.holds ? [] : unplayed;
-  if (instead) return { best: instead.trial.number, gain: null, rejected: rejectedFor(winner, gain) };
-  const isRejected = isWorse(winner, baseline, gain);
-  if (!isRejected) return { best: winner.side.trial.number, gain };
-  return {
-    best: baseline.trial.number,
-    gain: { value: 1, low: 1, high: 1 },
-    rejected: rejectedFor(winner, gain),
-  };
+  if (instead) {
+    const rejected = rejectionOf(winner, 'it missed the goal in the final', gain);
+    return { best: instead.trial.number, gain: null, verdict: 'unconfirmed', rejected };
+  }
+  const reason = reasonForBaseline(winner, baseline, gain, goal, leastGain);
+  if (reason === null) {
+    const isConfirmed = gain !== null && gain.low > 0 && (gain.low > 1 || !baseline.holds);
+    return { best: winner.side.trial.number, gain, verdict: isConfirmed ? 'better' : 'unconfirmed' };
+  }
+  return keepBaseline(baseline.trial, rejectionOf(winner, reason, gain));
 }
 
 /**
- * True if the original config is the better advice: both hold and there is no gain; it alone holds; or neither holds and there is no
- * sign of a gain.
+ * Returns why the original config is the better advice; null if it is not: both hold and no gain was shown; it alone holds; or neither
+ * holds and there is no sign of a gain.
  */
-function isWorse({ holds }: Finalist, baseline: Side, gain: Interval | null): boolean {
-  if (!holds) return baseline.holds || gain === null || gain.high < 1;
-  return baseline.holds && (gain === null || gain.high < 1);
+function reasonForBaseline(
+  { side, pairs, holds }: Finalist,
+  baseline: Side,
+  gain: Interval | null,
+  goal: Goal,
+  leastGain: number,
+): string | null {
+  const missed = 'it missed the goal in the final';
+  if (!holds) return baseline.holds || gain === null || gain.high < 1 ? missed : null;
+  if (!baseline.holds) return null;
+  if (gain === null) return 'its gain over the original config could not be measured';
+  return whyNoGain(gain, leastGain, halfWidthOf(pairs, side, baseline, goal));
 }
 
-/** Decides for the original config, without a final, over the best of the search. */
-export const decideForBaseline = (baseline: Side, contender: Side): Omit<GainDecided, 'type' | 'at'> => ({
-  best: baseline.trial.number,
+/**
+ * Returns why a measured gain over the original config is none; null for a gain. A single comparison has no interval: `halfWidth`, as a
+ * logarithm, is that of its two measurements.
+ */
+export function whyNoGain(gain: Interval, leastGain: number, halfWidth: number): string | null {
+  const { value } = gain;
+  const isSingle = !(gain.low > 0);
+  const [low, high] = isSingle ? [value * Math.exp(-halfWidth), value * Math.exp(halfWidth)] : [gain.low, gain.high];
+  if (high < 1) return 'it was not better than the original config';
+  if (low <= 1)
+    return `its gain, ${formatRatio(value)} (95 % interval ${formatRatio(low)} to ${formatRatio(high)}), may be none`;
+  if (value < 1 + leastGain)
+    return `its gain, ${formatRatio(value)}, is below the ${formatFigure(100 * leastGain)} % of --least-gain`;
+  return null;
+}
+
+const keepBaseline = (baseline: Trial, rejected: NonNullable<GainDecided['rejected']>): Decision => ({
+  best: baseline.number,
   gain: { value: 1, low: 1, high: 1 },
-  rejected: { trial: contender.trial.number, gain: null, reason: 'it promised too little over the original config' },
+  verdict: 'nothing-better',
+  rejected,
 });
 
-const rejectedFor = ({ side, holds }: Finalist, gain: Interval | null): NonNullable<GainDecided['rejected']> => ({
-  trial: side.trial.number,
-  gain,
-  reason: holds ? 'it was not better than the original config' : 'it missed the goal in the final',
-});
+/** Decides for the original config, without a final, over the best of the search. */
+export const decideForBaseline = (
+  baseline: Trial,
+  contender: Trial,
+  reason = 'it promised too little over the original config',
+): Decision => keepBaseline(baseline, { trial: contender.number, gain: null, reason });
+
+const rejectionOf = (
+  { side }: Finalist,
+  reason: string,
+  gain: Interval | null,
+): NonNullable<GainDecided['rejected']> => ({ trial: side.trial.number, gain, reason });
 
 function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
   const pairs = pairsOf(side, baseline);

@@ -1,13 +1,14 @@
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { Interval } from '../../stats/interval.ts';
 import { isFeasible } from '../goal/goal.ts';
-import { isDoubted } from '../goal/ranking.ts';
+import { chosenOf, isDoubted } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
 import { alongLine, type LevelLine, lineOf, lineThrough, trialAlong } from '../level/line.ts';
-import type { GainDecided } from '../records/records.ts';
 import type { StudyState } from '../records/state.ts';
-import type { LevelPoint, Trial } from '../types.ts';
-import { decide, decideForBaseline } from './decide.ts';
+import type { Goal, LevelPoint, Trial } from '../types.ts';
+import { type Decision, decide, decideForBaseline, whyNoGain } from './decide.ts';
 import { disturbedRound } from './disturbance.ts';
+import { ratioOf } from './pairs.ts';
 import { levelOfVisit, type Rounds, roundsOf } from './rounds.ts';
 import { type FinalState, keptClearly, type Side, sideOf } from './sides.ts';
 
@@ -33,8 +34,6 @@ export type FinalStep =
 /** Rounds of a final, at least; more where a level or the gain is still uncertain. */
 export const FINAL_ROUNDS = 2;
 
-export type Decision = Omit<GainDecided, 'type' | 'at'>;
-
 /**
  * The interleaved final: the best candidate of the search, the next one if measuring it again promises an improvement, and the original
  * config, each at its own level, in alternating order: O A B, B A O, … It takes `rounds` rounds at least, and up to three times as many
@@ -51,7 +50,8 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
   if (!standing) return withoutFinal(final);
   const disturbed = standing.isFresh ? disturbedRound(final) : null;
   if (disturbed) return { kind: 'void', ...disturbed };
-  if (standing.isOver) return { kind: 'decide', decision: decide(standing, state.goal) };
+  if (standing.isOver)
+    return { kind: 'decide', decision: orBySearch(decide(standing, state.goal, leastGainOf(state)), state) };
   return visitOf(standing, state);
 }
 
@@ -59,7 +59,7 @@ export function nextFinal(state: StudyState, rounds: number, isHurried = false):
 function withoutFinal(state: FinalState): FinalStep | null {
   const [baseline, contender] = [sideOf(state.baseline, state), sideOf(state.contender, state)];
   if (!baseline || !contender || contender.trial.number === baseline.trial.number) return null;
-  return { kind: 'decide', decision: decideForBaseline(baseline, contender) };
+  return { kind: 'decide', decision: decideForBaseline(baseline.trial, contender.trial) };
 }
 
 function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyState): FinalStep | null {
@@ -121,19 +121,48 @@ export function isFinalOver(state: StudyState, rounds: number): boolean {
 }
 
 /**
- * Returns the decision on the rounds so far, for a final that is cut short; null before the first whole round. Where no finalist holds, a
- * candidate that clearly kept the goal in the search is preferred to the original config.
+ * Returns the decision on the rounds so far, for a final that is cut short. Before the first whole round it is for the original config
+ * where the search shows no gain over it, else null. Where no finalist holds, a candidate that clearly kept the goal in the search is
+ * preferred to the original config.
  */
 export function decideNow(state: StudyState, rounds: number): Decision | null {
-  const standing = roundsOf(finalStateOf(state), rounds);
+  const final = finalStateOf(state);
+  const standing = roundsOf(final, rounds);
   const { baseline, played = [], finalists = [], waiting = [] } = standing ?? {};
   if (!baseline || !played.some((side) => side.readings.some(({ round }) => hasRound(baseline.readings, round))))
-    return null;
+    return decideBySearch(state);
   // The side that was about to enter is the best of those that did not.
   const unplayed = [...finalists.filter((side) => !played.includes(side)), ...waiting];
   const sure = unplayed.filter((side) => keptClearly(side, state.goal) && !isInDoubt(state, side.trial));
-  return decide({ baseline, played }, state.goal, sure);
+  return orBySearch(decide({ baseline, played }, state.goal, leastGainOf(state), sure), state);
 }
+
+/** Returns the decision; without a gain it is for the original config where the search shows none. */
+function orBySearch(decision: Decision, state: StudyState): Decision {
+  const best = state.trials.find(({ number }) => number === decision.best);
+  return (decision.gain === null && best && keptBySearch(state, best)) || decision;
+}
+
+const decideBySearch = (state: StudyState): Decision | null => state.contender && keptBySearch(state, state.contender);
+
+/** Decides for the original config where it meets the goal and the search shows no gain of the other over it; else null. */
+function keptBySearch(state: StudyState, best: Trial): Decision | null {
+  const { baseline, goal } = state;
+  if (!baseline?.feasible || baseline.number === best.number) return null;
+  const gain = gainBySearch(best, baseline, goal);
+  const reason = gain && whyNoGain(gain, leastGainOf(state), 0);
+  return reason ? decideForBaseline(baseline, best, `${reason}, by the search alone`) : null;
+}
+
+/** Returns the gain of one trial over another by the measurements that they stand for in the search; null if there is none. */
+function gainBySearch(trial: Trial, over: Trial, goal: Goal): Interval | null {
+  const [own, other] = [chosenOf(trial), chosenOf(over)];
+  return own && other ? ratioOf(own, trial.candidate, other, over.candidate, goal) : null;
+}
+
+/** Returns the smallest gain that the user wants, as a share; 0 for any. */
+const leastGainOf = ({ started }: Pick<StudyState, 'started'>): number =>
+  (started.spec.sampler.leastGainPercent ?? 0) / 100;
 
 const hasRound = (readings: readonly { readonly round: number }[], round: number): boolean =>
   readings.some((reading) => reading.round === round);

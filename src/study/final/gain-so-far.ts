@@ -1,7 +1,7 @@
 import type { Interval } from '../../stats/interval.ts';
-import { assess, costHalfWidth } from '../goal/goal.ts';
 import type { StudyState } from '../records/state.ts';
 import { representative } from './final.ts';
+import { ratioOf } from './pairs.ts';
 
 export interface Gain extends Interval {
   /** True if the final decided it, measuring both in turn; false if it comes from the search's two measurements. */
@@ -18,9 +18,6 @@ export function gainSoFar(study: StudyState): Gain | null {
   if (!best || !baseline || best === baseline || !best.feasible) return null;
   const [own, original] = [representative(study, best)?.measurement, representative(study, baseline)?.measurement];
   if (!own || !original) return null;
-  const logRatio = assess(original, baseline.candidate, goal).cost - assess(own, best.candidate, goal).cost;
-  if (!Number.isFinite(logRatio)) return null;
-  const half = Math.hypot(costHalfWidth(own, best.candidate, goal), costHalfWidth(original, baseline.candidate, goal));
-  const [value, low, high] = [Math.exp(logRatio), Math.exp(logRatio - half), Math.exp(logRatio + half)];
-  return { value, low, high, isFinal: false };
+  const gain = ratioOf(own, best.candidate, original, baseline.candidate, goal);
+  return gain && { ...gain, isFinal: false };
 }

@@ -1,5 +1,6 @@
 import { mean } from 'simple-statistics';
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Pair, ratioInterval } from '../../stats/ratio.ts';
 import { assess, costHalfWidth, followsFromThroughput, goalOfLevels, missingMetrics } from '../goal/goal.ts';
@@ -76,4 +77,21 @@ function servedAtLevel(measurement: Measurement, { trial, curve, level }: Side, 
   const more = level / measurement.level.value;
   const factor = Math.exp(curve.throughput(level).mean - curve.throughput(measurement.level.value).mean);
   return served * Math.min(Math.max(factor, Math.min(1, more)), Math.max(1, more));
+}
+
+/**
+ * Returns how many times better one measurement is than another of a different time, with the interval that their two intervals give;
+ * null where one has no cost.
+ */
+export function ratioOf(
+  own: Measurement,
+  candidate: Candidate,
+  other: Measurement,
+  otherCandidate: Candidate,
+  goal: Goal,
+): Interval | null {
+  const logRatio = assess(other, otherCandidate, goal).cost - assess(own, candidate, goal).cost;
+  if (!Number.isFinite(logRatio)) return null;
+  const half = Math.hypot(costHalfWidth(own, candidate, goal), costHalfWidth(other, otherCandidate, goal));
+  return { value: Math.exp(logRatio), low: Math.exp(logRatio - half), high: Math.exp(logRatio + half) };
 }

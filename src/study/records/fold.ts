@@ -8,6 +8,7 @@ import { frontOf } from '../goal/ranking.ts';
 import type { TimedMeasurement } from '../speed/evidence.ts';
 import { type EstimateSpeeds, speedsOf } from '../speed/speeds.ts';
 import type { Doubted, Goal, Trial, Wish } from '../types.ts';
+import { withVerdict } from './earlier-decision.ts';
 import type {
   FinalMeasured,
   GainDecided,
@@ -253,7 +254,7 @@ export class StudyFold {
         return;
       case 'gain-decided':
         this.#finishedTrial(record.best);
-        this.#gain = record;
+        this.#gain = withVerdict(record, baselineIn([...this.#trials.values()]));
         return;
       case 'tracing-started':
         this.#tracing = { started: record, ended: null };

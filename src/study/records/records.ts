@@ -250,6 +250,11 @@ export interface GainDecided extends Stamped {
   readonly type: 'gain-decided';
   readonly best: number;
   readonly gain: Interval | null;
+  /**
+   * `better`: a gain over the original config was shown, or only the best meets the goal. `nothing-better`: the original config is the
+   * best. `unconfirmed`: there is no such comparison. Absent in journals of 0.2.0 and before.
+   */
+  readonly verdict?: 'better' | 'nothing-better' | 'unconfirmed';
   readonly rejected?: { readonly trial: number; readonly gain: Interval | null; readonly reason: string };
 }
 

@@ -8,7 +8,7 @@ import type { StandingPoint, Summary } from './summary.ts';
 /** The outcome of a study, in a sentence. */
 export interface Headline {
   readonly text: string;
-  /** `good`: surely better; `unsure`: perhaps; `same`: the original stays; `bad`: nothing meets the goal, or nothing was measured. */
+  /** `good`: shown to be better; `unsure`: not confirmed; `same`: the original stays; `bad`: nothing meets the goal, or nothing was measured. */
   readonly tone: 'good' | 'unsure' | 'same' | 'bad';
 }
 
@@ -30,10 +30,10 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
       text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best)}.`,
     };
   }
-  if (best.trial === baseline?.trial) {
+  if (summary.verdict === 'nothing-better') {
     const isAlone = summary.counts.trials - summary.counts.failed <= 1;
-    const found = isAlone ? 'Only your config was measured' : 'Nothing better than your config was found';
-    return { tone: 'same', text: `${found}: it gives ${figures(best)}${within}.` };
+    const outcome = isAlone ? 'Only your config was measured' : 'Your config is as good as anything tried';
+    return { tone: 'same', text: `${outcome}: it gives ${figures(best)}${within}.` };
   }
   if (!baseline)
     return {
@@ -61,11 +61,7 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
     return { tone: 'unsure', text: `About ${what}, by a single comparison, so without an interval.${over}` };
   const [from, to] = isInCost(objectives) ? [high, low] : [low, high];
   const interval = `${factor(from)} to ${factor(to)}`;
-  if (low > 1) return { tone: 'good', text: `${capital(what)} (95 % interval: ${interval}).${over}` };
-  return {
-    tone: 'unsure',
-    text: `Perhaps ${what}: the 95 % interval, ${interval}, includes no gain at all.${over}`,
-  };
+  return { tone: 'good', text: `${capital(what)} (95 % interval: ${interval}).${over}` };
 }
 
 const nameOf = ({ best, baseline }: Summary): string =>

@@ -1,6 +1,7 @@
 import { FINAL_ROUNDS, isFinalOver } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
+import { isToEmit } from './verdict.ts';
 
 /** The outcome of one model of a series. */
 export interface SeriesEntry {
@@ -10,10 +11,12 @@ export interface SeriesEntry {
   /** null while nothing was measured. */
   readonly feasible: boolean | null;
   readonly gain: Summary['gain'];
-  /** A short form; `config` is the path of its config.pbtxt from here. */
+  /** null before its turn. */
+  readonly verdict: Summary['verdict'] | null;
+  /** A short form; `config` is the path of its config.pbtxt from here, null where the original config is the best. */
   readonly best:
     | (Pick<SummaryPoint, 'trial' | 'assignment' | 'load' | 'throughput' | 'budgetLatencyMs'> & {
-        readonly config: string;
+        readonly config: string | null;
       })
     | null;
   /** The exit code as if the model had been tuned alone; null before its turn. */
@@ -55,7 +58,7 @@ export function isDone(state: StudyState, hasEndedWell: boolean): boolean {
   return gain === null ? hasEndedWell : isFinalOver(state, FINAL_ROUNDS);
 }
 
-/** The place of a model's study in the series, and of its best config there. */
+/** The place of a model's study in the series, and of the config that it emits. */
 export interface SeriesPlace extends Pick<SeriesEntry, 'model' | 'directory'> {
   readonly config: string;
 }
@@ -72,13 +75,14 @@ export function entryOf(
     directory,
     feasible: summary && best ? summary.feasible : null,
     gain: summary?.gain ?? null,
+    verdict: summary?.verdict ?? null,
     best: best && {
       trial: best.trial,
       assignment: best.assignment,
       load: best.load,
       throughput: best.throughput,
       budgetLatencyMs: best.budgetLatencyMs,
-      config,
+      config: summary && isToEmit(summary.verdict) ? config : null,
     },
     ...ending,
   };

@@ -17,6 +17,7 @@ import {
 import { best, point, standing } from './schema/point.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from './series-summary.ts';
 import type { Summary } from './summary.ts';
+import { verdicts } from './verdict.ts';
 
 /** The form of `summary.json`; the compiler checks it against the types that are written. */
 
@@ -49,6 +50,11 @@ const summary: z.ZodType<Summary> = z
       )
       .describe('metrics to improve'),
     feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
+    verdict: z
+      .enum(verdicts)
+      .describe(
+        'better: a gain over the original config was shown, or only the best meets the goal; nothing-better: the original config is as good as anything tried, and is the best; unconfirmed: the best of the search, whose gain no final has shown; infeasible: nothing meets the goal; not-measured: there are no figures',
+      ),
     best: best.nullable().describe('the best config; null when nothing was measured'),
     baseline: standing.nullable().describe('the original config'),
     gain,
@@ -110,6 +116,7 @@ const entry: z.ZodType<SeriesEntry> = z
       .nullable()
       .describe('whether its best meets the budget and the constraints; null while nothing was measured'),
     gain,
+    verdict: z.enum(verdicts).nullable().describe('as in the summary of the model; null before its turn'),
     best: z
       .strictObject({
         trial: count.describe('number of the trial'),
@@ -117,7 +124,9 @@ const entry: z.ZodType<SeriesEntry> = z
         load,
         throughput,
         budgetLatencyMs,
-        config: text.describe('path of its config.pbtxt, relative to this file'),
+        config: text
+          .nullable()
+          .describe('path of its config.pbtxt, relative to this file; null where the original config is the best'),
       })
       .nullable()
       .describe('the best config, in short; null when nothing was measured'),

@@ -19,6 +19,7 @@ import { type CostPoint, costPointOf } from './cost-point.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
+import { type Verdict, verdictOf } from './verdict.ts';
 
 /** A figure of the summary; null instead of a value that is not finite, never a zero. */
 type Figure = number | null;
@@ -84,6 +85,7 @@ export interface Summary {
   readonly objectives: readonly Objective[];
   /** Whether `best` meets the budget and the constraints. */
   readonly feasible: boolean;
+  readonly verdict: Verdict;
   readonly best: BestPoint | null;
   readonly baseline: StandingPoint | null;
   /** Best over baseline, from the final; null without a final. */
@@ -131,6 +133,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     constraints: goal.constraints,
     objectives: goal.objectives,
     feasible: best?.feasible ?? false,
+    verdict: verdictOf(state),
     best: best && { ...best, predicted: predictBest(state) },
     baseline: state.baseline && finalPoint(state, state.baseline),
     gain: gainOf(state),

@@ -89,7 +89,8 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
 
 /** Also explains why a trial that seemed better in the search is not the best. */
 function nothingBetter({ gain, finished }: StudyState): Row {
-  if (!gain?.rejected) return [label(''), span(`nothing better found${finished ? '' : ' yet'}`, 'muted')];
+  if (!gain?.rejected)
+    return [label(''), span(finished ? 'as good as anything tried' : 'nothing better found yet', 'muted')];
   const { trial, reason } = gain.rejected;
   return [label(''), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
 }
@@ -109,7 +110,8 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
   const [from, to] = isCost ? [gain.high, gain.low] : [gain.low, gain.high];
   const interval = known ? ` (${text(from)} to ${text(to)})` : '';
   const of = isCost ? 'cost ×' : 'gain';
-  const name = gain.isFinal ? `  final ${of} ` : `  ${of} `;
+  const unconfirmed = !gain.isFinal && study.finished ? 'unconfirmed ' : '';
+  const name = gain.isFinal ? `  final ${of} ` : `  ${unconfirmed}${of} `;
   const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
   const line = [...figures, span(name, 'muted'), span(text(gain.value), tone)];
   return widthOf(line) + interval.length <= width ? [...line, span(interval)] : line;

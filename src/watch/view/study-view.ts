@@ -97,13 +97,17 @@ function goalText({ goal }: StudyState): string {
 /** Only the final says how many times better the best is. */
 function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'> {
   const original = state?.baseline ? describeStand(state, state.baseline) : '';
-  if (!state?.best || state.best === state.baseline) return { best: '', original };
+  if (!state?.best) return { best: '', original };
+  if (state.best === state.baseline)
+    return { best: state.finished ? 'your config is as good as anything tried' : '', original };
   const { gain } = state;
   const times = gain?.gain && gain.best === state.best.number ? gain.gain : null;
   const by = describeGainIn(state.goal.objectives);
   const gained = times
     ? `; ${formatRatio(times.value)} the original${by} (95 % interval ${formatRatio(times.low)} to ${formatRatio(times.high)}, measured in turn)`
-    : '';
+    : state.finished
+      ? '; no final has confirmed its gain'
+      : '';
   const missed = representative(state, state.best)?.feasible === false ? ' (it misses the goal)' : '';
   return { best: `trial ${state.best.number}: ${describeStand(state, state.best)}${missed}${gained}`, original };
 }

@@ -32,7 +32,7 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
   maxTrials: { flags: '--max-trials <n>', help: 'Stop the search after this many candidates', parse: positiveWhole },
   leastGain: {
     flags: '--least-gain <percent>',
-    help: 'Stop when the next trial is expected to gain less, in percent; for the queueing sampler (default: 25 / trials so far, at least 1)',
+    help: 'Smallest gain worth having, in percent: keep the original config for less; the queueing sampler stops when the next trial is expected to gain less (default: any; 25 / trials so far, at least 1)',
     parse: positiveNumber,
   },
   sampler: {

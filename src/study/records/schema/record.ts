@@ -155,6 +155,10 @@ export const record = z.discriminatedUnion('type', [
       gain: z
         .nullable(interval)
         .describe('its objective over that of the baseline, 1 or more is better; null if unknown'),
+      verdict: z
+        .enum(['better', 'nothing-better', 'unconfirmed'])
+        .optional()
+        .describe('whether a gain over the baseline was shown; absent in journals of 0.2.0 and before'),
       rejected: json.optional().describe('the trial that was played and not taken: `trial`, `gain` and `reason`'),
     })
     .describe('The outcome of the final'),
