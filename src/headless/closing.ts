@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { formatMs, inertLine, wrapped } from '../base/format.ts';
-import { type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
+import { labelledWords, type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
 import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import {
@@ -111,7 +111,7 @@ function why({ explanation }: Summary): string[] {
   const time = before === '' ? `a request takes ${now}` : `a request took ${before}; now ${now}`;
   return [
     ...(now === '' ? [] : [row('time', time)]),
-    ...reasons.map(({ about, words }) => row(reasonLabels[about], words)),
+    ...reasons.map((reason) => row(reasonLabels[reason.about], labelledWords(reason))),
   ];
 }
 

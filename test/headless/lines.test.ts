@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
-import { reasonLabels } from '../../src/study/analysis/explain/reasons.ts';
+import { labelledWords, reasonLabels } from '../../src/study/analysis/explain/reasons.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { type Summary, summarize } from '../../src/study/summary/summary.ts';
@@ -163,7 +163,7 @@ describe('the closing lines', () => {
     const reasons = summarize(foldStudy(records), '').explanation?.reasons ?? [];
     expect(reasons.length).toBeGreaterThan(2);
     expect(lines.slice(why + 1, why + 1 + reasons.length)).toEqual(
-      reasons.map(({ about, words }) => `${reasonLabels[about].padEnd(11)}${words}`),
+      reasons.map((reason) => `${reasonLabels[reason.about].padEnd(11)}${labelledWords(reason)}`),
     );
     expect(lines.at(-1)).toBe("model      'm' has its original config again");
   });

@@ -36,7 +36,7 @@ describe('the first screen of the report', () => {
     );
     expect(page).toMatch(/>limit [\d.]+ ms</);
     expect(page).toMatch(/class="added">\+ max_batch_size: \d+</);
-    for (const title of ['What limited it before', 'What changed that', 'What limits it now'])
+    for (const title of ['Bottleneck before', 'What changed it', 'Bottleneck now'])
       expect(page).toContain(title);
   });
 

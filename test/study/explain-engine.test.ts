@@ -43,7 +43,7 @@ describe('why an engine of a language model serves no more', () => {
     const { limit } = explained([24, 20, { runningSequences: 15.8, waitingSequences: 8, kvCacheShare: 0.4 }]);
     expect(limit).toMatchObject({ kind: 'sequences', engine: { running: 15.8, waiting: 8, most: 16 } });
     expect(limit.words).toBe(
-      'The limit now is 16 sequences at once, the most that it runs, while 8 requests wait; 40 % of the KV cache is in use; 15.8 sequences run in the mean.',
+      'The bottleneck now is the limit of 16 sequences at once (8 requests wait); 40 % of the KV cache is in use; 15.8 sequences run in the mean.',
     );
   });
 
@@ -52,7 +52,7 @@ describe('why an engine of a language model serves no more', () => {
     const { limit } = explained([15, 20, engine], [30, 40]);
     expect(limit.kind).toBe('kv-cache');
     expect(limit.words).toMatch(
-      /^The limit now is the KV cache, 97 % full, while 6 requests wait; 9 sequences run in the mean; 0.5 sequences a second lose their place in it; concurrency 30 misses .*itl <= 50/i,
+      /^The bottleneck now is the KV cache \(97 % full; 6 requests wait\); 9 sequences run in the mean; 0.5 sequences a second lose their place in it; concurrency 30 misses .*itl <= 50/i,
     );
   });
 

@@ -23,18 +23,18 @@ describe('the limit of the best', () => {
   it.each<[LimitKind, string, Tried, Goal?, number?]>([
     [
       'client',
-      'The limit now is the load generator, not the server; at concurrency 16 its CPU was busy.',
+      'The bottleneck now is the load generator, not the server; at concurrency 16 its CPU was busy.',
       four(served(calm), served({ ...calm, level: 16 }, client('its CPU was busy'))),
     ],
     [
       'cpu',
-      "The limit now is the CPU of the server's machine, 96 % busy; 4 instances, busy 95 % of the time.",
+      "The bottleneck now is the CPU of the server's machine (96 % busy); 4 instances, 95 % busy.",
       four(served(busy, { device: { cpuUtilizationPercent: 96 } })),
     ],
-    ['compute', 'The limit now is compute: 4 instances, busy 95 % of the time.', four(served(busy))],
+    ['compute', 'The bottleneck now is compute (4 instances, 95 % busy).', four(served(busy))],
     [
       'compute',
-      'The limit now is compute: 4 instances, busy 95 % of the time, in batches of 4 where 16 are allowed; the GPU is 97 % used; concurrency 16 served no more (1,530 infer/s).',
+      'The bottleneck now is compute (4 instances, 95 % busy, mean batch 4 of at most 16); the GPU is 97 % used; concurrency 16 served no more (1,530 infer/s).',
       {
         assignment: batching,
         measurements: [
@@ -45,7 +45,7 @@ describe('the limit of the best', () => {
     ],
     [
       'queue-delay',
-      "The limit now is the batching delay of 2 ms: 36 % of a request's time is in the queue; 4 instances, busy 13 % of the time, in batches of 4 where 16 are allowed.",
+      "The bottleneck now is the batching delay of 2 ms (36 % of a request's time is in the queue); 4 instances, 13 % busy, mean batch 4 of at most 16.",
       {
         assignment: { ...batching, queue_delay_us: 2000 },
         measurements: [served({ ...calm, queueMs: 1.6, batch: 4 })],
@@ -53,7 +53,7 @@ describe('the limit of the best', () => {
     ],
     [
       'none',
-      'Nothing that was measured is at its limit; 4 instances, busy 13 % of the time, in batches of 4 where 16 are allowed.',
+      'The bottleneck now is not identified; no metric is at its limit; 4 instances, 13 % busy, mean batch 4 of at most 16.',
       // Requests wait for far longer than the delay: something else holds them.
       {
         assignment: { ...batching, queue_delay_us: 2000 },
@@ -62,7 +62,7 @@ describe('the limit of the best', () => {
     ],
     [
       'latency-budget',
-      'The limit now is the latency budget: concurrency 16 misses it; that level served 1,200 infer/s; 4 instances, busy 50 % of the time.',
+      'The bottleneck now is the latency budget (concurrency 16 misses it); that level served 1,200 infer/s; 4 instances, 50 % busy.',
       four(
         served(calm),
         served({ ...calm, level: 32, throughput: 1300, p99Ms: 90 }),
@@ -71,39 +71,39 @@ describe('the limit of the best', () => {
     ],
     [
       'latency-budget',
-      'The limit now is the latency budget: p99 47 ms where 50 ms is allowed; 4 instances, busy 50 % of the time.',
+      'The bottleneck now is the latency budget (p99 47 ms of 50 ms); 4 instances, 50 % busy.',
       four(served({ ...calm, p99Ms: 47 })),
     ],
     [
       'constraint',
-      'The limit now is the goal: concurrency 16 misses error-rate <= 1 %; 4 instances, busy 50 % of the time.',
+      'The bottleneck now is a constraint (concurrency 16 misses error-rate <= 1 %); 4 instances, 50 % busy.',
       four(served(calm), served({ ...calm, level: 16, throughput: 1200 }, { errorRate: 0.1 })),
     ],
     [
       'level-range',
-      'The limit now is the load: concurrency 8 is the highest that was allowed; nothing is saturated; p99 is 6 ms there; 4 instances, busy 95 % of the time, in batches of 2 where 16 are allowed.',
+      'The bottleneck now is the load (concurrency 8 is the highest that was allowed); nothing is saturated; p99 is 6 ms there; 4 instances, 95 % busy, mean batch 2 of at most 16.',
       { assignment: batching, measurements: [served({ ...busy, batch: 2, executionMs: 5 })] },
       goalOf(50),
       8,
     ],
     [
       'outside',
-      "The limit now is outside the model: 74 % of a request's time is network, front end and client; 4 instances, busy 40 % of the time.",
+      "The bottleneck now is outside the model (74 % of a request's time is network, front end and client); 4 instances, 40 % busy.",
       four(served({ ...calm, computeMs: 2, outsideMs: 6.4 })),
     ],
     [
       'unseen',
-      'The limit now is not known: more load (concurrency 16) serves no more; that level served 810 infer/s; nothing that was measured tells why; 4 instances, busy 50 % of the time.',
+      'The bottleneck now is not identified (more load, concurrency 16, serves no more); that level served 810 infer/s; no metric shows why; 4 instances, 50 % busy.',
       four(served(calm), served({ ...calm, level: 16, throughput: 810 })),
     ],
     [
       'none',
-      'Nothing that was measured is at its limit; 4 instances, busy 13 % of the time, in batches of 4 where 16 are allowed.',
+      'The bottleneck now is not identified; no metric is at its limit; 4 instances, 13 % busy, mean batch 4 of at most 16.',
       { assignment: batching, measurements: [served({ ...calm, queueMs: 1.6, batch: 4 })] },
     ],
     [
       'none',
-      'Nothing that was measured is at its limit; 4 instances, busy 50 % of the time.',
+      'The bottleneck now is not identified; no metric is at its limit; 4 instances, 50 % busy.',
       four(served(calm), served({ ...calm, level: 4, throughput: 500 })),
     ],
   ])('is %s: %s', (kind, words, tried, goal, high) => {

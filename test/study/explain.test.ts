@@ -20,7 +20,7 @@ const wasSlow =
   'Before, at concurrency 4, a request took 10.5 ms in the mean: 7.8 ms (74 %) in the queue, 2.5 ms (24 %) in compute, 0.2 ms (2 %) in network, front end and client.';
 const isFast =
   'Now, at concurrency 8, a request takes 5.40 ms in the mean: 2.50 ms (46 %) in the queue, 2.60 ms (48 %) in compute, 0.30 ms (6 %) in network, front end and client.';
-const fullCompute = 'The limit now is compute: 4 instances, busy 96 % of the time.';
+const fullCompute = 'The bottleneck now is compute (4 instances, 96 % busy).';
 const cheaper =
   'Outside the config, try a cheaper model (quantised, an optimised graph, cheaper code), or faster cores.';
 
@@ -76,7 +76,7 @@ describe('the explanation of the best', () => {
       'Before, at 300 requests/s, a request took 11.5 ms in the mean: 7.8 ms (68 %) in the queue, 2.5 ms (22 %) in compute, 1.2 ms (10 %) in network, front end and client.',
       'Now, at 300 requests/s, a request takes 3.00 ms in the mean: 0.00 ms (0 %) in the queue, 2.60 ms (87 %) in compute, 0.40 ms (13 %) in network, front end and client.',
       'Measured: instances=4 takes p99 from 40 ms to 4 ms (the original, 300 requests/s).',
-      'The limit now is the load: 300 requests/s is the highest that was allowed; nothing is saturated; p99 is 4 ms there; 4 instances, busy 20 % of the time.',
+      'The bottleneck now is the load (300 requests/s is the highest that was allowed); nothing is saturated; p99 is 4 ms there; 4 instances, 20 % busy.',
       'Outside the config, try load levels above 300 requests/s (--request-rate).',
     ]);
   });
@@ -88,8 +88,8 @@ describe('the explanation of the best', () => {
       'Before, at concurrency 4, a request took 10.5 ms in the mean.',
       'Now, at concurrency 8, a request takes 5.40 ms in the mean.',
       'Where that time goes is not known: the call is not there.',
-      'What instances=2 max_batch_size=8 did is not known: no trial differs in that alone, and the queueing model cannot say.',
-      'Nothing that was measured is at its limit.',
+      'The effect of instances=2 max_batch_size=8 is unknown: no trial differs in that alone, and the queueing model cannot predict it.',
+      'The bottleneck now is not identified; no metric is at its limit.',
     ]);
   });
 
@@ -100,7 +100,7 @@ describe('the explanation of the best', () => {
     expect(explanation?.sentences).toEqual([
       'The original config stays: trial 1 seemed better, but it missed the goal in the final.',
       wasSlow.replace('Before, at', 'At').replace('took', 'takes'),
-      'The limit now is compute: one instance, busy 95 % of the time.',
+      'The bottleneck now is compute (1 instance, 95 % busy).',
       cheaper,
     ]);
     expect(explanation).toMatchObject({ trial: 0, before: null, credit: null });
@@ -113,8 +113,8 @@ describe('the explanation of the best', () => {
       'Nothing met the goal; this is about the nearest to it.',
       'The original config was not measured, so there is no before.',
       isFast.replace('Now, at', 'At'),
-      'What instances=4 did is not known: no trial differs in that alone, and the queueing model cannot say.',
-      'The limit now is the latency budget: p99 6 ms where 3 ms is allowed; 4 instances, busy 96 % of the time.',
+      'The effect of instances=4 is unknown: no trial differs in that alone, and the queueing model cannot predict it.',
+      'The bottleneck now is the latency budget (p99 6 ms of 3 ms); 4 instances, 96 % busy.',
     ]);
   });
 

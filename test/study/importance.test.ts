@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { importanceOf } from '../../src/study/analysis/importance/importance.ts';
+import { importanceOf, tellingParameters } from '../../src/study/analysis/importance/importance.ts';
 import type { StudyState } from '../../src/study/records/state.ts';
 import type { Trial } from '../../src/study/types.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted, trialOf } from './builders.ts';
@@ -71,6 +71,21 @@ describe('the importance of parameters', () => {
     const tangled = importanceOf(studyOf(product([0, 1], [0, 1]), ({ x = 0, y = 0 }) => (x === y ? 400 : 100)));
     expect(tangled?.predictedShare).toBeLessThan(0.5);
     expect(tangled?.isScarce).toBe(true);
+    // What remains are direct comparisons; without any, nothing is said.
+    expect(tangled && tellingParameters(tangled).map(({ name }) => name)).toEqual(['x', 'y']);
+    const apart = importanceOf(
+      studyOf(
+        [
+          { x: 0, y: 0 },
+          { x: 1, y: 1 },
+          { x: 2, y: 2 },
+          { x: 3, y: 3 },
+        ],
+        ({ x = 0 }) => (x % 2 ? 400 : 100),
+      ),
+    );
+    expect(apart?.predictedShare).toBeLessThan(0.5);
+    expect(apart && tellingParameters(apart)).toEqual([]);
   });
 
   it('tells values apart however late they differ', () => {

@@ -22,9 +22,9 @@ describe('the short list of reasons', () => {
     const best = { assignment: { instances: 4, max_batch_size: 8 }, measurements: [served(better)] };
     const reasons = reasonsOf([before, alone, best]);
     expect(told(reasons)).toEqual([
-      'before: compute: one instance, busy 95 % of the time',
+      'before: compute (1 instance, 95 % busy)',
       'changed: instances=4 gives 3.79× (measured)',
-      'now: compute: 4 instances, busy 96 % of the time',
+      'now: compute (4 instances, 96 % busy)',
       'next: a cheaper model (quantised, an optimised graph, cheaper code), or faster cores',
     ]);
     expect(reasons.map(({ bar }) => bar && describeBar(bar))).toEqual([
@@ -50,18 +50,16 @@ describe('the short list of reasons', () => {
     const fast = { assignment: { instances: 2, max_batch_size: 8 }, measurements: [served(better, blind)] };
     const reasons = reasonsOf([slow, fast]);
     expect(told(reasons)).toEqual([
-      'before: none seen in what was measured',
-      'changed: instances=2 max_batch_size=8: how much each did is not known',
-      'now: none seen in what was measured',
+      'before: not identified',
+      'changed: instances=2 max_batch_size=8: the effect of each is unknown',
+      'now: not identified',
     ]);
     expect(reasons.map(({ bar }) => bar && describeBar(bar))).toEqual(['10.5 ms', null, '5.4 ms']);
   });
 
   it('names the budget where that is the limit, missed or nearly used up', () => {
     const late = { assignment: { instances: 4 }, measurements: [served(better)], feasible: false };
-    expect(told(reasonsOf([late], { goal: goalOf(3) }))).toContain(
-      'now: the latency budget: p99 6 ms where 3 ms is allowed',
-    );
+    expect(told(reasonsOf([late], { goal: goalOf(3) }))).toContain('now: the latency budget (p99 6 ms of 3 ms)');
   });
 
   it('divides the time of a pipeline by model', () => {

@@ -1,35 +1,50 @@
 import { formatFigure, formatRatio, plainLine } from '../../base/format.ts';
-import { type Importance, importanceOf, type ParameterImportance } from '../../study/analysis/importance/importance.ts';
+import {
+  type Importance,
+  importanceOf,
+  isPredictive,
+  type ParameterImportance,
+  tellingParameters,
+} from '../../study/analysis/importance/importance.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type Html, html, none } from '../html.ts';
 
 /** The longest text of a value in the table: some values are whole messages of the config. */
 const LONGEST_VALUE = 60;
 
-/** Returns how much each parameter changed the result, which ones did not, and how reliable that is. */
+/**
+ * Returns how much each parameter changed the result over all trials, and how reliable that is: by a fit that predicts at least half of the
+ * variance, else by direct comparisons alone. Nothing where there are none of these either. Why the best is the best is said by the
+ * explanation, so the title names no winner where the fit does not.
+ */
 export function importanceSection(state: StudyState): Html {
   const importance = importanceOf(state);
-  if (!importance) return none;
-  const most = Math.max(...importance.parameters.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
+  const parameters = importance ? tellingParameters(importance) : [];
+  if (!importance || parameters.length === 0) return none;
+  const isFit = isPredictive(importance.predictedShare);
+  const most = Math.max(...parameters.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
+  const heads = isFit
+    ? html`<th>moved the result by</th><th>values tried, the best first</th><th>direct comparisons</th>`
+    : html`<th>direct comparisons</th>`;
   return html`<h2>What mattered</h2>
-<h3>${titleOf(importance)}</h3>
-<div class="scroll"><table class="importance"><thead><tr><th>parameter</th><th>moved the result by</th><th>values tried, the best first</th><th>direct comparisons</th></tr></thead><tbody>
-${importance.parameters.map((parameter) => row(parameter, most))}
+<h3>${isFit ? titleOf(importance) : 'Direct comparisons: trials that differ in one parameter only'}</h3>
+<div class="scroll"><table class="importance"><thead><tr><th>parameter</th>${heads}</tr></thead><tbody>
+${parameters.map((parameter) => (isFit ? row(parameter, most) : pairRow(parameter)))}
 </tbody></table></div>
-<p class="soft">${methodText(importance, aimOf(state))}</p>`;
+<p class="soft">${isFit ? methodText(importance, aimOf(state)) : pairsText(importance, aimOf(state))}</p>`;
 }
 
-/** Returns the message of the table: the parameter with the largest effect. */
+/** Returns the message of the table: the parameter with the largest effect over all trials. */
 function titleOf({ parameters }: Importance): string {
   const [first] = parameters.filter(({ verdict }) => verdict !== 'not varied' && verdict !== 'within noise');
-  if (!first) return 'No parameter changed the result by more than two measurements of one config differ';
+  if (!first) return 'No parameter changed the result by more than the noise of two measurements';
   const [best, ...others] = first.values;
   const worst = others.at(-1);
   const values =
     best && worst
       ? `: ${plainLine(best.value, LONGEST_VALUE)} instead of ${plainLine(worst.value, LONGEST_VALUE)}`
       : '';
-  return `${first.name} mattered most, by a factor of ${first.factor.toFixed(2)}${values}`;
+  return `${first.name} had the largest effect over all trials, a factor of ${first.factor.toFixed(2)}${values}`;
 }
 
 function row(parameter: ParameterImportance, most: number): Html {
@@ -43,18 +58,22 @@ function row(parameter: ParameterImportance, most: number): Html {
     const short = plainLine(value, LONGEST_VALUE);
     return index === 0 ? `${short} (${trials})` : `${short} ÷ ${formatFigure(worse)} (${trials})`;
   });
-  const direct = pairs ? `${pairs.count}, up to ${formatRatio(pairs.largest)}` : 'none';
-  return html`<tr><th scope="row">${name}</th><td>${moved}</td><td>${list.join(', ')}</td><td>${direct}</td></tr>\n`;
+  return html`<tr><th scope="row">${name}</th><td>${moved}</td><td>${list.join(', ')}</td><td>${pairWords(pairs)}</td></tr>\n`;
 }
+
+const pairRow = ({ name, pairs }: ParameterImportance): Html =>
+  html`<tr><th scope="row">${name}</th><td>${pairWords(pairs)}</td></tr>\n`;
+
+const pairWords = (pairs: ParameterImportance['pairs']): string =>
+  pairs ? `${pairs.count}, up to ${formatRatio(pairs.largest)}` : 'none';
+
+const pairsText = ({ trials, noiseFactor }: Importance, aim: string): string =>
+  `The ${aim} of two trials that differ in nothing else, each at its own best level. ` +
+  `Measurements of one config differ by up to ${formatRatio(noiseFactor)}, so smaller factors mean nothing. A fit of all ${trials} trials predicts less than half of the variance and is left out: the parameters interact, or there are too few trials.`;
 
 function methodText(importance: Importance, aim: string): string {
   const { trials, infeasible, noiseFactor, predictedShare, isScarce } = importance;
-  const told =
-    predictedShare === null
-      ? ''
-      : predictedShare < 0.5
-        ? ` Tested on trials that were left out in turn, the product explains little (${percent(predictedShare)} of the variance): the parameters act together, or the trials are too few. Trust the direct comparisons only.`
-        : ` Tested on trials that were left out in turn, the product explains ${percent(predictedShare)} of the variance.`;
+  const told = ` Tested on trials that were left out in turn, the product explains ${percent(predictedShare ?? 0)} of the variance.`;
   const scarce = isScarce ? ` There are few trials for this many values: take the factors as hints.` : '';
   const left =
     infeasible > 0

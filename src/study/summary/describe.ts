@@ -175,19 +175,24 @@ export function describeShare({ ratio, low, high }: Record<'ratio' | 'low' | 'hi
 }
 
 /** The least gain of one more instance that counts. */
-export const LEAST_INSTANCE_GAIN = 1.02;
+export const MIN_INSTANCE_GAIN = 1.02;
 
 /** Returns which model holds the others back and the effect of one more instance of it, by the performance model. */
 export function describeBottleneck({ stage, utilization, gain, device }: Omit<Bottleneck, 'trial'>): string {
   const busy = `${Math.round(100 * utilization)} % busy`;
-  if (gain >= LEAST_INSTANCE_GAIN)
+  if (gain >= MIN_INSTANCE_GAIN)
     return `${stage} is the bottleneck (${busy}); one more instance is expected to give ${formatChange(gain)} at the same load`;
   return device === undefined
-    ? 'no model is a bottleneck: one more instance gives nothing at the same load'
-    : `the ${device.split(' ')[0]?.toUpperCase()} that models share is used up: one more instance of any gives nothing`;
+    ? 'one more instance of any model is expected to give nothing at the same load'
+    : `${describeFullDevice(device)}: one more instance of any gives nothing`;
 }
 
-const formatChange = (ratio: number): string => `+${formatFigure(100 * (ratio - 1))} %`;
+/** `the GPU that the models share is used up`. */
+export const describeFullDevice = (device: string): string =>
+  `the ${device.split(' ')[0]?.toUpperCase()} that the models share is used up`;
+
+/** `+49.8 %`. */
+export const formatChange = (ratio: number): string => `+${formatFigure(100 * (ratio - 1))} %`;
 
 /** Returns a server's name, with its version if known. */
 export const describeServer = ({ name, version }: { readonly name: string; readonly version: string }): string =>

@@ -1,5 +1,5 @@
 import { wrapped } from '../../base/format.ts';
-import { barScaleOf, type Reason, reasonLabels } from '../../study/analysis/explain/reasons.ts';
+import { barScaleOf, labelledWords, type Reason, reasonLabels } from '../../study/analysis/explain/reasons.ts';
 import { type BarKind, describeBar, type ReasonBar } from '../../study/analysis/explain/time-bar.ts';
 import { foreign, LABEL_COLUMNS, label, type Row, type Span, span, type Tone } from '../rows.ts';
 
@@ -47,9 +47,9 @@ function rowsOf(reason: Reason, all: readonly Reason[], width: number): readonly
   return reason.bar ? [...words, barRow(reason.bar, barScaleOf(reason, all), width)] : words;
 }
 
-function wordRows({ about, words }: Reason, width: number): readonly Row[] {
-  const lines = wrapped(foreign(words, Number.POSITIVE_INFINITY), width - LABEL_COLUMNS);
-  return lines.map((line, index) => [label(index === 0 ? reasonLabels[about] : ''), span(line)]);
+function wordRows(reason: Reason, width: number): readonly Row[] {
+  const lines = wrapped(foreign(labelledWords(reason), Number.POSITIVE_INFINITY), width - LABEL_COLUMNS);
+  return lines.map((line, index) => [label(index === 0 ? reasonLabels[reason.about] : ''), span(line)]);
 }
 
 /** `whole`: the value of a bar over all cells. */

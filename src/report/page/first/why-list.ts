@@ -5,9 +5,9 @@ import { type BarKind, describeBar, type ReasonBar } from '../../../study/analys
 import { type Html, html, none } from '../../html.ts';
 
 const titles: Readonly<Record<Reason['about'], string>> = {
-  before: 'What limited it before',
-  changed: 'What changed that',
-  now: 'What limits it now',
+  before: 'Bottleneck before',
+  changed: 'What changed it',
+  now: 'Bottleneck now',
   next: 'What to try next',
 };
 

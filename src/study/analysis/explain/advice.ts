@@ -27,10 +27,12 @@ export function moreInstances({ state: { started }, trial: { candidate }, limit 
 /** True if the server places the instances on a GPU. */
 const isOnGpu = ({ shape }: Trial['candidate']): boolean => shape.groups.some(({ device }) => device === 'gpu');
 
-export const cheaperModel = ({ trial }: FoundLimit): string =>
-  isOnGpu(trial.candidate)
-    ? 'a cheaper model (lower precision, a compiled engine), or a faster GPU'
-    : 'a cheaper model (quantised, an optimised graph, cheaper code), or faster cores';
+export function cheaperModel({ trial, limit: { stage } }: FoundLimit): string {
+  const model = stage === undefined ? 'a cheaper model' : `a cheaper model for ${stage}`;
+  return isOnGpu(trial.candidate)
+    ? `${model} (lower precision, a compiled engine), or a faster GPU`
+    : `${model} (quantised, an optimised graph, cheaper code), or faster cores`;
+}
 
 /** Returns the advice for more memory if candidates did not fit, or larger ones would not. */
 export function moreMemory(found: FoundLimit): string[] {

@@ -9,25 +9,28 @@ const SEED = 1;
 /** Requests per simulation. More than a search takes, because this is a single simulation. */
 const REQUESTS = 1200;
 
+/** Returns the bottleneck of a trial at a measured level; null without statistics of the models. */
+type BottleneckOf = (trial: Trial, measurement: Measurement) => StageBottleneck | null;
+
+const none: BottleneckOf = () => null;
+
 /**
- * Returns the model that holds the best back and the effect of one more instance of it, by laws fitted to all measurements. null for a single model,
- * and if no measurement has statistics of the models.
+ * Returns what holds a trial's models back and the effect of one more instance, by laws fitted once to all measurements. Always null for a
+ * single model.
  */
-export function bottleneckOfBest(
-  { started, trials, goal }: StudyState,
-  best: Trial,
-  { level }: Measurement,
-): StageBottleneck | null {
+export function bottlenecksOf({ started, trials, goal }: StudyState): BottleneckOf {
   const { topology } = started;
-  if (!topology || !best.candidate.shape.members) return null;
+  if (!topology) return none;
   const measured = trials.flatMap(({ candidate, measurements }) => measuredChoices(candidate, measurements));
-  const percentile = goal.budget?.percentile ?? 99;
   const simulator = networkSimulatorOf(measured, topology, {
-    mode: level.mode,
-    percentile,
+    mode: started.levels.mode,
+    percentile: goal.budget?.percentile ?? 99,
     seed: SEED,
     requests: REQUESTS,
   });
-  if (!simulator.stageShares) return null;
-  return simulator.bottleneck?.(atClientBatch(choiceOf(best.candidate), level.batch), level.value) ?? null;
+  if (!simulator.stageShares) return none;
+  return ({ candidate }, { level }) =>
+    candidate.shape.members
+      ? (simulator.bottleneck?.(atClientBatch(choiceOf(candidate), level.batch), level.value) ?? null)
+      : null;
 }

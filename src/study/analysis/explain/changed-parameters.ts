@@ -1,9 +1,11 @@
 import { bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
+import { buildJoint } from '../../../space/joint/build-joint.ts';
+import { byMember, type JointSpace, jointly } from '../../../space/joint/joint-space.ts';
 import { optionsFor } from '../../../space/options.ts';
-import type { Assignment, Candidate, SearchSpace } from '../../../space/types.ts';
+import type { Assignment, Candidate, CandidateOutcome, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../records/records.ts';
-import { spaceOf } from '../settings.ts';
+import { jointSpaceOf, spaceOf } from '../settings.ts';
 
 /** A parameter that the best and the original config set differently, and the two configs that isolate it. */
 export interface ChangedParameters {
@@ -15,14 +17,16 @@ export interface ChangedParameters {
   readonly alone: Candidate | null;
 }
 
-/** Returns the parameters that the best and the original set differently; none when the study's space does not lead to the best. */
+/**
+ * Returns the parameters that the best and the original set differently, of several models those of each model together; none when the
+ * study's space does not lead to the best.
+ */
 export function changedParametersOf(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
+  const joint = jointSpaceOf(started);
+  if (joint) return changedModels(joint, best);
   const space = spaceOf(started);
   if (!space) return [];
-  const build: Build = (assignment) => {
-    const outcome = buildCandidate(space, started.original, assignment);
-    return outcome.legal ? outcome.candidate : null;
-  };
+  const build: Build = (assignment) => candidateIn(buildCandidate(space, started.original, assignment));
   if (build(best.assignment)?.fingerprint !== best.fingerprint) return [];
   const changed = Object.keys(best.assignment).flatMap((name): ChangedParameters[] => {
     const kept = legalPart(without(best.assignment, [name, ...fieldsOf(space, name)]), build);
@@ -37,6 +41,20 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
     ({ putBack }, index) => bySize.findIndex((each) => each.putBack.fingerprint === putBack.fingerprint) === index,
   );
 }
+
+/** The parameters of a model as one change: a search of several models seldom varies one of them alone. */
+function changedModels(joint: JointSpace, best: Candidate): readonly ChangedParameters[] {
+  const build: Build = (assignment) => candidateIn(buildJoint(joint, assignment));
+  if (build(best.assignment)?.fingerprint !== best.fingerprint) return [];
+  const parts = byMember(joint, best.assignment);
+  return joint.members.flatMap(({ model }, index): ChangedParameters[] => {
+    const set = jointly(model, parts[index] ?? {});
+    const putBack = build(without(best.assignment, Object.keys(set)));
+    return putBack && putBack.fingerprint !== best.fingerprint ? [{ set, putBack, alone: build(set) }] : [];
+  });
+}
+
+const candidateIn = (outcome: CandidateOutcome): Candidate | null => (outcome.legal ? outcome.candidate : null);
 
 /** Returns the parameter's values in the space above the candidate's; null if the candidate's is not a number of the space. */
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {

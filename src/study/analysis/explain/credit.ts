@@ -1,5 +1,6 @@
 import type { LoadLevel } from '../../../loadgen/types.ts';
-import { type ModelPredictor, predictorOf } from '../../../perfmodel/predictor.ts';
+import { networkPredictorOf } from '../../../perfmodel/network/network-predictor.ts';
+import { type Predictor, predictorOf } from '../../../perfmodel/predictor.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { Assignment, Candidate } from '../../../space/types.ts';
 import { relativeHalfWidth } from '../../../stats/precision.ts';
@@ -159,7 +160,7 @@ function modelCreditOf(
   stands: Measurement,
 ): (change: ChangedParameters) => ParameterCredit | null {
   const { level, throughput, budgetLatencyMs } = state.speeds.comparable(stands);
-  let fitted: { readonly predictor: ModelPredictor | null; readonly whole: ParameterFigures | null } | undefined;
+  let fitted: { readonly predictor: Predictor | null; readonly whole: ParameterFigures | null } | undefined;
   return ({ set, putBack }) => {
     fitted ??= fitToAll();
     const { predictor, whole } = fitted;
@@ -174,17 +175,27 @@ function modelCreditOf(
 
   /** `whole`: the prediction for the best itself; null if it is far from the measurement. */
   function fitToAll() {
-    const trials = trialsToFit(state.compared.trials, state.goal);
-    const predictor = predictorOf(trials, reportDraw(budgetLatencyMs.percentile));
+    const predictor = goodPredictorOf(state, budgetLatencyMs.percentile);
     const whole = figuresBy(predictor, best.candidate, level);
     const isNear = whole !== null && Math.abs(whole.throughput / throughput.value - 1) <= LARGEST_MISS;
     return { predictor, whole: isNear ? whole : null };
   }
 }
 
+/** Requests of one simulation of a network, which takes longer than that of one model. */
+const NETWORK_REQUESTS = 600;
+
+/** Returns the performance model; null where it explains its own measurements badly. A network has no such test besides its prediction of the best. */
+function goodPredictorOf({ compared, goal, started }: StudyState, percentile: number): Predictor | null {
+  const trials = trialsToFit(compared.trials, goal);
+  if (started.topology) return networkPredictorOf(trials, started.topology, reportDraw(percentile, NETWORK_REQUESTS));
+  const predictor = predictorOf(trials, reportDraw(percentile));
+  return predictor?.quality.isGood ? predictor : null;
+}
+
 /** Predicts figures; null if the prediction is too uncertain or an extrapolation. */
-function figuresBy(predictor: ModelPredictor | null, candidate: Candidate, level: LoadLevel): ParameterFigures | null {
-  const predicted = predictor?.quality.isGood ? predictor.predict(candidate, level) : null;
+function figuresBy(predictor: Predictor | null, candidate: Candidate, level: LoadLevel): ParameterFigures | null {
+  const predicted = predictor?.predict(candidate, level);
   if (!predicted || predicted.extrapolates.length > 0) return null;
   if (predicted.throughput.deviation > LARGEST_DEVIATION) return null;
   return { throughput: predicted.throughput.value, latencyMs: predicted.budgetLatency.value, halfWidth: 0 };

@@ -5,7 +5,7 @@ import { decidingWorkload } from '../../goal/deciding-workload.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
-import { bottleneckOfBest } from './bottleneck.ts';
+import { bottlenecksOf } from './bottleneck.ts';
 import { type Credit, creditOf } from './credit.ts';
 import { type Limit, limitOf } from './limit.ts';
 import { adviceOf, limitPhrase, limitSentence } from './limit-texts.ts';
@@ -45,14 +45,16 @@ export function explainBest(state: StudyState): Explanation | null {
   if (!after) return null;
   const before = baseline && baseline.number !== best.number ? toldOf(state, baseline, workload) : null;
   const credit = creditOf(state, best, stands);
-  const found = foundLimit(state, best, after);
+  const bottlenecks = bottlenecksOf(state);
+  const found = foundLimit(state, best, after, bottlenecks(best, stands));
   const limit = { ...found.limit, words: limitSentence(found) };
-  const stage = bottleneckOfBest(state, best, stands);
+  const stage = found.bottleneck;
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
   const advice = adviceOf(found);
   const reasons = reasonsOf({
     ...{ best, credit, bottleneck: stage, advice },
-    before: before && baseline && limitTold(foundLimit(state, baseline, before)),
+    before:
+      before && baseline && limitTold(foundLimit(state, baseline, before, bottlenecks(baseline, before.measurement))),
     now: limitTold(found),
   });
   const sentences = [
@@ -61,7 +63,7 @@ export function explainBest(state: StudyState): Explanation | null {
     ...splitSentences(before, after),
     ...(credit ? creditSentences(credit, stands, goal) : []),
     limit.words,
-    ...(bottleneck ? [`${capitalised(bottleneck.words)}.`] : []),
+    ...(bottleneck && limit.stage === undefined ? [`${bottleneck.words}.`] : []),
     ...adviceSentence(advice),
   ];
   return {
@@ -78,19 +80,24 @@ export function explainBest(state: StudyState): Explanation | null {
   };
 }
 
-const foundLimit = (state: StudyState, trial: Trial, { measurement, split }: Told): FoundLimit => ({
-  ...{ state, trial, measurement, split },
-  limit: limitOf(state, trial, measurement, split),
+const foundLimit = (
+  state: StudyState,
+  trial: Trial,
+  { measurement, split }: Told,
+  bottleneck: StageBottleneck | null,
+): FoundLimit => ({
+  state,
+  trial,
+  measurement,
+  split,
+  bottleneck,
+  limit: limitOf(state, trial, measurement, { split, bottleneck }),
 });
 
 const limitTold = (found: FoundLimit): LimitTold => ({
   words: limitPhrase(found),
   bar: timeBarOf(found, found.state, found.trial),
 });
-
-/** Model names keep their case. */
-const capitalised = (words: string): string =>
-  words.startsWith('the ') ? `T${words.slice(1)}` : words.startsWith('no ') ? `N${words.slice(1)}` : words;
 
 /** Returns the workload whose figures are reported: the deciding one, or the first for a mean; null in a study without workloads. */
 const workloadToTell = ({ goal, started }: StudyState, best: Trial, measurement: Measurement): string | null =>

@@ -5,29 +5,31 @@ import type { LimitKind } from './limit.ts';
 import {
   activityWords,
   budgetWords,
-  busyWords,
   clientWords,
   engineEvidence,
   type FoundLimit,
   gpuWords,
+  instanceWords,
   latencyWords,
   missedWords,
   nextLevel,
   nextRate,
   noMoreWords,
+  oneMoreWords,
   ownLevel,
   percent,
+  stageWords,
   waitingWords,
 } from './limit-words.ts';
 
 /** All that is said of one kind of limit. */
 interface LimitText {
-  /** The limit without a tense, to follow `limit was`, `limit now` and "The limit now is". */
-  readonly phrase: (found: FoundLimit) => string;
+  /** The limit, to follow "The bottleneck now is". */
+  readonly name: (found: FoundLimit) => string;
+  /** What shows it, in parentheses behind the name; '' for nothing to say. */
+  readonly shownBy: (found: FoundLimit) => readonly string[];
   /** What the sentence adds to the phrase; '' for nothing to say. */
   readonly evidence: (found: FoundLimit) => readonly string[];
-  /** The beginning of the sentence where "The limit now is" and the phrase do not make one. */
-  readonly opening?: string;
   /** What else to try besides the config; empty if no measurement suggests anything. */
   readonly advice: (found: FoundLimit) => readonly string[];
 }
@@ -37,17 +39,23 @@ const none = (): readonly string[] => [];
 /** The kinds of limit: what is said of each, in every document. */
 const texts: Readonly<Record<LimitKind, LimitText>> = {
   client: {
-    phrase: () => 'the load generator, not the server',
+    name: () => 'the load generator, not the server',
+    shownBy: () => [],
     evidence: (found) => [clientWords(found)],
     advice: () => ['more --client-threads, or a client on a machine of its own'],
   },
   cpu: {
-    phrase: ({ limit }) => `the CPU of the server's machine, ${percent(limit.cpuShare)} busy`,
+    name: () => "the CPU of the server's machine",
+    shownBy: ({ limit }) => [`${percent(limit.cpuShare)} busy`],
     evidence: (found) => [activityWords(found)],
     advice: () => ['more CPU cores, or a machine of its own for the client if it shares this one'],
   },
   compute: {
-    phrase: ({ limit }) => `compute: ${busyWords(limit) || gpuWords(limit) || 'more load serves no more'}`,
+    name: ({ limit }) => (limit.stage === undefined ? 'compute' : `compute in ${limit.stage}`),
+    shownBy: (found) => [
+      instanceWords(found.limit) || gpuWords(found.limit) || 'more load serves no more',
+      oneMoreWords(found),
+    ],
     evidence: (found) => {
       const { limit } = found;
       const isBusyTold = limit.busyShare !== null;
@@ -56,12 +64,14 @@ const texts: Readonly<Record<LimitKind, LimitText>> = {
     advice: (found) => [...moreInstances(found), cheaperModel(found), ...moreMemory(found)],
   },
   'kv-cache': {
-    phrase: ({ limit }) => `the KV cache, ${percent(limit.engine?.kvCacheShare)} full${waitingWords(limit)}`,
+    name: () => 'the KV cache',
+    shownBy: ({ limit }) => [`${percent(limit.engine?.kvCacheShare)} full`, waitingWords(limit)],
     evidence: engineEvidence,
     advice: none,
   },
   sequences: {
-    phrase: ({ limit }) => `${limit.engine?.most} sequences at once, the most that it runs${waitingWords(limit)}`,
+    name: ({ limit }) => `the limit of ${limit.engine?.most} sequences at once`,
+    shownBy: ({ limit }) => [waitingWords(limit)],
     evidence: (found) => {
       const { engine } = found.limit;
       return [engine ? cacheWords(engine) : '', ...engineEvidence(found)];
@@ -69,60 +79,69 @@ const texts: Readonly<Record<LimitKind, LimitText>> = {
     advice: none,
   },
   'queue-delay': {
-    phrase: ({ limit }) =>
-      `the batching delay of ${formatMs(limit.queueDelayMs)}: ${percent(limit.queueShare)} of a request's time is in the queue`,
+    name: ({ limit }) => `the batching delay of ${formatMs(limit.queueDelayMs)}`,
+    shownBy: ({ limit }) => [`${percent(limit.queueShare)} of a request's time is in the queue`],
     evidence: (found) => [activityWords(found)],
     advice: () => ['more requests at once: they fill the batches sooner'],
   },
   outside: {
-    phrase: ({ limit }) =>
-      `outside the model: ${percent(limit.outsideShare)} of a request's time is network, front end and client`,
+    name: () => 'outside the model',
+    shownBy: ({ limit }) => [`${percent(limit.outsideShare)} of a request's time is network, front end and client`],
     evidence: (found) => [activityWords(found)],
     advice: () => [
       'smaller tensors, a nearer client, or --shared-memory system where the client runs on the same machine',
     ],
   },
   'latency-budget': {
-    phrase: (found) => `the latency budget: ${budgetWords(found)}`,
+    name: () => 'the latency budget',
+    shownBy: (found) => [budgetWords(found), stageWords(found)],
     evidence: (found) => {
       const { missed, higher } = found.limit;
-      return [!missed && higher?.missed ? nextRate(found) : '', activityWords(found)];
+      return [!missed && higher?.missed ? nextRate(found) : '', loneActivity(found)];
     },
     advice: lowerLatency,
   },
   constraint: {
-    phrase: (found) => ['the goal', missedWords(found)].filter(isSaid).join(': '),
-    evidence: (found) => [activityWords(found)],
+    name: () => 'a constraint',
+    shownBy: (found) => [missedWords(found), stageWords(found)],
+    evidence: (found) => [loneActivity(found)],
     advice: none,
   },
   'level-range': {
-    phrase: (found) => `the load: ${ownLevel(found)} is the highest that was allowed`,
-    evidence: (found) => ['nothing is saturated', latencyWords(found), activityWords(found)],
+    name: () => 'the load',
+    shownBy: (found) => [`${ownLevel(found)} is the highest that was allowed`, stageWords(found)],
+    evidence: (found) => ['nothing is saturated', latencyWords(found), loneActivity(found)],
     advice: (found) => [higherLevels(found)],
   },
   unseen: {
-    phrase: (found) => `not known: more load (${nextLevel(found)}) serves no more`,
-    evidence: (found) => [nextRate(found), 'nothing that was measured tells why', activityWords(found)],
+    name: () => 'not identified',
+    shownBy: (found) => [`more load, ${nextLevel(found)}, serves no more`, stageWords(found)],
+    evidence: (found) => [nextRate(found), 'no metric shows why', loneActivity(found)],
     advice: none,
   },
   none: {
-    phrase: () => 'none seen in what was measured',
-    opening: 'Nothing that was measured is at its limit',
-    evidence: (found) => [activityWords(found)],
+    name: () => 'not identified',
+    shownBy: (found) => [stageWords(found)],
+    evidence: (found) => ['no metric is at its limit', loneActivity(found)],
     advice: none,
   },
 };
 
+/** The activity of a single model; of several the phrase has it. */
+const loneActivity = (found: FoundLimit): string => (found.limit.stage === undefined ? activityWords(found) : '');
+
 const isSaid = (words: string): boolean => words !== '';
 
-/** Returns the limit as a phrase without a tense. */
-export const limitPhrase = (found: FoundLimit): string => texts[found.limit.kind].phrase(found);
+/** Returns the limit as a phrase: `compute (1 instance, 95 % busy, batches full at 16)`. */
+export function limitPhrase(found: FoundLimit): string {
+  const { name, shownBy } = texts[found.limit.kind];
+  const shown = shownBy(found).filter(isSaid).join('; ');
+  return shown === '' ? name(found) : `${name(found)} (${shown})`;
+}
 
 /** Returns the limit of the best as a sentence with its evidence. */
-export function limitSentence(found: FoundLimit): string {
-  const { opening, phrase, evidence } = texts[found.limit.kind];
-  return `${[opening ?? `The limit now is ${phrase(found)}`, ...evidence(found)].filter(isSaid).join('; ')}.`;
-}
+export const limitSentence = (found: FoundLimit): string =>
+  `${[`The bottleneck now is ${limitPhrase(found)}`, ...texts[found.limit.kind].evidence(found)].filter(isSaid).join('; ')}.`;
 
 /** Returns what else to try besides the config, given what limits the best. */
 export const adviceOf = (found: FoundLimit): readonly string[] => texts[found.limit.kind].advice(found);

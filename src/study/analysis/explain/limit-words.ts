@@ -1,8 +1,15 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
+import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { metricsOf } from '../../goal/metrics/registry.ts';
 import type { StudyState } from '../../records/state.ts';
-import { describeConstraint, describeLevel } from '../../summary/describe.ts';
+import {
+  describeConstraint,
+  describeFullDevice,
+  describeLevel,
+  formatChange,
+  MIN_INSTANCE_GAIN,
+} from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
 import { type Limit, NO_MORE } from './limit.ts';
@@ -16,6 +23,8 @@ export interface FoundLimit {
   /** As measured. */
   readonly measurement: Measurement;
   readonly split: TimeSplit;
+  /** Of several models, by the network model; null for one model, and where it cannot say. */
+  readonly bottleneck: StageBottleneck | null;
 }
 
 /** Returns a share from 0 to 1 in per cent. */
@@ -27,12 +36,40 @@ export const percent = (share: number | null | undefined): string => `${Math.rou
 export const activityWords = ({ limit }: FoundLimit): string =>
   limit.engine ? engineWords(limit.engine) : busyWords(limit);
 
-export function busyWords({ busyShare, instances, batch }: Limit): string {
-  if (busyShare === null) return '';
-  const who = instances === 1 ? 'one instance' : `${instances} instances`;
-  const batches = batch ? `, in batches of ${formatFigure(batch.mean)} where ${batch.most} are allowed` : '';
-  return `${who}, busy ${percent(busyShare)} of the time${batches}`;
+/** `encoder: 2 instances, 95 % busy, batches full at 16`; without the model's name where there is only one. */
+export function busyWords(limit: Limit): string {
+  const words = instanceWords(limit);
+  return words === '' || limit.stage === undefined ? words : `${limit.stage}: ${words}`;
 }
+
+/** The same without the model's name. */
+export function instanceWords({ busyShare, instances, batch }: Limit): string {
+  if (busyShare === null) return '';
+  const who = `${instances} ${instances === 1 ? 'instance' : 'instances'}`;
+  return [who, `${percent(busyShare)} busy`, ...(batch ? [batchWords(batch)] : [])].join(', ');
+}
+
+/** A mean of at least this share of the largest batch is a full one. */
+const FULL_BATCH = 0.97;
+
+const batchWords = ({ mean, most }: NonNullable<Limit['batch']>): string =>
+  mean >= FULL_BATCH * most ? `batches full at ${most}` : `mean batch ${formatFigure(mean)} of at most ${most}`;
+
+/** The effect of one more instance of the model that limits, or of any; '' for one model, and where the model cannot say. */
+export function oneMoreWords({ limit, bottleneck }: FoundLimit): string {
+  if (limit.device !== undefined) return `${describeFullDevice(limit.device)}: one more instance of any gives nothing`;
+  if (!bottleneck) return '';
+  if (bottleneck.gain < MIN_INSTANCE_GAIN) return 'one more instance of any model gives nothing';
+  return bottleneck.stage === limit.stage ? `one more is expected to give ${formatChange(bottleneck.gain)}` : '';
+}
+
+/** Of several models the one that limits, to stand behind a limit of the goal; '' for one model. */
+export const stageWords = (found: FoundLimit): string =>
+  found.limit.stage === undefined
+    ? ''
+    : [`the busiest model is ${busyWords(found.limit)}`, oneMoreWords(found)]
+        .filter((words) => words !== '')
+        .join('; ');
 
 export const gpuWords = ({ gpuShare }: Limit): string =>
   gpuShare === null ? '' : `the GPU is ${percent(gpuShare)} used`;
@@ -46,7 +83,7 @@ export function engineEvidence(found: FoundLimit): readonly string[] {
 }
 
 export const waitingWords = ({ engine }: Limit): string =>
-  engine?.waiting ? `, while ${formatFigure(engine.waiting)} requests wait` : '';
+  engine?.waiting ? `${formatFigure(engine.waiting)} requests wait` : '';
 
 /** The level of the measurement. */
 export const ownLevel = ({ measurement }: FoundLimit): string => describeLevel(measurement.level);
@@ -82,7 +119,7 @@ export function budgetWords(found: FoundLimit): string {
   const { limit, state, measurement } = found;
   if (!limit.missed && limit.higher?.missed) return `${nextLevel(found)} misses it`;
   const { percentile, value } = state.speeds.comparable(measurement).budgetLatencyMs;
-  return `p${percentile} ${formatMs(value)} where ${formatMs(state.goal.budget?.latencyMs ?? value)} is allowed`;
+  return `p${percentile} ${formatMs(value)} of ${formatMs(state.goal.budget?.latencyMs ?? value)}`;
 }
 
 export function latencyWords({ state, measurement }: FoundLimit): string {

@@ -1,11 +1,14 @@
 import { nsToMs } from '../../../base/units.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
+import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { DeviceMetrics, Measurement } from '../../../profiler/measurement.ts';
 import type { CandidateShape } from '../../../space/types.ts';
 import { missedConstraints } from '../../goal/goal.ts';
 import { inFlightOf, isHighest } from '../../level/line.ts';
 import type { StudyState } from '../../records/state.ts';
+import { MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
 import type { Constraint, Trial } from '../../types.ts';
+import { busiestStage, type StageSplit, stageSplits } from '../stages.ts';
 import { type EngineLoad, engineLoadOf, isCacheFull, isOutOfSequences } from './engine-load.ts';
 import type { TimeSplit } from './time-split.ts';
 
@@ -13,7 +16,7 @@ import type { TimeSplit } from './time-split.ts';
 export type LimitKind =
   | 'client' // the load generator itself
   | 'cpu' // the server's machine has no CPU time left
-  | 'compute' // every instance is always busy, with batches as large as possible
+  | 'compute' // every instance is always busy, or the device that models share is used up
   | 'kv-cache' // the KV cache of a language model's engine is full, and requests wait for a place in it
   | 'sequences' // a language model's engine runs the most sequences that it may, and others wait
   | 'queue-delay' // requests wait for larger batches while instances are idle
@@ -27,6 +30,10 @@ export type LimitKind =
 /** The limit of the best, with its evidence. */
 export interface Limit {
   readonly kind: LimitKind;
+  /** Of several models the one that limits; `busyShare`, `instances`, `batch` and `queueDelayMs` are its own. Absent for one model. */
+  readonly stage?: string;
+  /** The device that the models share, where it is used up: one more instance of any of them gives nothing. */
+  readonly device?: string;
   /** The share of the time that an instance executes, 0 to 1; null without statistics. */
   readonly busyShare: number | null;
   readonly instances: number;
@@ -70,10 +77,20 @@ const MOST_OF_DELAY = 2;
 /** A higher level with at most this multiple of the throughput serves no more. */
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
+/** From this share of the busiest model's busy time on, another model may be the one that limits. */
+const ABOUT_AS_BUSY = 0.9;
 
-/** Returns what limits a trial at the measurement that represents it. Limits of the goal are compared with its figures at the usual speed. */
-export function limitOf(state: StudyState, best: Trial, stands: Measurement, split: TimeSplit): Limit {
-  const facts = factsOf(state, best, stands, split);
+/**
+ * Returns what limits a trial at the measurement that represents it. Limits of the goal are compared with its figures at the usual speed.
+ * `bottleneck`: of several models the one that the network model names; null for one model, and where it cannot say.
+ */
+export function limitOf(
+  state: StudyState,
+  best: Trial,
+  stands: Measurement,
+  { split, bottleneck }: { readonly split: TimeSplit; readonly bottleneck: StageBottleneck | null },
+): Limit {
+  const facts = factsOf(state, best, stands, split, bottleneck);
   return { ...facts, kind: kindOf(state, facts, stands, split) };
 }
 
@@ -88,7 +105,7 @@ function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }:
   if (engine && isOutOfSequences(engine)) return 'sequences';
   const isBusy = busyShare !== null && busyShare >= BUSY;
   const gainsNothing = higher !== null && higher.throughput <= NO_MORE * stands.throughput.value;
-  if (isBusy && (isFull(facts) || gainsNothing)) return 'compute';
+  if (facts.device || (isBusy && (isFull(facts) || gainsNothing))) return 'compute';
   if (gainsNothing && (gpuShare ?? 0) >= GPU_FULL) return 'compute';
   const delays = queueDelayMs > 0 ? (parts?.queueMs ?? 0) / queueDelayMs : 0;
   const waits = delays >= PART_OF_DELAY && delays <= MOST_OF_DELAY;
@@ -98,7 +115,8 @@ function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }:
   if (gainsNothing) return isOutside ? 'outside' : 'unseen';
   if (isNearBudget(state, stands)) return 'latency-budget';
   if (isHighest(stands.level, state.started.levels)) return 'level-range';
-  return isOutside ? 'outside' : 'none';
+  if (isOutside) return 'outside';
+  return isBusy ? 'compute' : 'none';
 }
 
 const kindOfMissed = ({ metric }: Constraint): LimitKind => (metric === 'latency' ? 'latency-budget' : 'constraint');
@@ -111,15 +129,27 @@ function isNearBudget({ goal: { budget }, speeds }: StudyState, stands: Measurem
   return budgetLatencyMs.value >= NEAR_BUDGET * budget.latencyMs;
 }
 
-function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs, parts, execution }: TimeSplit): Facts {
+function factsOf(
+  state: StudyState,
+  best: Trial,
+  stands: Measurement,
+  { totalMs, parts, execution }: TimeSplit,
+  bottleneck: StageBottleneck | null,
+): Facts {
   const { shape } = best.candidate;
-  const { instances, dynamicBatching, maxBatchSize, maxQueueDelayNs } = shape.policy;
+  const stage = limitingStage(state, best, stands, bottleneck);
+  const { instances, dynamicBatching, maxBatchSize, maxQueueDelayNs } =
+    (stage && shape.members?.[stage.model]?.policy) || shape.policy;
   const engine = engineLoadOf(stands, shape);
   const most = dynamicBatching ? maxBatchSize : 0;
+  const meanBatch = stage ? stage.batchSize : (execution?.batchSize ?? null);
+  const isDeviceFull = bottleneck?.device !== undefined && bottleneck.gain < MIN_INSTANCE_GAIN;
   return {
-    busyShare: busyShareOf(stands, shape),
+    ...(stage && { stage: stage.model }),
+    ...(isDeviceFull && { device: bottleneck.device }),
+    busyShare: stage ? stage.busy : busyShareOf(stands, shape),
     instances,
-    batch: execution && most > 1 ? { mean: execution.batchSize, most } : null,
+    batch: meanBatch !== null && most > 1 ? { mean: meanBatch, most } : null,
     // An emulated server uses hardly any CPU, so its machine says nothing about the real one.
     cpuShare: state.server.emulated === null ? shareOf(stands.device.cpuUtilizationPercent) : null,
     gpuShare: shareOf(busiestGpuPercent(stands.device)),
@@ -130,6 +160,24 @@ function factsOf(state: StudyState, best: Trial, stands: Measurement, { totalMs,
     missed: missedConstraints(state.speeds.comparable(stands), best.candidate, state.goal)[0] ?? null,
     higher: higherOf(state, best, stands),
   };
+}
+
+/**
+ * Returns the model that limits: the one that gains most from one more instance if its instances are about as busy as any, else the
+ * busiest. null for one model, and without statistics of at least two.
+ */
+function limitingStage(
+  { started }: StudyState,
+  { candidate }: Trial,
+  stands: Measurement,
+  bottleneck: StageBottleneck | null,
+): StageSplit | null {
+  if (!started.topology) return null;
+  const splits = stageSplits(stands, started.topology, candidate.shape);
+  const busiest = busiestStage(splits);
+  if (!busiest || !bottleneck || bottleneck.gain < MIN_INSTANCE_GAIN) return busiest;
+  const named = splits.find(({ model }) => model === bottleneck.stage);
+  return named && (named.busy ?? 0) >= ABOUT_AS_BUSY * (busiest.busy ?? 0) ? named : busiest;
 }
 
 /** Returns the utilisation of the busiest GPU: the candidate may not use the others. */

@@ -1,6 +1,7 @@
 import { formatFigure, formatMs, formatRatio, plainLine } from '../../../base/format.ts';
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
-import { describeAssignment, LEAST_INSTANCE_GAIN } from '../../summary/describe.ts';
+import type { Assignment } from '../../../space/types.ts';
+import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
 import { lengthOf, type ReasonBar } from './time-bar.ts';
@@ -17,11 +18,15 @@ export interface Reason {
 
 /** The subject of a line, for little space. */
 export const reasonLabels: Readonly<Record<Reason['about'], string>> = {
-  before: 'limit was',
+  before: 'bottleneck',
   changed: 'changed',
-  now: 'limit now',
+  now: 'bottleneck',
   next: 'try next',
 };
+
+/** The words of a line behind its label: `before: compute (…)`. */
+export const labelledWords = ({ about, words }: Reason): string =>
+  about === 'before' || about === 'now' ? `${about}: ${words}` : words;
 
 /**
  * Returns the value of a reason's full bar width, in the bar's unit. Bars of times share one scale, so that before and now can be compared; the bar
@@ -75,14 +80,14 @@ function changedBy({ best, credit }: ReasonParts): Reason {
       bar: creditBar(first),
     };
   }
-  const all = plainLine(describeAssignment(best.candidate.assignment), MOST_LETTERS);
+  const all = plainLine(shortAssignment(best.candidate.assignment), MOST_LETTERS);
   const isKnown = credit !== null && credit.knobs.length > 0 && Object.keys(credit.unknown).length === 0;
   const words =
     Object.keys(best.candidate.assignment).length === 1
       ? `${all}, the only change`
       : isKnown
-        ? `${all} together: none of it makes much of a difference alone`
-        : `${all}: how much each did is not known`;
+        ? `${all} together: none of these makes much of a difference alone`
+        : `${all}: the effect of each is unknown`;
   return { about: 'changed', words, bar: null };
 }
 
@@ -94,10 +99,26 @@ const isHelp = ({ matters, ratio, with: on, without: off }: ParameterCredit): bo
   matters === 'throughput' ? ratio > 1 : matters === 'latency' && on.latencyMs < off.latencyMs;
 
 function creditPhrase({ set, against, matters, ratio, with: on, without: off }: ParameterCredit): string {
-  const name = `${describeAssignment(set)}${against === 'original' ? ' alone' : ''}`;
+  const name = `${shortSet(set)}${against === 'original' ? ' alone' : ''}`;
   return matters === 'latency'
     ? `${name} takes the latency from ${formatMs(off.latencyMs)} to ${formatMs(on.latencyMs)}`
     : `${name} gives ${formatRatio(ratio)}`;
+}
+
+/** The settings; of several models only the number for each. */
+function shortAssignment(assignment: Assignment): string {
+  const byModel = Map.groupBy(Object.entries(assignment), ([name]) => name.slice(0, Math.max(0, name.indexOf('/'))));
+  return byModel.has('')
+    ? describeAssignment(assignment)
+    : [...byModel.values()].map((own) => shortSet(Object.fromEntries(own))).join(', ');
+}
+
+/** `instances=4`; of several settings of one of several models only their number. */
+function shortSet(set: Assignment): string {
+  const names = Object.keys(set);
+  const model = names[0]?.split('/', 1)[0] ?? '';
+  const isOfModel = names.length > 1 && names.every((name) => name.startsWith(`${model}/`));
+  return isOfModel ? `${model} (${names.length} settings)` : describeAssignment(set);
 }
 
 function basisOf(credits: readonly ParameterCredit[]): string {
@@ -132,7 +153,7 @@ const MOST_STEPS = 2;
 
 function nextSteps({ advice, bottleneck }: ReasonParts): readonly Reason[] {
   const more =
-    bottleneck && bottleneck.gain >= LEAST_INSTANCE_GAIN
+    bottleneck && bottleneck.gain >= MIN_INSTANCE_GAIN
       ? [`one more instance of ${bottleneck.stage}: +${formatFigure(100 * (bottleneck.gain - 1))} % expected`]
       : [];
   const steps = [...more, ...advice].slice(0, MOST_STEPS);

@@ -70,7 +70,7 @@ export function creditSentences(
     ...(names === '' ? [] : [`Little difference alone (${basisOf(idle)}): ${names}.`]),
     ...(Object.keys(unknown).length > 0
       ? [
-          `What ${describeAssignment(unknown)} did is not known: no trial differs in that alone, and the queueing model cannot say.`,
+          `The effect of ${describeAssignment(unknown)} is unknown: no trial differs in that alone, and the queueing model cannot predict it.`,
         ]
       : []),
   ];

@@ -35,6 +35,20 @@ export interface Importance {
   readonly isScarce: boolean;
 }
 
+/** The predicted share of the variance from which on the fit says something. */
+const MIN_PREDICTED_SHARE = 0.5;
+
+/**
+ * Returns what can be said of the parameters: all of the fit where it predicts at least half of the variance, else only those with direct
+ * comparisons. Empty where neither says anything.
+ */
+export const tellingParameters = ({ parameters, predictedShare }: Importance): readonly ParameterImportance[] =>
+  isPredictive(predictedShare) ? parameters : parameters.filter(({ pairs }) => pairs !== null);
+
+/** True if the fit predicts at least half of the variance of trials left out. */
+export const isPredictive = (predictedShare: number | null): boolean =>
+  predictedShare !== null && predictedShare >= MIN_PREDICTED_SHARE;
+
 /**
  * Computes the importance of each parameter for exp(−cost), which is the throughput where that is the objective. null with fewer than two
  * feasible trials.

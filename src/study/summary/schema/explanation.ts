@@ -55,6 +55,12 @@ export const limit = z
         ...(['latency-budget', 'constraint', 'level-range', 'unseen', 'none'] as const),
       ])
       .describe('what limits the throughput'),
+    stage: text
+      .optional()
+      .describe('of several models the one that limits, which the instances, batches and delay below are of'),
+    device: text
+      .optional()
+      .describe('the device that the models share, if it is used up: one more instance of any model gives nothing'),
     busyShare: figure.describe('share of the time that an instance executes, 0 to 1; null without statistics'),
     instances: finite.describe('instances of the model'),
     batch: z
