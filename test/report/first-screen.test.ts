@@ -36,8 +36,7 @@ describe('the first screen of the report', () => {
     );
     expect(page).toMatch(/>limit [\d.]+ ms</);
     expect(page).toMatch(/class="added">\+ max_batch_size: \d+</);
-    for (const title of ['Bottleneck before', 'What changed it', 'Bottleneck now'])
-      expect(page).toContain(title);
+    for (const title of ['Bottleneck before', 'What changed it', 'Bottleneck now']) expect(page).toContain(title);
   });
 
   it('shows of the config what changes and its surroundings, not what stays', async () => {
