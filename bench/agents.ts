@@ -26,7 +26,8 @@ function messagesOf(seed: number): readonly Uint8Array[] {
     { lengthNs: STEP_NS, minRequests: 1, inStepWithNs: 0 },
     (batch) => {
       const { failures } = recorder;
-      const packed = { ...packBatch(batch), failures, due: null, unserved: null, sent: REQUESTS };
+      const state = { failedSoFar: 0, unserved: null, due: null };
+      const packed = packBatch(batch, { state, sent: REQUESTS, failures });
       const report = { type: 'batch', flow: 1, recording: 1, batch: packed };
       rows.push(encodeMessage({ type: 'thread', thread: 0, report }));
     },

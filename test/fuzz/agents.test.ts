@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
 import { isTrituneError } from '../../src/base/errors.ts';
 import { decodeMessage, encodeMessage } from '../../src/loadgen/agents/codec.ts';
-import { readToAgent, readToController, type ToAgent } from '../../src/loadgen/agents/protocol.ts';
+import { AGENT_PROTOCOL, readToAgent, readToController, type ToAgent } from '../../src/loadgen/agents/protocol.ts';
 import { ServedSession } from '../../src/loadgen/agents/served-session.ts';
 import { AgentUsage } from '../../src/loadgen/agents/usage.ts';
 import { packBatch } from '../../src/loadgen/workers/messages.ts';
@@ -14,8 +14,8 @@ import { damagedBytes, FUZZ_TIMEOUT_MS, fuzz, hostileNames, refusedOr } from '..
 const latencies = new LatencyHistogram();
 for (let ms = 1; ms < 40; ms++) latencies.record(ms * 1e6);
 const counts = { startNs: 0, endNs: 1e9, succeeded: 39, failed: 0, responses: 0, sequences: 0 };
-const state = { failed: 0, unserved: { sinceNs: 5, message: 'refused' }, due: null };
-const batch = { ...packBatch({ ...counts, latencies }), ...state, sent: 39, failures: [] };
+const state = { failedSoFar: 0, unserved: { sinceNs: 5, message: 'refused' }, due: null };
+const batch = packBatch({ ...counts, latencies }, { state, sent: 39, failures: [] });
 
 const toAgent: readonly object[] = [
   { type: 'probe', probe: 1 },
@@ -42,7 +42,7 @@ const toAgent: readonly object[] = [
   },
 ];
 const toController: readonly object[] = [
-  { type: 'hello', protocol: 1, version: '0.1.0', cores: 2, wallZeroNs: 1e18 },
+  { type: 'hello', protocol: AGENT_PROTOCOL, version: '0.1.0', cores: 2, wallZeroNs: 1e18 },
   { type: 'probed', probe: 1, atNs: 5 },
   { type: 'answer', ask: 1, value: new Map([[200, 3]]) },
   { type: 'failed', code: 'USAGE', message: 'no', hint: 'yes' },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
 import { BatchMerge } from '../../src/loadgen/workers/batch-merge.ts';
-import { type PackedBatch, packBatch } from '../../src/loadgen/workers/messages.ts';
+import { type PackedBatch, packBatch, type SoFar } from '../../src/loadgen/workers/messages.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 const STEP_NS = 1000;
@@ -13,6 +13,8 @@ interface Completion {
   readonly latencyNs: number;
   readonly ok: boolean;
 }
+
+const NO_STATE: SoFar = { state: { failedSoFar: 0, unserved: null, due: null }, sent: 0, failures: [] };
 
 /** Recorders that keep step, as the threads have them, and what is merged of them. */
 function merging(threads: number, minRequests: number) {
@@ -28,15 +30,9 @@ function merging(threads: number, minRequests: number) {
   const recorders = packed.map((row, thread) => {
     const recorder = new Recorder();
     recorder.start({ lengthNs: STEP_NS, minRequests: 1, inStepWithNs: 0 }, (batch) => {
-      const { failures } = recorder;
-      row.push({
-        ...packBatch(batch),
-        failures,
-        due: 10 * (row.length + 1),
-        failed: batch.failed,
-        unserved: null,
-        sent: 0,
-      });
+      const { failures, failed: failedSoFar } = recorder;
+      const state = { failedSoFar, unserved: null, due: 10 * (row.length + 1) };
+      row.push(packBatch(batch, { state, sent: 0, failures }));
       merge.add(thread, row.at(-1) as PackedBatch);
     });
     return recorder;
@@ -120,8 +116,7 @@ describe('batches of several threads, merged', () => {
     const merge = new BatchMerge(3, { stepNs: 0, originNs: 0, minRequests: 7 }, ({ batch }) => merged.push(batch));
     const recorders = [0, 1, 2].map((thread) => {
       const recorder = new Recorder();
-      const take = (batch: Batch): void =>
-        merge.add(thread, { ...packBatch(batch), failures: [], due: null, failed: 0, unserved: null, sent: 0 });
+      const take = (batch: Batch): void => merge.add(thread, packBatch(batch, NO_STATE));
       recorder.start({ lengthNs: 0, minRequests: 7, part: { index: thread, of: 3 } }, take, 0);
       return recorder;
     });
@@ -138,8 +133,7 @@ describe('batches of several threads, merged', () => {
     const times = { marshalNs: 1, sendNs: 2, waitNs: 3, receiveNs: 4, unmarshalNs: 5 };
     for (const thread of [0, 1]) {
       const recorder = new Recorder();
-      const take = (batch: Batch): void =>
-        merge.add(thread, { ...packBatch(batch), failures: [], due: null, failed: 0, unserved: null, sent: 0 });
+      const take = (batch: Batch): void => merge.add(thread, packBatch(batch, NO_STATE));
       recorder.start({ lengthNs: 0, minRequests: 2 }, take, 0);
       for (let done = 1; done <= 4; done++) recorder.record(10 * done, 15, { ok: true, ...(done < 3 && { times }) });
     }

@@ -16,6 +16,11 @@ export type Reply =
   /** Says that all is well, and how much is to come, and closes the connection before it has come. */
   | { readonly kind: 'cut' };
 
+/** One reply for all requests, or one for each by its number, from 1. */
+export type Script = Reply | ((request: number) => Reply);
+
+const replyTo = (script: Script, request: number): Reply => (typeof script === 'function' ? script(request) : script);
+
 /** One request as a server saw it. */
 export interface Received {
   /** The ModelInferRequest over gRPC, the body over HTTP. */
@@ -28,7 +33,7 @@ export interface Received {
 export interface InferServer {
   readonly url: string;
   readonly received: readonly Received[];
-  replyWith(reply: Reply): void;
+  replyWith(reply: Script): void;
   close(): Promise<void>;
 }
 
@@ -73,9 +78,9 @@ export function inferResponse(bodyBytes: number): Buffer {
 /** gRPC on `node:http2`, whose HTTP/2 is nghttp2's. */
 export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: ServerTls): Promise<InferServer> {
   const received: Received[] = [];
-  let reply: Reply = { kind: 'ok' };
-  const replyWith = (next: Reply): void => {
-    reply = next;
+  let script: Script = { kind: 'ok' };
+  const replyWith = (next: Script): void => {
+    script = next;
   };
   const server = tls ? createSecureServer({ settings, ...tls }) : createHttp2({ settings });
   server.on('sessionError', () => undefined);
@@ -86,7 +91,7 @@ export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: S
       serveStream(stream, (message) => {
         if (isOver()) return;
         received.push(readInferMessage(message, headers['grpc-encoding']));
-        answerStream(stream, reply);
+        answerStream(stream, replyTo(script, received.length));
       });
       return;
     }
@@ -95,7 +100,7 @@ export async function startGrpcServer(settings: Settings = {}, port = 0, tls?: S
     stream.on('end', () => {
       if (isOver()) return;
       received.push(readInferMessage(Buffer.concat(chunks), headers['grpc-encoding']));
-      answerGrpc(stream, reply);
+      answerGrpc(stream, replyTo(script, received.length));
     });
   });
   const listening = await serve(server as unknown as Server, port);
@@ -221,15 +226,16 @@ function readInferCall(request: IncomingMessage, body: Buffer): Received {
 /** KServe v2 on `node:http`. */
 export async function startHttpServer(port = 0, tls?: ServerTls): Promise<InferServer> {
   const received: Received[] = [];
-  let reply: Reply = { kind: 'ok' };
-  const replyWith = (next: Reply): void => {
-    reply = next;
+  let script: Script = { kind: 'ok' };
+  const replyWith = (next: Script): void => {
+    script = next;
   };
   const serveCall: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       received.push(readInferCall(request, Buffer.concat(chunks)));
+      const reply = replyTo(script, received.length);
       if (reply.kind === 'reset') reset(request.socket);
       if (reply.kind === 'status') {
         response.writeHead(reply.code, { 'Content-Type': 'application/json' });

@@ -4,7 +4,7 @@ import { WebSocketServer } from 'ws';
 import { realClock } from '../../src/base/clock.ts';
 import { trituneVersion } from '../../src/base/package.ts';
 import { encodeMessage } from '../../src/loadgen/agents/codec.ts';
-import { readToAgent } from '../../src/loadgen/agents/protocol.ts';
+import { AGENT_PROTOCOL, readToAgent } from '../../src/loadgen/agents/protocol.ts';
 
 interface Script {
   readonly hello?: object;
@@ -20,7 +20,14 @@ export async function scriptedAgent({ hello, answers = 0, nonsense }: Script): P
   await new Promise((resolve) => server.once('listening', resolve));
   let left = answers;
   server.on('connection', (socket) => {
-    const greeting = { type: 'hello', protocol: 1, version: trituneVersion, cores: 1, wallZeroNs: 0, ...hello };
+    const greeting = {
+      type: 'hello',
+      protocol: AGENT_PROTOCOL,
+      version: trituneVersion,
+      cores: 1,
+      wallZeroNs: 0,
+      ...hello,
+    };
     socket.send(nonsense ?? encodeMessage(greeting));
     socket.on('message', (data) => {
       const message = readToAgent(data as Buffer);

@@ -73,12 +73,11 @@ const histogram = z.strictObject({
 });
 
 const unserved = z.strictObject({ sinceNs: time, message: z.string() }).nullable();
-const state = { failed: count, unserved, due: count.nullable() };
+const state = z.strictObject({ failedSoFar: count, unserved, due: count.nullable() });
 const failures = z.array(z.strictObject({ kind: z.string(), count, firstMessage: z.string() })).max(1000);
 const tokenTimes = z.looseObject({ ttft: histogram, ttftFromDue: histogram, itl: histogram, tpot: histogram });
 
 const batch = z.looseObject({
-  ...state,
   startNs: time,
   endNs: time,
   succeeded: count,
@@ -89,8 +88,7 @@ const batch = z.looseObject({
   fromDue: histogram.nullable(),
   tokens: tokenTimes.optional(),
   classes: z.array(z.strictObject({ failed: count, good: count, latencies: histogram })).optional(),
-  sent: count,
-  failures,
+  soFar: z.strictObject({ state, sent: count, failures }),
   heldUp: z
     .strictObject({
       pauses: z.array(z.strictObject({ startNs: time, lengthNs: count, gcNs: count })),
@@ -103,7 +101,7 @@ const batch = z.looseObject({
 /** Unsolicited reports of an agent's thread; the agent reports a failed thread. */
 export const reportOfThread = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('batch'), flow, recording: whole, batch }),
-  z.strictObject({ type: z.literal('state'), flow, recording: whole, state: z.strictObject(state) }),
+  z.strictObject({ type: z.literal('state'), flow, recording: whole, state }),
 ]);
 
 /** Thread answers that are merged with those of other threads. */

@@ -143,8 +143,8 @@ export class ServedSession {
     thread.listen(flow, (report) => {
       this.#say({ type: 'thread', thread: index, report });
       if (report.type !== 'batch' || !isCounted) return;
-      const sent = report.batch.sent - counted;
-      counted = report.batch.sent;
+      const sent = report.batch.soFar.sent - counted;
+      counted = report.batch.soFar.sent;
       this.#guard(() => this.#usage.sent(sent, this.#clock.nowNs()));
     });
   }

@@ -1,6 +1,5 @@
 import type { HeldUp } from '../client/held-up.ts';
-import type { Unserved } from '../flow.ts';
-import type { Command, PackedBatch, Report } from '../workers/messages.ts';
+import type { Command, PackedBatch, PartState, Report } from '../workers/messages.ts';
 
 /** Returns the command with its times on a clock that is `aheadNs` ahead. */
 export function commandAhead(command: Command, aheadNs: number): Command {
@@ -18,22 +17,24 @@ export function commandAhead(command: Command, aheadNs: number): Command {
 export function reportAhead<R extends Report>(report: R, aheadNs: number): R {
   if (report.type === 'batch') return { ...report, batch: batchAhead(report.batch, aheadNs) };
   if (report.type !== 'state') return report;
-  return { ...report, state: { ...report.state, unserved: unservedAhead(report.state.unserved, aheadNs) } };
+  return { ...report, state: stateAhead(report.state, aheadNs) };
 }
 
 function batchAhead(batch: PackedBatch, aheadNs: number): PackedBatch {
-  const { startNs, endNs, unserved, heldUp } = batch;
+  const { startNs, endNs, soFar, heldUp } = batch;
   return {
     ...batch,
     startNs: startNs + aheadNs,
     endNs: endNs + aheadNs,
-    unserved: unservedAhead(unserved, aheadNs),
+    soFar: { ...soFar, state: stateAhead(soFar.state, aheadNs) },
     ...(heldUp && { heldUp: heldUpAhead(heldUp, aheadNs) }),
   };
 }
 
-const unservedAhead = (unserved: Unserved | null, aheadNs: number): Unserved | null =>
-  unserved && { ...unserved, sinceNs: unserved.sinceNs + aheadNs };
+const stateAhead = (state: PartState, aheadNs: number): PartState => ({
+  ...state,
+  unserved: state.unserved && { ...state.unserved, sinceNs: state.unserved.sinceNs + aheadNs },
+});
 
 const heldUpAhead = (heldUp: HeldUp, aheadNs: number): HeldUp => ({
   ...heldUp,

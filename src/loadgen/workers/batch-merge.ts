@@ -137,11 +137,11 @@ export class BatchMerge {
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
     const said = this.#last.filter((last) => last !== undefined);
-    const dues = said.map((last) => last.due);
+    const dues = said.map((last) => last.soFar.state.due);
     this.#onBatch({
       batch,
       due: dues.includes(null) ? null : sumOf(dues as number[]),
-      failures: mergedFailures(said.map((last) => last.failures)),
+      failures: mergedFailures(said.map((last) => last.soFar.failures)),
     });
   }
 }

@@ -57,7 +57,7 @@ interface RunningFlow {
 
 const say = (report: Report, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
 
-const stateOf = ({ failed, unserved, due }: Flow): PartState => ({ failed, unserved, due });
+const stateOf = ({ failed, unserved, due }: Flow): PartState => ({ failedSoFar: failed, unserved, due });
 
 /** Reports only changes: errors must not wait for the end of a batch. */
 function sayStates(): void {
@@ -65,7 +65,7 @@ function sayStates(): void {
     const { flow, recording } = running;
     const state = stateOf(flow);
     const { said } = running;
-    const isSame = said.failed === state.failed && said.unserved === state.unserved && said.due === state.due;
+    const isSame = said.failedSoFar === state.failedSoFar && said.unserved === state.unserved && said.due === state.due;
     if (said.recording === recording && isSame) continue;
     running.said = { recording, ...state };
     say({ type: 'state', flow: number, recording, state });
@@ -79,8 +79,8 @@ function sayObserved(): void {
 
 function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batch: Batch): void {
   const { failures, sent } = flow;
-  const heldUp = pauses && { heldUp: pauses.take() };
-  const packed = { ...packBatch(batch), ...stateOf(flow), ...heldUp, failures, sent };
+  const heldUp = pauses?.take();
+  const packed = packBatch(heldUp ? { ...batch, heldUp } : batch, { state: stateOf(flow), sent, failures });
   const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
   const ofClasses = packed.classes?.map(({ latencies }) => latencies) ?? [];
   const moved = [
@@ -137,7 +137,7 @@ function begin({ flow: number, set, order, part, nullServer }: Answers['begin'])
   for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
   const requests = sets.get(set) as RequestSet;
   const flow = localFlow({ ...order, requests }, { transport: transportOf(nullServer), clock, alarm }, part);
-  const said = { recording: 0, failed: 0, unserved: null, due: null };
+  const said = { recording: 0, failedSoFar: 0, unserved: null, due: null };
   flows.set(number, { flow, recording: 0, isDrained: false, pauses: undefined, said });
 }
 

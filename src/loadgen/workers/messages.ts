@@ -102,7 +102,8 @@ export interface Drained {
 
 /** The state of a thread's share of a flow. */
 export interface PartState {
-  readonly failed: number;
+  /** Failed requests since the recording began, including those of the open batch. */
+  readonly failedSoFar: number;
   readonly unserved: Unserved | null;
   readonly due: number | null;
 }
@@ -115,13 +116,21 @@ export type Report =
   | { readonly type: 'observed'; readonly requests: readonly PackedObserved[] }
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
-export interface PackedBatch extends PartState, Omit<Batch, 'latencies' | 'fromDue' | 'tokens' | 'classes'> {
+/** A batch of one thread. Its counts are its own; what counts from the beginning lies in `soFar`. */
+export interface PackedBatch extends Omit<Batch, 'latencies' | 'fromDue' | 'tokens' | 'classes'> {
   readonly latencies: PackedHistogram;
   readonly fromDue: PackedHistogram | null;
   readonly tokens?: PackedTokenTally;
   readonly classes?: readonly PackedClassTally[];
-  /** Requests from the start of the flow until the end of the batch. */
+  readonly soFar: SoFar;
+}
+
+/** A thread's share of a flow at the end of a batch. */
+export interface SoFar {
+  readonly state: PartState;
+  /** Requests since the start of the flow. */
   readonly sent: number;
+  /** Failures in the batches that have ended since the recording began. */
   readonly failures: readonly FailureTally[];
 }
 
@@ -133,8 +142,9 @@ export interface PackedTally {
   readonly lateness: PackedHistogram;
 }
 
-export const packBatch = ({ latencies, fromDue, tokens, classes, ...batch }: Batch) => ({
+export const packBatch = ({ latencies, fromDue, tokens, classes, ...batch }: Batch, soFar: SoFar): PackedBatch => ({
   ...batch,
+  soFar,
   latencies: latencies.pack(),
   fromDue: fromDue?.pack() ?? null,
   ...(tokens && { tokens: packTokens(tokens) }),

@@ -23,7 +23,7 @@ interface Recorded {
   readonly startNs: number | null;
 }
 
-const NOTHING: PartState = { failed: 0, unserved: null, due: null };
+const NOTHING: PartState = { failedSoFar: 0, unserved: null, due: null };
 
 /** One order, divided over several threads, each of which sends and counts its part. */
 export class WorkerFlow implements Flow {
@@ -94,7 +94,7 @@ export class WorkerFlow implements Flow {
     if (rule.lengthNs === 0 && this.#isLimited && rule.minRequests < this.#threads.length) throw tooFew();
     this.#recording++;
     this.#recorded = { rule, onBatch, startNs };
-    this.#states = this.#states.map((state) => ({ ...state, failed: 0 }));
+    this.#states = this.#states.map((state) => ({ ...state, failedSoFar: 0 }));
     this.#failures = [];
     this.#merge = null;
     if (this.#startNs !== null) this.#recordInThreads();
@@ -135,7 +135,7 @@ export class WorkerFlow implements Flow {
   }
 
   get failed(): number {
-    return this.#states.reduce((sum, { failed }) => sum + failed, 0);
+    return this.#states.reduce((sum, { failedSoFar }) => sum + failedSoFar, 0);
   }
 
   /** The server counts as serving while any thread is served. */
@@ -212,9 +212,8 @@ export class WorkerFlow implements Flow {
   }
 
   #takeBatch(index: number, batch: PackedBatch): void {
-    const { failed, unserved, due } = batch;
-    this.#states[index] = { failed, unserved, due };
-    this.#sent[index] = batch.sent;
+    this.#states[index] = batch.soFar.state;
+    this.#sent[index] = batch.soFar.sent;
     this.#merge?.add(index, batch);
   }
 }

@@ -4,7 +4,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { AgentLimits } from '../../../src/loadgen/agents/limits.ts';
 import { lookAtAgent } from '../../../src/loadgen/agents/look-at-agent.ts';
-import { AGENT_PATH, CONTROLLER_HEADER, PROTOCOL_HEADER } from '../../../src/loadgen/agents/protocol.ts';
+import {
+  AGENT_PATH,
+  AGENT_PROTOCOL,
+  CONTROLLER_HEADER,
+  PROTOCOL_HEADER,
+} from '../../../src/loadgen/agents/protocol.ts';
 import type { Flow } from '../../../src/loadgen/flow.ts';
 import type { Batch } from '../../../src/loadgen/recorder.ts';
 import type { SendOrder } from '../../../src/loadgen/sender.ts';
@@ -242,7 +247,7 @@ describe('an agent lets in', () => {
     const other = new WebSocket(`ws://${agent.address}${AGENT_PATH}`, {
       headers: {
         authorization: `Bearer ${TOKEN}`,
-        [PROTOCOL_HEADER]: '1',
+        [PROTOCOL_HEADER]: String(AGENT_PROTOCOL),
         [CONTROLLER_HEADER]: '00000000-0000-0000-0000-000000000000',
       },
     });

@@ -86,8 +86,8 @@ async function sentByAgents(aheadNs: readonly number[], threadsEach: number): Pr
     flow.record(
       told.rule,
       (batch) => {
-        const { failures, sent, failed, unserved, due } = flow;
-        const packed = { ...packBatch(batch), failures, sent, failed, unserved, due };
+        const { failures, sent, failed: failedSoFar, unserved, due } = flow;
+        const packed = packBatch(batch, { state: { failedSoFar, unserved, due }, sent, failures });
         const report: Report = { type: 'batch', flow: 1, recording: 1, batch: packed };
         const read = readToController(encodeMessage({ type: 'thread', thread: index, report }));
         if (read.type !== 'thread' || read.report.type !== 'batch') throw new Error('another message');
