@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openAgents } from '../../src/loadgen/agents/open-agents.ts';
 import type { Batch } from '../../src/loadgen/recorder.ts';
 import type { SendOrder } from '../../src/loadgen/sender.ts';
@@ -11,7 +11,6 @@ import type { Workers } from '../../src/loadgen/workers/workers.ts';
 import { access, agentForTest } from '../support/agents.ts';
 import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { openAiServer } from '../support/openai-server.ts';
-import { until } from '../support/transport-suite.ts';
 
 /** Every fifth request fails. */
 const fails = (request: number): boolean => request % 5 === 0;
@@ -132,7 +131,7 @@ async function countedBy(workers: Workers, order: SendOrder) {
   const batches: Batch[] = [];
   flow.record({ lengthNs: 0, minRequests: BATCH }, (batch) => batches.push(batch), 0);
   flow.start();
-  await until(() => flow.dueByNow === REQUESTS);
+  await vi.waitUntil(() => flow.dueByNow === REQUESTS, { timeout: 50_000, interval: 5 });
   expect(await flow.drain(5000)).toBe(0);
   await flow.closeBatch();
   flow.check();
