@@ -36,7 +36,7 @@ async function measure({ grpcUrl }: LaunchedServer, name: string): Promise<strin
   return file;
 }
 
-/** True if the gate fails. */
+/** True if the gate finds a regression. */
 async function gate(baseline: string, run: string): Promise<boolean> {
   const child = tritune(['compare', baseline, run]);
   try {
@@ -44,6 +44,7 @@ async function gate(baseline: string, run: string): Promise<boolean> {
     return false;
   } catch (error) {
     if (child.exitCode === exitCodes.regression) return true;
+    if (child.exitCode === exitCodes.inconclusive) return false;
     throw error;
   }
 }

@@ -28,7 +28,7 @@ export const errorCodes = {
   INSTALL_FAILED: 'fetching Triton from PyPI failed',
   RESTORE_FAILED: 'the model could not be restored',
   INFEASIBLE: 'nothing met the constraints',
-  REGRESSION: 'a gate found a figure that is surely worse than the baseline',
+  REGRESSION: 'a gate found a metric that is worse than the baseline',
   INTERRUPTED: 'a person or the system stopped the run',
   INTERNAL: 'a defect of tritune',
 } as const;

@@ -9,6 +9,7 @@ export const exitCodes = {
   infeasible: 3,
   server: 4,
   regression: 5,
+  inconclusive: 6,
   interrupted: 130,
 } as const;
 
@@ -21,7 +22,8 @@ export const exitCodeMeanings: Readonly<Record<ExitCodeName, string>> = {
   usage: 'an option, a file or the output directory is wrong, or another run works on the model',
   infeasible: 'nothing met the constraints; `capacity`: no rate keeps the limit',
   server: 'the server could not be reached, failed or was used by others; `profile`: no request succeeded',
-  regression: '`compare`: a figure is surely worse than the baseline',
+  regression: '`compare`: a metric is worse than the baseline, by intervals',
+  inconclusive: '`compare`: the measurements are too imprecise to rule out a regression',
   interrupted: 'the run was interrupted; what was finished is kept and reported',
 };
 
@@ -59,7 +61,7 @@ const byError: Readonly<Record<ErrorCode, number>> = {
 
 /** Exit codes by name, the most urgent first. A process with several runs exits with the worst. */
 export const worstFirst: readonly ExitCodeName[] = [
-  ...(['interrupted', 'internal', 'server', 'usage', 'regression', 'infeasible', 'done'] as const),
+  ...(['interrupted', 'internal', 'server', 'usage', 'regression', 'inconclusive', 'infeasible', 'done'] as const),
 ];
 
 export function worstExitCode(codes: readonly number[]): number {

@@ -92,7 +92,7 @@ describe('the document of a capacity', () => {
   });
 
   it('is gated by its interval, and only against the same limit', () => {
-    const rule = { tolerance: 0.02, confidence: 0.99 };
+    const rule = { tolerance: 0.02, confidence: 0.99, mustSee: 0.1 };
     const read = (change: Parameters<typeof aCapacity>[0]) =>
       readGateDocument(JSON.stringify(aCapacity(change)), 'capacity.json');
     const less = { capacity: { value: 900, low: 885, high: 915 } };

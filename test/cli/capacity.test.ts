@@ -24,7 +24,7 @@ describe('tritune capacity', () => {
     expect(document.server.emulated).toBe('small');
     expect(await readFile(join(directory, 'report.html'), 'utf8')).toContain('Beyond the capacity');
     expect(await readFile(join(directory, 'results.csv'), 'utf8')).toContain('search,');
-    const gate = await callCli(['compare', directory, directory]);
+    const gate = await callCli(['compare', directory, directory, '--pass-if-unsure']);
     expect(gate.code).toBe(0);
     expect(gate.stdout).toContain('capacity');
   }, 300_000);

@@ -28,21 +28,44 @@ it('compares one run with one baseline, and repeated runs with repeated baseline
   const single = await runCli(['compare', 'base.json', 'run.json', '--json', 'gate.json'], { cwd });
   expect(single).toMatchObject({ code: 5, stderr: '' });
   expect(single.stdout).toMatch(
-    /^all 3 levels together, throughput: 1,000 infer\/s → 920 infer\/s, -8\.0 % .*: REGRESSION$/m,
+    /^all 3 levels together \(geometric mean\), throughput: 1,000 infer\/s → 920 infer\/s, -8\.0 % .*: REGRESSION$/m,
   );
   expect(JSON.parse(await readFile(join(cwd, 'gate.json'), 'utf8'))).toMatchObject({ isRegression: true });
 
   const others = ['--baseline', 'base2.json', '--baseline', 'base3.json'];
   const several = await runCli(['compare', 'base.json', 'run.json', 'run2.json', 'run3.json', ...others], { cwd });
-  expect(several).toMatchObject({ code: 0, stderr: '' });
-  // A fifth more is not ruled out at one level, but it is for all of them.
-  expect(several.stdout).toMatch(/^all 3 levels together, p99 latency: .*: no difference$/m);
+  expect(several).toMatchObject({ code: 6, stderr: '' });
+  expect(several.stdout).toMatch(/^concurrency 8, p99 latency: .* to \+22\.\d %\): inconclusive$/m);
   expect(several.stdout).toMatch(
-    /^concurrency 8, p99 latency: .* to \+22\.\d %\): too unsure at this level alone, see all levels together$/m,
+    /^inconclusive: none of 8 metrics is precise enough to rule out a regression of 10 % .*\nfor a verdict on 10 %, measure about 2 times as long, or compare 2 times as many runs/m,
   );
-  expect(several.stdout).toMatch(
-    /no regression in 8 figures, 3 of them too unsure to tell \(.*; \d+ % less throughput at all levels would have been seen/,
+
+  // A quarter more is not ruled out at one level, but it is for all of them.
+  const files = ['base.json', 'run.json', 'run2.json', 'run3.json', ...others];
+  const coarse = await runCli(['compare', ...files, '--must-see', '20'], { cwd });
+  expect(coarse).toMatchObject({ code: 0, stderr: '' });
+  expect(coarse.stdout).toMatch(/^all 3 levels together \(geometric mean\), p99 latency: .*: passed$/m);
+  expect(coarse.stdout).toMatch(
+    /^concurrency 8, p99 latency: .*: inconclusive at this level alone, see all levels together$/m,
   );
+  expect(coarse.stdout).toMatch(/^passed: no regression in 5 of 8 metrics, 3 inconclusive \(.*; it would have seen/m);
+});
+
+it('exits with 6 where it cannot tell, unless it is told to fail or to pass', async () => {
+  const cwd = await freshDirectory();
+  const vague = profile(1).replaceAll(/"(low|high)":([\d.]+)/g, (_, side: string, value: string) => {
+    return `"${side}":${Number(value) * (side === 'low' ? 0.7 : 1.3)}`;
+  });
+  for (const name of ['base', 'run']) await writeFile(join(cwd, `${name}.json`), vague);
+  const codes: (number | null)[] = [];
+  for (const how of [[], ['--fail-if-unsure'], ['--pass-if-unsure'], ['--must-see', '80']]) {
+    const { code, stdout } = await runCli(['compare', 'base.json', 'run.json', ...how], { cwd });
+    codes.push(code);
+    expect(stdout).toContain(code === 0 && how.length === 2 ? 'passed: ' : 'inconclusive: none of 8 metrics');
+  }
+  expect(codes).toEqual([6, 5, 0, 0]);
+  const both = ['--fail-if-unsure', '--pass-if-unsure'];
+  expect(await runCli(['compare', 'base.json', 'run.json', ...both], { cwd })).toMatchObject({ code: 2 });
 });
 
 it('refuses to compare a run of tune with one of profile', async () => {

@@ -182,7 +182,7 @@ describe('a document for the gate that is bad', () => {
   ].map((document) => JSON.stringify(document));
 
   it('by damage is refused, or compared and written in every form', { timeout: FUZZ_TIMEOUT_MS }, () => {
-    const rule = { tolerance: 0.05, confidence: 0.95 };
+    const rule = { tolerance: 0.05, confidence: 0.95, mustSee: 0.1 };
     const before = readGateDocument(documents[0] as string, 'before');
     fuzz(damagedText(documents, jsonWords), (text) => {
       const after = refusedOr(() => readGateDocument(text, 'f'), 'INPUT_INVALID');

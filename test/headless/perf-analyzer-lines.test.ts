@@ -255,5 +255,7 @@ describe('how far the figures can be trusted', () => {
       '      2 × timeout: no reply in time',
       '',
     ]);
+    const once = trustLines(levelReport({ measurement: measured(4, 200, 8, { windows: 1 }) }));
+    expect(once).toContain('    Measured: 1.5 s in 1 window, too short to tell if it is stable');
   });
 });

@@ -110,7 +110,7 @@ describe('a study of tensors with limits and classes', () => {
         'run.json',
       );
     };
-    const rule = { tolerance: 0.05, confidence: 0.95 };
+    const rule = { tolerance: 0.05, confidence: 0.95, mustSee: 0.1 };
     const verdicts = decideGate([profile(0.9)], [profile(0.5)], rule).comparisons.filter(
       ({ verdict }) => verdict === 'regression',
     );

@@ -3,12 +3,13 @@ import { seededRandom } from '../../src/base/random.ts';
 import { reportOf } from '../../src/profiler/report-of.ts';
 import { decideGate, type GateDecision, type GateRule } from '../../src/report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../src/report/gate/documents.ts';
-import { type GateDocument, readGateDocument } from '../../src/report/gate/readings.ts';
-import { type GateVerdict, verdictOf } from '../../src/report/gate/verdict.ts';
+import { type GateDocument, type Reading, readGateDocument } from '../../src/report/gate/readings.ts';
+import { type MetricVerdict, verdictOf } from '../../src/report/gate/verdict.ts';
+import { adviceLine, decisionLine } from '../../src/report/gate/words.ts';
 import { profileJson } from '../../src/report/profile-json.ts';
 import { measure } from '../profiler/simulate.ts';
 
-const rule: GateRule = { tolerance: 0.02, confidence: 0.99 };
+const rule: GateRule = { tolerance: 0.02, confidence: 0.99, mustSee: 0.1 };
 
 const document = (change: Partial<GateDocument> = {}, throughput = 1000, latencyMs = 8): GateDocument => ({
   kind: 'profile',
@@ -36,67 +37,144 @@ const document = (change: Partial<GateDocument> = {}, throughput = 1000, latency
 
 const decide = (baseline: GateDocument, run: GateDocument): GateDecision => decideGate([baseline], [run], rule);
 
+const pair = (both: GateDocument): [GateDocument, GateDocument] => [both, both];
+
 const verdicts = (run: GateDocument) => decide(document(), run).comparisons.map(({ verdict }) => verdict);
 
 describe('the verdict on one figure', () => {
-  it.each<[verdict: GateVerdict, better: 'higher' | 'lower', low: number, high: number, tolerance?: number]>([
+  it.each<[verdict: MetricVerdict, better: 'higher' | 'lower', low: number, high: number, tolerance?: number]>([
     // The p99 of one level, 30 % more: neither no change nor four fifths more is ruled out.
     ['unsure', 'lower', 0.935, 1.81],
-    ['unsure', 'lower', 0.935, 1.21],
-    ['same', 'lower', 0.935, 1.2],
-    // How far it may be better does not count.
-    ['same', 'lower', 0.5, 1.1],
-    ['unsure', 'higher', 0.79, 1.05],
-    ['same', 'higher', 0.8, 1.05],
-    ['same', 'higher', 0.9, 3],
+    ['unsure', 'lower', 0.935, 1.11],
+    ['same', 'lower', 0.935, 1.09],
+    // How far it may be better does not matter.
+    ['same', 'lower', 0.5, 1.05],
+    ['unsure', 'higher', 0.89, 1.05],
+    ['same', 'higher', 0.9, 1.05],
+    ['same', 'higher', 0.95, 3],
     // A larger tolerance allows as much.
     ['same', 'lower', 0.9, 1.5, 0.5],
     ['unsure', 'lower', 0.9, 1.51, 0.5],
     ['unsure', 'higher', 0, Number.POSITIVE_INFINITY],
-    ['worse', 'lower', 1.01, 1.9],
+    // Worse without a doubt, but by how much is open.
+    ['unsure', 'lower', 1.01, 1.9],
+    ['worse', 'lower', 1.01, 1.09],
     ['regression', 'lower', 1.03, 1.9],
-    ['worse', 'higher', 0.5, 0.99],
+    ['unsure', 'higher', 0.5, 0.99],
+    ['worse', 'higher', 0.91, 0.99],
     ['regression', 'higher', 0.5, 0.97],
     ['better', 'higher', 1.01, 9],
     ['better', 'lower', 0.1, 0.99],
   ])('is %s where %s is better and the change is %s to %s', (verdict, better, low, high, tolerance = 0.02) => {
     const change = { ratio: Math.sqrt(low * high), low, high, sureness: 0.9 };
-    expect(verdictOf({ better }, change, tolerance)).toBe(verdict);
+    expect(verdictOf({ better }, change, { tolerance, mustSee: 0.1 })).toBe(verdict);
   });
 });
 
 describe('the gate', () => {
   it('tells changes for the worse from chance, and those that are borne', () => {
-    expect(verdicts(document())).toEqual(['same', 'same']);
-    expect(verdicts(document({}, 980, 8.2))).toEqual(['same', 'same']);
+    // A p99 of ±5 % on either side is known to 12 %.
+    expect(verdicts(document())).toEqual(['same', 'unsure']);
+    expect(verdicts(document({}, 980, 8.2))).toEqual(['same', 'unsure']);
     expect(verdicts(document({}, 900, 10))).toEqual(['regression', 'regression']);
     expect(verdicts(document({}, 1100, 6.5))).toEqual(['better', 'better']);
-    expect(verdicts(document({}, 950))).toEqual(['worse', 'same']);
-    expect(verdicts(document({}, 0))).toEqual(['regression', 'same']);
-    expect(decide(document(), document({}, 950)).isRegression).toBe(false);
-    expect(decide(document(), document({}, 900)).isRegression).toBe(true);
+    expect(verdicts(document({}, 950))).toEqual(['worse', 'unsure']);
+    expect(verdicts(document({}, 0))).toEqual(['regression', 'unsure']);
+    expect(decide(document(), document({}, 950))).toMatchObject({ verdict: 'passed', isRegression: false });
+    expect(decide(document(), document({}, 900))).toMatchObject({ verdict: 'regression', isRegression: true });
   });
 
-  it('says of readings that hardly say anything that they do not, and passes them with a warning', () => {
-    const widened = (by: number): GateDocument => ({
-      ...document(),
-      readings: document().readings.map((reading) => {
-        const { value } = reading.interval;
-        return { ...reading, interval: { value, low: value / by, high: value * by } };
-      }),
-    });
-    expect(verdicts(widened(1.1))).toEqual(['same', 'same']);
-    const blind = decide(widened(1.5), widened(1.5));
+  /** The document with intervals from this share below to as much above. */
+  const widened = (by: number, [throughput, latencyMs] = [1000, 8]): GateDocument => ({
+    ...document(),
+    readings: document({}, throughput, latencyMs).readings.map((reading) => {
+      const { value } = reading.interval;
+      return { ...reading, interval: { value, low: value / by, high: value * by } };
+    }),
+  });
+
+  it('is inconclusive where no metric is precise, and says how much longer to measure', () => {
+    const blind = decide(widened(1.2), widened(1.2));
     expect(blind.comparisons.map(({ verdict }) => verdict)).toEqual(['unsure', 'unsure']);
-    expect(blind.isRegression).toBe(false);
-    expect(gateMarkdown(blind)).toMatch(/^### ⚠️ tritune: no regression in 2 figures, all of them too unsure to tell/);
-    expect(gateAnnotations(blind)).toEqual([expect.stringMatching(/^::warning/), expect.stringMatching(/^::warning/)]);
-    // What cannot be a ratio says nothing either; what is surely worse is so, however wide it is.
-    expect(decide(document({}, 0), document()).comparisons[0]?.verdict).toBe('unsure');
-    expect(decide(widened(1.5), document({}, 100)).comparisons[0]?.verdict).toBe('regression');
+    expect(blind).toMatchObject({ verdict: 'inconclusive', isRegression: false });
+    expect(decisionLine(blind)).toBe(
+      'inconclusive: none of 2 metrics is precise enough to rule out a regression of 10 % (99 % confidence, 2 % tolerance); it would have seen a regression of 33 % in throughput',
+    );
+    expect(adviceLine(blind)).toMatch(
+      /^for a verdict on 10 %, measure about 13 times as long, or compare 13 times as many runs/,
+    );
+    const [markdown, xml, annotations] = [gateMarkdown(blind), gateJUnit(blind), gateAnnotations(blind)];
+    expect(markdown).toMatch(/^### ❔ tritune: inconclusive: none of 2 metrics.*\n\n- for a verdict on 10 %/);
+    expect(xml).toContain('tests="2" failures="0" skipped="2"');
+    expect(xml.match(/<skipped message="[^"]*: inconclusive"\/>/g)).toHaveLength(2);
+    expect(annotations).toEqual([expect.stringMatching(/^::warning title=tritune::inconclusive: none of 2 metrics/)]);
+    expect(JSON.parse(gateJson(blind))).toMatchObject({
+      verdict: 'inconclusive',
+      isRegression: false,
+      timesAsLong: expect.closeTo(13, 0),
+      rule: { mustSee: 0.1 },
+    });
+    // No length decides what has no bounds.
+    expect(decide(document({}, 0), document({}, 0)).timesAsLong).toBeNull();
+    expect(adviceLine(decide(widened(3), widened(3)))).toMatch(/measure on a quieter machine, at more levels/);
     const [one] = document().readings;
     const single = document(one ? { readings: [one] } : {});
-    expect(gateMarkdown(decide(single, single))).toContain('no regression in 1 figure (');
+    expect(decisionLine(decide(single, single))).toContain('passed: no regression in 1 metric (');
+    expect(adviceLine(decide(single, single))).toBeNull();
+  });
+
+  it('is conclusive after the time that it asks for', () => {
+    const [longer, by] = [decide(widened(1.2), widened(1.2)).timesAsLong ?? 0, Math.log(1.2)];
+    const verdictAfter = (times: number) => decide(...pair(widened(Math.exp(by / Math.sqrt(times))))).verdict;
+    expect(verdictAfter(longer * 0.98)).toBe('inconclusive');
+    expect(verdictAfter(longer * 1.02)).toBe('passed');
+  });
+
+  it('rules out what it must see, and no more', () => {
+    const at = (mustSee: number) => decideGate([widened(1.1)], [widened(1.1)], { ...rule, mustSee }).verdict;
+    expect([at(0.1), at(0.3)]).toEqual(['inconclusive', 'passed']);
+  });
+
+  it('passes by one precise metric, unless another one looks much worse', () => {
+    const mixed = (latencyMs: number): GateDocument => ({
+      ...document(),
+      readings: [document().readings[0], widened(1.3, [1000, latencyMs]).readings[1]] as Reading[],
+    });
+    const fine = decide(mixed(8), mixed(8));
+    expect(fine.verdict).toBe('passed');
+    expect(decisionLine(fine)).toMatch(
+      /^passed: no regression in 1 of 2 metrics, 1 inconclusive \(.*6 % in throughput$/,
+    );
+    expect(gateMarkdown(fine)).toMatch(/^### ✅/);
+    expect(gateJUnit(fine)).toContain('tests="2" failures="0" skipped="1"');
+    expect(gateAnnotations(fine)).toEqual([
+      expect.stringMatching(/^::warning.*not precise enough.*: concurrency 8, p99 latency$/),
+    ]);
+    const suspect = decide(mixed(8), mixed(10.4));
+    expect(suspect.comparisons.map(({ verdict }) => verdict)).toEqual(['same', 'unsure']);
+    expect(decisionLine(suspect)).toMatch(
+      /^inconclusive: concurrency 8, p99 latency may be a regression, but is not precise enough to tell/,
+    );
+  });
+
+  it('does not pass by a rate that was sent, which no slower server changes', () => {
+    const atRate = (followsLoad: boolean): GateDocument => ({
+      ...document(),
+      readings: widened(1.3).readings.map((reading, index) =>
+        index === 0
+          ? { ...reading, interval: { value: 100, low: 100, high: 100 }, ...(followsLoad ? { followsLoad } : {}) }
+          : reading,
+      ),
+    });
+    expect(decide(...pair(atRate(false))).verdict).toBe('passed');
+    const sent = decide(...pair(atRate(true)));
+    expect(sent.verdict).toBe('inconclusive');
+    expect(decisionLine(sent)).toMatch(/^inconclusive: 1 of 2 metrics is not precise enough/);
+  });
+
+  it('finds what is certain, however wide its interval is', () => {
+    expect(decide(document({}, 0), document()).comparisons[0]?.verdict).toBe('unsure');
+    expect(decide(widened(1.5), document({}, 100)).comparisons[0]?.verdict).toBe('regression');
   });
 
   it('misses what the run does not have', () => {
@@ -107,7 +185,7 @@ describe('the gate', () => {
 
   it.each([
     [{ model: 'other' }, /'other' is compared with 'm' \(--allow-other-model/],
-    [{ isEmulated: true }, /figures of an emulator/],
+    [{ isEmulated: true }, /metrics of an emulator/],
     [{ flaw: 'no configuration met the constraints' }, /no configuration met/],
   ])('fails for %j', (change, words) => {
     const { isRegression, faults } = decide(document(), document(change));
@@ -135,7 +213,7 @@ describe('the gate', () => {
     // Repeated measurements are of one model all the same.
     expect(gate(['a', 'b'], ['c', 'd'])).toMatchObject({
       isRegression: true,
-      faults: ["'b' is taken for a repeated measurement of 'a'", "'d' is taken for a repeated measurement of 'c'"],
+      faults: ["'b' cannot repeat a measurement of 'a'", "'d' cannot repeat a measurement of 'c'"],
       notes: ["'c' is compared with 'a'"],
     });
   });
@@ -146,7 +224,7 @@ describe('the gate', () => {
     expect([first?.metric, second?.metric]).toEqual(['throughput', 'p99 latency']);
     const worse = levels([0.95, ...Array(29).fill(1)]);
     expect(verdictOn('concurrency 8', decide(few(levels([1])), few(worse)))).toBe('worse');
-    expect(verdictOn('concurrency 8', decide(levels(Array(30).fill(1)), worse))).toBe('same');
+    expect(verdictOn('concurrency 8', decide(levels(Array(30).fill(1)), worse))).toBe('unsure');
   });
 });
 
@@ -169,9 +247,9 @@ describe('the gate, of several levels', () => {
 
   it('judges them together: what is a little slower everywhere is found', () => {
     const decision = decide(same, levels([0.93, 0.94, 0.92, 0.93, 0.94, 0.93]));
-    expect(verdictOn('all 6 levels together', decision)).toBe('regression');
+    expect(verdictOn('all 6 levels together (geometric mean)', decision)).toBe('regression');
     expect(gateMarkdown(decision)).toContain(
-      '| all 6 levels together, throughput | 1,000 infer/s | 932 infer/s | -6.8 %',
+      '| all 6 levels together (geometric mean), throughput | 1,000 infer/s | 932 infer/s | -6.8 %',
     );
   });
 
@@ -179,14 +257,14 @@ describe('the gate, of several levels', () => {
     const decision = decide(same, levels([1, 0.99, 1.01, 0.75, 1, 1]));
     expect(verdictOn('concurrency 32', decision)).toBe('regression');
     // The levels disagree too much to rule out a large drop of all.
-    expect(verdictOn('all 6 levels together', decision)).toBe('unsure');
+    expect(verdictOn('all 6 levels together (geometric mean)', decision)).toBe('unsure');
   });
 
   it('takes levels that disagree for a machine with slow minutes, and says what it could have seen', () => {
     const slowMinutes = decide(same, levels([1.02, 1, 0.9, 0.88, 0.9, 0.91]));
-    expect(slowMinutes.isRegression).toBe(false);
+    expect(slowMinutes.verdict).toBe('inconclusive');
     const seen = (decision: GateDecision): number =>
-      Number(gateMarkdown(decision).match(/; (\d+) % less throughput at all levels would have been seen/)?.[1]);
+      Number(gateMarkdown(decision).match(/; it would have seen a regression of (\d+) % in throughput/)?.[1]);
     expect(seen(slowMinutes)).toBeGreaterThan(10);
     expect(seen(decide(same, same))).toBeLessThan(8);
   });
@@ -197,11 +275,11 @@ describe('the gate, of several levels', () => {
       if (before.metric === 'throughput') expect(verdict, before.subject).toBe('better');
     const text = gateMarkdown(decision);
     expect(text).toMatch(
-      /\| concurrency 48, throughput \| 1,000 infer\/s \| 14,000 infer\/s \| 14\.00× \(6\.\d\d× to 2\d\.\d\d×; over/,
+      /\| concurrency 48, throughput \| 1,000 infer\/s \| 14,000 infer\/s \| 14\.00× \(6\.\d\d× to 2\d\.\d\d×; over 99\.9 % likely higher\)/,
     );
     // Of latencies no such bound is known: what says nothing is not printed, and all levels together are named.
     expect(text).toMatch(
-      /p99 latency .*the readings set no usable bounds\) \| too unsure at this level alone, see all levels/,
+      /p99 latency .*the measurements set no usable bounds\) \| inconclusive at this level alone, see all levels/,
     );
     expect(text).not.toMatch(/[+-]\d{4,}\.\d %/);
   });
@@ -314,7 +392,7 @@ describe('what the gate writes', () => {
   it('is a table in Markdown that nothing in it can break', () => {
     const lines = gateMarkdown(decision).split('\n');
     expect(lines[0]).toMatch(/^### ❌ tritune: regression: 2 of 3 checks failed/);
-    expect(lines).toContain('| figure | baseline | run | change | verdict |');
+    expect(lines).toContain('| metric | baseline | run | change | verdict |');
     expect(lines.find((line) => line.includes('throughput'))).toMatch(
       /^\| concurrency 8, throughput \| 1,000 infer\/s \| 900 infer\/s \| -10\.0 % \(.*\) \| REGRESSION \|$/,
     );
@@ -323,7 +401,7 @@ describe('what the gate writes', () => {
 
   it('is JUnit XML with a case for each figure and fault', () => {
     const xml = gateJUnit(decision);
-    expect(xml).toContain('tests="3" failures="2"');
+    expect(xml).toContain('tests="3" failures="2" skipped="1"');
     expect(xml).toContain('a|b &lt;c&gt; &amp; &quot;d&quot;');
     expect(xml).not.toContain('\u0001');
   });

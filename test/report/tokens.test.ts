@@ -101,7 +101,7 @@ describe('a study of a language model', () => {
       const text = JSON.stringify({ schemaVersion: 1, model: 'm', server: { emulated: null }, levels: levelsOf });
       return readGateDocument(text, 'run.json');
     };
-    const rule = { tolerance: 0.05, confidence: 0.95 };
+    const rule = { tolerance: 0.05, confidence: 0.95, mustSee: 0.1 };
     const verdicts = (factor: number): readonly string[] =>
       decideGate([document(1)], [document(factor)], rule)
         .comparisons.filter(({ verdict }) => verdict === 'regression')

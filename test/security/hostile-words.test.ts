@@ -176,6 +176,7 @@ describe('hostile words in documents', () => {
     const decision = decideGate([{ ...document, model: words, flaw: null }], [{ ...document, model: `${words}!` }], {
       tolerance: 0.02,
       confidence: 0.99,
+      mustSee: 0.1,
     });
     expect(decision.faults.length).toBeGreaterThan(0);
     const markdown = gateMarkdown(decision);

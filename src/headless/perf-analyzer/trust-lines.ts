@@ -4,7 +4,7 @@ import { agentLines } from '../agent-lines.ts';
 
 /** Returns what perf_analyzer's lines lack: how sure the figures are, when latency starts to count, what failed, and who the limit was. */
 export function trustLines({ measurement }: LevelReport): readonly string[] {
-  const { throughput, budgetLatencyMs, openLoop, client, stable, windows, durationMs } = measurement;
+  const { throughput, budgetLatencyMs, openLoop, client, windows, durationMs } = measurement;
   const from = openLoop ? ' from the time due' : '';
   return [
     '  Trust: ',
@@ -15,7 +15,7 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
           `    Latency from the time due: avg ${formatMs(openLoop.scheduledLatencyMs.avg)}, p50 ${formatMs(openLoop.scheduledLatencyMs.p50)}, p99 ${formatMs(openLoop.scheduledLatencyMs.p99)}; ${openLoop.lateSends} sends late, ${openLoop.droppedSends} not sent`,
         ]
       : []),
-    `    Measured: ${formatDuration(durationMs / 1e3)} in ${windows} ${windows === 1 ? 'window' : 'windows'}, ${stable ? 'stable' : 'NOT STABLE'}`,
+    `    Measured: ${formatDuration(durationMs / 1e3)} in ${windows} ${windows === 1 ? 'window' : 'windows'}, ${stabilityText(measurement)}`,
     `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU per request; ${client.bound ? `THE CLIENT WAS THE LIMIT: ${client.reason ?? ''}` : 'not the limit'}`,
     ...agentLines(client.agents ?? []).map((line) => `    ${line}`),
     ...failureLines(measurement),
@@ -26,6 +26,10 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
     '',
   ];
 }
+
+/** A single window has nothing to be compared with. */
+const stabilityText = ({ stable, windows }: LevelReport['measurement']): string =>
+  !stable ? 'NOT STABLE' : windows > 1 ? 'stable' : 'too short to tell if it is stable';
 
 const failureLines = ({ failures, errorRate }: LevelReport['measurement']): readonly string[] =>
   failures.length === 0

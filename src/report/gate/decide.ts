@@ -1,24 +1,22 @@
 import { type Change, changesOf, LEAST_TOGETHER, MOST_DRIFT, type Tails } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
 import type { GateDocument, Reading } from './readings.ts';
-import { type GateVerdict, verdictOf } from './verdict.ts';
+import { type GateVerdict, isSuspect, type Limits, type MetricVerdict, timesAsLong, verdictOf } from './verdict.ts';
 
-export interface GateRule {
-  /** A change for the worse up to this share is no regression. */
-  readonly tolerance: number;
+export interface GateRule extends Limits {
   /** The required confidence in a change for the worse, over all comparisons together. */
   readonly confidence: number;
   /** True if the runs may be of another model than the baselines, such as the same network in another format. */
   readonly allowsOtherModel?: boolean;
 }
 
-/** One figure before and after. */
+/** One metric before and after. */
 export interface Comparison {
   readonly before: Reading;
   readonly after: Reading | null;
   readonly change: Change | null;
-  readonly verdict: GateVerdict;
-  /** True for all levels as one figure, by their geometric mean. */
+  readonly verdict: MetricVerdict;
+  /** True for all levels as one metric, by their geometric mean. */
   readonly isTogether?: true;
   /** True if it is unsure by itself, but all levels together are not. */
   readonly isKnownTogether?: true;
@@ -31,13 +29,20 @@ export interface GateDecision {
   readonly faults: readonly string[];
   /** Remarks about the comparison that do not make it fail. */
   readonly notes: readonly string[];
+  readonly verdict: GateVerdict;
+  /** True if the verdict is `regression`. */
   readonly isRegression: boolean;
+  /** The factor by which measurements must be longer for a verdict; only if it is `inconclusive`, and null where no length gives one. */
+  readonly timesAsLong?: number | null;
 }
 
 /**
- * Compares runs with baselines, figure by figure, and all levels together if there are enough. Several documents on a side repeat the same
+ * Compares runs with baselines, metric by metric, and all levels together if there are enough. Several documents on a side repeat the same
  * measurement; all are of one kind. The chance of any false alarm stays within 1 − confidence: each comparison gets a part of it (Bonferroni), and
  * all levels together get half of it. Only a change for the worse can be a false alarm, so only that side counts.
+ *
+ * One precise metric is enough to pass: whatever slows a model down shows in its throughput, while a percentile at a single level is rarely known
+ * to 10 %. But a metric whose estimate alone would be a large regression makes the comparison inconclusive.
  */
 export function decideGate(
   baselines: readonly GateDocument[],
@@ -48,18 +53,55 @@ export function decideGate(
   const sets = metrics.filter(({ length }) => length >= LEAST_TOGETHER).length;
   const chance = (1 - rule.confidence) / (sets > 0 ? 2 : 1);
   const tails = { each: chance / Math.max(metrics.flat().length, 1), together: chance / Math.max(sets, 1) };
-  const comparisons = metrics.flatMap((figures) => compare(figures, tails, rule.tolerance));
+  const byMetric = metrics.map((figures) => compare(figures, tails, rule));
+  const comparisons = byMetric.flat();
   const [inOneSide, across] = otherModels(baselines, runs);
   const notes = rule.allowsOtherModel ? across : [];
   const unasked = across.filter((each) => !notes.includes(each)).map((each) => `${each} (${WHERE_MEANT})`);
   const faults = [...inOneSide, ...unasked, ...faultsOf(baselines, runs)];
   const isRegression =
     faults.length > 0 || comparisons.some(({ verdict }) => verdict === 'regression' || verdict === 'missing');
-  return { rule, comparisons, faults, notes, isRegression };
+  const judged = byMetric.map(decisive);
+  const verdict = isRegression ? 'regression' : isUndecided(judged, rule) ? 'inconclusive' : 'passed';
+  const found = { rule, comparisons, faults, notes, verdict, isRegression } as const;
+  return verdict === 'inconclusive' ? { ...found, timesAsLong: timeForVerdict(judged, rule) } : found;
+}
+
+/** Returns the comparisons that speak for a metric: of all levels together, or of each level where there are too few. */
+export function decisive(comparisons: readonly Comparison[]): readonly Comparison[] {
+  const together = comparisons.filter(({ isTogether }) => isTogether);
+  return together.length > 0 ? together : comparisons;
+}
+
+const isUnsure = ({ verdict }: Comparison): boolean => verdict === 'unsure';
+
+/** Returns the comparisons whose estimate is a large regression that is neither certain nor ruled out. */
+export const suspectsOf = (comparisons: readonly Comparison[], limits: Limits): readonly Comparison[] =>
+  comparisons.filter((one) => isUnsure(one) && one.change && isSuspect(one.before, one.change, limits));
+
+/** Returns whether nothing that could show a regression is precise, or something looks much worse. */
+function isUndecided(byMetric: readonly (readonly Comparison[])[], rule: GateRule): boolean {
+  if (suspectsOf(byMetric.flat(), rule).length > 0) return true;
+  return !byMetric.some((all) => all.every((one) => !isUnsure(one) && !one.before.followsLoad));
+}
+
+/** Returns the shortest time that decides one metric, and all metrics that look much worse; null if no length does. */
+function timeForVerdict(byMetric: readonly (readonly Comparison[])[], rule: GateRule): number | null {
+  const timeFor = (comparisons: readonly Comparison[]): number =>
+    Math.max(
+      1,
+      ...comparisons
+        .filter(isUnsure)
+        .map(({ before, change }) => (change ? timesAsLong(before, change, rule) : Number.POSITIVE_INFINITY)),
+    );
+  const telling = byMetric.filter((all) => !all.some(({ before }) => before.followsLoad));
+  const forOne = Math.min(...telling.map(timeFor));
+  const factor = Math.max(forOne, timeFor(suspectsOf(byMetric.flat(), rule)));
+  return Number.isFinite(factor) ? factor : null;
 }
 
 /** Compares figures of one metric: all levels together, if possible, and each of them. */
-function compare(figures: readonly Figure[], tails: Tails, tolerance: number): readonly Comparison[] {
+function compare(figures: readonly Figure[], tails: Tails, limits: Limits): readonly Comparison[] {
   const whole = figures.filter(({ isWhole }) => isWhole);
   const changes = changesOf(
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
@@ -71,7 +113,7 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
     before,
     after,
     change,
-    verdict: verdictOf(before, change, tolerance),
+    verdict: verdictOf(before, change, limits),
   });
   const each = figures.map((figure): Comparison => {
     const [before, change] = [meanReading(figure.before), changes.each[whole.indexOf(figure)]];
@@ -82,7 +124,7 @@ function compare(figures: readonly Figure[], tails: Tails, tolerance: number): r
   if (changes.together === null) return each;
   const all = (readings: readonly Reading[]): Reading => ({
     ...meanReading(readings),
-    subject: `all ${whole.length} levels together`,
+    subject: `all ${whole.length} levels together (geometric mean)`,
   });
   const [before, after] = [whole.flatMap((figure) => figure.before), whole.flatMap((figure) => figure.after)];
   const together = judged(all(before), all(after), changes.together);
@@ -105,7 +147,7 @@ function otherModels(
   ];
   const [[before, ...others], [after, ...more]] = [names(baselines), names(runs)];
   const inOneSide = [...others.map((name) => [name, before]), ...more.map((name) => [name, after])].map(
-    ([name, first]) => `'${name}' is taken for a repeated measurement of '${first}'`,
+    ([name, first]) => `'${name}' cannot repeat a measurement of '${first}'`,
   );
   const isOther = before !== undefined && after !== undefined && before !== after;
   return [inOneSide, isOther ? [`'${after}' is compared with '${before}'`] : []];
@@ -117,11 +159,11 @@ function faultsOf(baselines: readonly GateDocument[], runs: readonly GateDocumen
   const flaw = baselines.some((one) => one.flaw !== null) ? null : runs.find((run) => run.flaw !== null)?.flaw;
   const others = [...baselines.slice(1), ...runs];
   const different = others.flatMap((other) =>
-    baseline.isEmulated === other.isEmulated ? [] : ['figures of an emulator are compared with those of a server'],
+    baseline.isEmulated === other.isEmulated ? [] : ['metrics of an emulator are compared with those of a server'],
   );
   return [
     ...new Set(different),
     ...(flaw ? [flaw] : []),
-    ...(baselines.every(({ readings }) => readings.length === 0) ? ['the baseline has no figures'] : []),
+    ...(baselines.every(({ readings }) => readings.length === 0) ? ['the baseline has no metrics'] : []),
   ];
 }

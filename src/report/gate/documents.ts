@@ -1,6 +1,15 @@
 import { plainLine } from '../../base/format.ts';
 import type { Comparison, GateDecision } from './decide.ts';
-import { changeText, comparisonLine, decisionLine, figureText, verdictName } from './words.ts';
+import {
+  adviceLine,
+  changeText,
+  comparisonLine,
+  decisionLine,
+  figureText,
+  nameOf,
+  unsureLine,
+  verdictName,
+} from './words.ts';
 
 const isBad = ({ verdict }: Comparison): boolean => verdict === 'regression' || verdict === 'missing';
 
@@ -11,53 +20,53 @@ export const gateJson = (decision: GateDecision): string =>
 /** Escapes text for a cell of a Markdown table, because model names and server messages may contain anything. */
 const cell = (text: string): string => plainLine(text, Number.POSITIVE_INFINITY).replace(/[\\`*_~|<>[\]&]/g, '\\$&');
 
-function sign({ comparisons, isRegression }: GateDecision): string {
-  if (isRegression) return '❌';
-  return comparisons.some(({ verdict }) => verdict === 'unsure') ? '⚠️' : '✅';
-}
+const signs: Readonly<Record<GateDecision['verdict'], string>> = { passed: '✅', regression: '❌', inconclusive: '❔' };
 
 /** Returns the decision as Markdown for a job's summary page. */
 export function gateMarkdown(decision: GateDecision): string {
-  const { comparisons, faults, notes } = decision;
+  const { comparisons, faults, notes, verdict } = decision;
   const rows = comparisons.map((comparison) => {
     const { before, after } = comparison;
     return [
-      `${before.subject}, ${before.metric}`,
+      nameOf(comparison),
       figureText(before.interval.value, before.unit),
       figureText(after?.interval.value, before.unit),
       changeText(comparison),
       verdictName(comparison),
     ];
   });
-  const table = [['figure', 'baseline', 'run', 'change', 'verdict'], ['---', '---:', '---:', '---', '---'], ...rows];
+  const table = [['metric', 'baseline', 'run', 'change', 'verdict'], ['---', '---:', '---:', '---', '---'], ...rows];
+  const remarks = [...faults, ...notes, adviceLine(decision)].filter((line) => line !== null);
   return [
-    `### ${sign(decision)} tritune: ${cell(decisionLine(decision))}`,
+    `### ${signs[verdict]} tritune: ${cell(decisionLine(decision))}`,
     '',
-    ...[...faults, ...notes].map((line) => `- ${cell(line)}`),
-    ...(faults.length + notes.length > 0 ? [''] : []),
+    ...remarks.map((line) => `- ${cell(line)}`),
+    ...(remarks.length > 0 ? [''] : []),
     ...table.map((cells) => `| ${cells.map(cell).join(' | ')} |`),
     '',
   ].join('\n');
 }
 
-/** Returns the decision as JUnit XML for test reporters: a case for each figure and each fault. */
+/** Returns the decision as JUnit XML for test reporters: a case for each metric and each fault. What is inconclusive counts as skipped. */
 export function gateJUnit({ comparisons, faults }: GateDecision): string {
   const cases = [
-    ...faults.map((fault) => ({ name: 'documents', failure: fault })),
+    ...faults.map((fault) => ({ name: 'documents', outcome: 'failure', message: fault })),
     ...comparisons.map((comparison) => ({
-      name: `${comparison.before.subject}, ${comparison.before.metric}`,
-      failure: isBad(comparison) ? comparisonLine(comparison) : null,
+      name: nameOf(comparison),
+      outcome: isBad(comparison) ? 'failure' : comparison.verdict === 'unsure' ? 'skipped' : null,
+      message: comparisonLine(comparison),
     })),
   ];
-  const failures = cases.filter(({ failure }) => failure !== null).length;
-  const lines = cases.map(({ name, failure }) => {
+  const count = (outcome: string): number => cases.filter((one) => one.outcome === outcome).length;
+  const lines = cases.map(({ name, outcome, message }) => {
     const head = `    <testcase classname="tritune.compare" name="${escaped(name)}"`;
-    return failure === null ? `${head}/>` : `${head}><failure message="${escaped(failure)}"/></testcase>`;
+    return outcome === null ? `${head}/>` : `${head}><${outcome} message="${escaped(message)}"/></testcase>`;
   });
+  const counts = `tests="${cases.length}" failures="${count('failure')}" skipped="${count('skipped')}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites>',
-    `  <testsuite name="tritune compare" tests="${cases.length}" failures="${failures}">`,
+    `  <testsuite name="tritune compare" ${counts}>`,
     ...lines,
     '  </testsuite>',
     '</testsuites>',
@@ -75,15 +84,18 @@ const escaped = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;');
 
-/** Returns workflow commands of GitHub Actions, which appear next to the change. */
-export function gateAnnotations({ comparisons, faults, notes }: GateDecision): readonly string[] {
+/** Returns workflow commands of GitHub Actions, which appear next to the change. All that is inconclusive is one of them. */
+export function gateAnnotations(decision: GateDecision): readonly string[] {
+  const { comparisons, faults, notes, verdict } = decision;
   const encoded = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const unsure = { passed: unsureLine, regression: () => null, inconclusive: decisionLine }[verdict](decision);
   return [
     ...faults.map((fault) => `::error title=tritune::${encoded(fault)}`),
     ...notes.map((note) => `::notice title=tritune::${encoded(note)}`),
     ...comparisons.filter(isBad).map((comparison) => `::error title=tritune::${encoded(comparisonLine(comparison))}`),
     ...comparisons
-      .filter(({ verdict }) => verdict === 'worse' || verdict === 'unsure')
+      .filter((comparison) => comparison.verdict === 'worse')
       .map((comparison) => `::warning title=tritune::${encoded(comparisonLine(comparison))}`),
+    ...(unsure === null ? [] : [`::warning title=tritune::${encoded(unsure)}`]),
   ];
 }

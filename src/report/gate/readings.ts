@@ -4,7 +4,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
 
-/** One comparable figure of a document. */
+/** One comparable metric of a document. */
 export interface Reading {
   /** Its subject, such as `best` or `concurrency 8`. Only figures with the same subject are compared. */
   readonly subject: string;
@@ -12,6 +12,8 @@ export interface Reading {
   readonly unit: string;
   readonly better: 'higher' | 'lower';
   readonly interval: Interval;
+  /** True for a rate at a fixed request rate: until the server is overloaded, it is the load that was sent, however slow the server is. */
+  readonly followsLoad?: true;
 }
 
 /** The part of a document that a gate uses. */
@@ -184,13 +186,22 @@ function profileDocument({ model, server, levels }: z.infer<typeof profile>): Ga
     model,
     isEmulated: server.emulated !== null,
     flaw: bound ? `the client was the limit at ${nameOf(bound.level)}` : null,
-    readings: levels.flatMap((each) => [
-      throughputOf(nameOf(each.level), each.throughput),
-      latencyOf(nameOf(each.level), each.budgetLatencyMs),
-      ...tokenReadings(nameOf(each.level), each.tokens, each.budgetLatencyMs.percentile, true),
-      ...goodputReadings(nameOf(each.level), each),
-    ]),
+    readings: levels.flatMap((each) => levelReadings(each)),
   };
+}
+
+const SENT_RATES: readonly string[] = ['throughput', 'output-token-throughput'];
+
+function levelReadings(each: z.infer<typeof profile>['levels'][number]): readonly Reading[] {
+  const subject = nameOf(each.level);
+  const readings = [
+    throughputOf(subject, each.throughput),
+    latencyOf(subject, each.budgetLatencyMs),
+    ...tokenReadings(subject, each.tokens, each.budgetLatencyMs.percentile, true),
+    ...goodputReadings(subject, each),
+  ];
+  if (each.level.mode === 'concurrency') return readings;
+  return readings.map((reading) => (SENT_RATES.includes(reading.metric) ? { ...reading, followsLoad: true } : reading));
 }
 
 /** The subject contains the arrivals and the limit, so that only capacities with the same ones are compared. */

@@ -2,24 +2,56 @@ import type { Change } from '../../stats/change.ts';
 import type { Reading } from './readings.ts';
 
 /**
- * The verdict on one figure. `regression`: surely worse by more than the tolerance. `worse`, `better`: surely so, but no regression. `same`: no
- * difference found, and a large change for the worse is ruled out. `unsure`: no difference found, but the figure may be much worse. `missing`: the
- * run does not have the figure.
+ * The verdict on one metric. `regression`: worse by more than the tolerance, with the required confidence. `worse`: worse, but by no more than must
+ * be seen. `same`: a regression that must be seen is ruled out. `unsure`: it is not. `missing`: the run does not have the metric.
  */
-export type GateVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
+export type MetricVerdict = 'regression' | 'worse' | 'same' | 'unsure' | 'better' | 'missing';
 
-/** A change for the worse that "no difference" must rule out, as a share; the tolerance where that is larger. */
-const LARGE_CHANGE = 0.2;
+/** The verdict of the gate. `inconclusive`: the comparison is too imprecise to rule out a regression that must be seen. */
+export type GateVerdict = 'passed' | 'regression' | 'inconclusive';
+
+/** Both are changes for the worse, as a share. */
+export interface Limits {
+  /** A change up to this is accepted. */
+  readonly tolerance: number;
+  /** A larger change must be ruled out before a metric passes. */
+  readonly mustSee: number;
+}
+
+type Better = Pick<Reading, 'better'>;
+
+/** Returns the change that must be ruled out: a tolerance above `mustSee` allows as much. */
+export const largeChange = ({ tolerance, mustSee }: Limits): number => Math.max(tolerance, mustSee);
+
+/** Returns a ratio as the share by which the metric is worse: a rate that falls to 0.9, and a latency that rises to 1.1, are 0.1 worse. */
+const worseBy = ({ better }: Better, ratio: number): number => (better === 'higher' ? 1 - ratio : ratio - 1);
+
+/** Returns the verdict by the interval of the change. */
+export function verdictOf(metric: Better, { low, high }: Change, limits: Limits): MetricVerdict {
+  const [least, most] = [worseBy(metric, low), worseBy(metric, high)].toSorted((a, b) => a - b) as [number, number];
+  if (least > limits.tolerance) return 'regression';
+  if (most < 0) return 'better';
+  if (most > largeChange(limits)) return 'unsure';
+  return least > 0 ? 'worse' : 'same';
+}
+
+/** True if the estimate of the change is itself a regression that must be seen, whether or not it is certain. */
+export const isSuspect = (metric: Better, { ratio }: Change, limits: Limits): boolean =>
+  worseBy(metric, ratio) > largeChange(limits);
+
+/** Returns the smallest regression, as a share, that a comparison with this interval finds in half of all cases: the tolerance is beyond its end. */
+export function smallestSeen({ better }: Better, { low, ratio, high }: Change, tolerance: number): number {
+  return better === 'higher' ? 1 - ((1 - tolerance) * ratio) / high : ((1 + tolerance) * ratio) / low - 1;
+}
 
 /**
- * Returns the verdict by the interval of the change. An interval that includes no change is no regression. It says "no difference" only if it rules
- * out a change for the worse of more than `LARGE_CHANGE`, or than the tolerance where that is larger; a wider one is too unsure.
+ * Returns the factor by which a measurement must be longer to rule out a large change of a metric that has not changed; Infinity where no length
+ * does. The width of an interval shrinks with the root of the time, so the time grows with the square of the ratio of the widths.
  */
-export function verdictOf({ better }: Pick<Reading, 'better'>, { low, high }: Change, tolerance: number): GateVerdict {
-  // The interval as the share by which the figure is worse: a rate that falls to 0.9, and a latency that rises to 1.1, are 0.1 worse.
-  const [least, most] = better === 'higher' ? [1 - high, 1 - low] : [low - 1, high - 1];
-  if (least > tolerance) return 'regression';
-  if (least > 0) return 'worse';
-  if (most < 0) return 'better';
-  return most <= Math.max(LARGE_CHANGE, tolerance) ? 'same' : 'unsure';
+export function timesAsLong({ better }: Better, { low, ratio, high }: Change, limits: Limits): number {
+  const large = largeChange(limits);
+  const [half, sufficient] =
+    better === 'higher' ? [Math.log(ratio / low), -Math.log(1 - large)] : [Math.log(high / ratio), Math.log(1 + large)];
+  const factor = (half / sufficient) ** 2;
+  return Number.isFinite(factor) ? factor : Number.POSITIVE_INFINITY;
 }

@@ -4,10 +4,12 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type CompareOptions, compareOptionTable } from './options.ts';
 
-/** `tritune compare BASELINE RUN`: the gate. Exits with 5 if the run is surely worse than the baseline. */
+/** `tritune compare BASELINE RUN`: the gate. Exits with 5 for a regression, and with 6 if it cannot tell. */
 export function compareCommand(terminal: Terminal): Command {
   const command = new Command('compare')
-    .description('Fail with exit code 5 when a run is worse than a baseline')
+    .description(
+      'Fail with exit code 5 when a run is worse than a baseline, and with 6 when the measurements are too imprecise to tell',
+    )
     .argument('<baseline>', 'summary.json, capacity.json, directory of a run, or file of profile --json')
     .argument('<run...>', 'The same of the run to judge; several are repeated measurements');
   addExamples(

@@ -4,20 +4,23 @@ import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../../report/gate/documents.ts';
 import { type GateDocument, readGateDocument } from '../../../report/gate/readings.ts';
-import { comparisonLine, decisionLine } from '../../../report/gate/words.ts';
+import { adviceLine, comparisonLine, decisionLine } from '../../../report/gate/words.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { CompareOptions } from './options.ts';
 
-/** Compares, writes and prints. Returns the exit code. Errors: INPUT_INVALID, OUTPUT_UNWRITABLE. */
+/** Compares, writes and prints. Returns the exit code. Errors: USAGE, INPUT_INVALID, OUTPUT_UNWRITABLE. */
 export async function runCompare(
   baselines: readonly string[],
   runs: readonly string[],
   options: CompareOptions,
   terminal: Terminal,
 ): Promise<number> {
+  if (options.failIfUnsure && options.passIfUnsure)
+    throw new TrituneError('USAGE', '--fail-if-unsure and --pass-if-unsure contradict each other', 'give one of them');
   const rule = {
     tolerance: options.tolerance / 100,
+    mustSee: options.mustSee / 100,
     confidence: options.confidence / 100,
     allowsOtherModel: options.allowOtherModel ?? false,
   };
@@ -30,7 +33,15 @@ export async function runCompare(
     for (const line of gateAnnotations(decision)) terminal.print(line);
   }
   terminal.print(decisionLine(decision));
-  return decision.isRegression ? exitCodes.regression : exitCodes.done;
+  const advice = adviceLine(decision);
+  if (advice !== null) terminal.print(advice);
+  return exitCodeOf(decision, options);
+}
+
+function exitCodeOf({ verdict }: GateDecision, { failIfUnsure, passIfUnsure }: CompareOptions): number {
+  if (verdict === 'passed') return exitCodes.done;
+  if (verdict === 'regression' || failIfUnsure) return exitCodes.regression;
+  return passIfUnsure ? exitCodes.done : exitCodes.inconclusive;
 }
 
 /** Errors: INPUT_INVALID, also for documents of different commands, which have no figure in common. */
