@@ -4,7 +4,7 @@ import { encodeMessage } from '../src/loadgen/agents/codec.ts';
 import { readToController } from '../src/loadgen/agents/protocol.ts';
 import { Recorder } from '../src/loadgen/recorder.ts';
 import { BatchMerge } from '../src/loadgen/workers/batch-merge.ts';
-import { packBatch } from '../src/loadgen/workers/messages.ts';
+import { packBatch, type Report } from '../src/loadgen/workers/messages.ts';
 
 /**
  * What the controller pays for the batches of many agents, by simulation: to read the message of each and to merge them, per window. Agents of four
@@ -25,10 +25,15 @@ function messagesOf(seed: number): readonly Uint8Array[] {
   recorder.start(
     { lengthNs: STEP_NS, minRequests: 1, inStepWithNs: 0 },
     (batch) => {
-      const { failures } = recorder;
-      const state = { failedSoFar: 0, unserved: null, due: null };
-      const packed = packBatch(batch, { state, sent: REQUESTS, failures });
-      const report = { type: 'batch', flow: 1, recording: 1, batch: packed };
+      const state = { failedSoFar: 0, due: null, unserved: null };
+      const report = {
+        type: 'batch',
+        flow: 1,
+        recording: 1,
+        batch: packBatch(batch),
+        state,
+        sentSoFar: REQUESTS,
+      } satisfies Report;
       rows.push(encodeMessage({ type: 'thread', thread: 0, report }));
     },
     0,
@@ -56,7 +61,7 @@ for (const agents of AGENTS) {
     for (let thread = 0; thread < threads; thread++) {
       const message = kinds[thread % kinds.length]?.[window] as Uint8Array;
       const read = readToController(message);
-      if (read.type === 'thread' && read.report.type === 'batch') merge.add(thread, read.report.batch);
+      if (read.type === 'thread' && read.report.type === 'batch') merge.add(thread, read.report.batch, null);
     }
   }
   const { user, system } = process.cpuUsage(cpuBefore);

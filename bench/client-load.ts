@@ -101,9 +101,9 @@ async function counted(waitMs = settleMs): Promise<Batch> {
   await realClock.sleep(runMs - settleMs);
   recorder.closeNow(realClock.nowNs());
   recorder.stop();
-  const [failure] = recorder.failures;
-  if (failure) throw new Error(`${failure.count} requests failed: ${failure.firstMessage}`);
   const [batch] = batches;
+  const failure = batch?.failures?.[0];
+  if (failure) throw new Error(`${failure.count} requests failed: ${failure.firstMessage}`);
   if (!batch) throw new Error('nothing completed');
   return batch;
 }

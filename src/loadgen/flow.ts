@@ -1,6 +1,6 @@
 import type { SendTally } from './pacing/open-loop.ts';
 import type { Part } from './pacing/part.ts';
-import { type Batch, type BatchRule, type FailureTally, Recorder } from './recorder.ts';
+import { type Batch, type BatchRule, Recorder } from './recorder.ts';
 import { type SendMeans, type SendOrder, senderOf } from './sender.ts';
 
 /** The time since which every connection was refused or cut, with nothing served in between. */
@@ -28,10 +28,8 @@ export interface Flow {
   readonly due: number | null;
   /** The same as of a moment ago, whether or not a batch has ended since. */
   readonly dueByNow: number | null;
-  /** Failures in the batches that have ended since `record`, by kind, each with its first message. */
-  readonly failures: readonly FailureTally[];
-  /** Failed requests since `record`, including those of the open batch. */
-  readonly failed: number;
+  /** Failed requests since `record`, including those of the open batch; with several threads as last reported. */
+  readonly failedSoFar: number;
   /** null if the server serves. */
   readonly unserved: Unserved | null;
   /** Takes the outcome of the requests that were due since the last call; null in a closed loop. */
@@ -77,11 +75,8 @@ export function localFlow(order: SendOrder, means: SendMeans, part?: Part): Flow
     get dueByNow() {
       return sender.due;
     },
-    get failures() {
-      return recorder.failures;
-    },
-    get failed() {
-      return recorder.failed;
+    get failedSoFar() {
+      return recorder.failedSoFar;
     },
     get unserved() {
       return recorder.unserved;

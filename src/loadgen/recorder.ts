@@ -3,13 +3,14 @@ import { LatencyHistogram } from '../stats/histogram.ts';
 import { ClassCount, type ClassTally } from './class-tally.ts';
 import type { HeldUp } from './client/held-up.ts';
 import { ClientTimeSum, type ClientTimeSums } from './client-times.ts';
+import type { FailureTally } from './failure-tally.ts';
 import { type Part, shareOf } from './pacing/part.ts';
 import { isRefusal } from './plain-http/refusal.ts';
 import { ReplyCounter, type ReplyTally } from './plain-http/tally.ts';
 import { endsWithin } from './request-limits.ts';
 import type { TokenReply } from './token-reply.ts';
 import { TokenCount, type TokenTally } from './token-tally.ts';
-import type { ClientTimes, HttpReply, RequestClass, SendFailureKind, SendOutcome } from './types.ts';
+import type { ClientTimes, HttpReply, RequestClass, SendFailure, SendOutcome } from './types.ts';
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
 export interface Batch {
@@ -17,6 +18,8 @@ export interface Batch {
   readonly endNs: number;
   readonly succeeded: number;
   readonly failed: number;
+  /** The failed requests of this batch by kind; absent if none failed. */
+  readonly failures?: readonly FailureTally[];
   /** Latencies of the successful requests. */
   readonly latencies: LatencyHistogram;
   /** Latencies of the same requests from their due time; absent without due times. */
@@ -49,12 +52,6 @@ export interface BatchRule {
   readonly part?: Part;
   /** If set, a sending thread checks for delays at this interval, and reports them with each batch. */
   readonly watchEveryNs?: number;
-}
-
-export interface FailureTally {
-  readonly kind: SendFailureKind;
-  readonly count: number;
-  readonly firstMessage: string;
 }
 
 export interface RecorderOptions {
@@ -93,8 +90,9 @@ export class Recorder {
   #fromDue: LatencyHistogram | undefined;
   /** The counters of the previous batch, to be reused. */
   #spare: readonly [LatencyHistogram?, LatencyHistogram?, TokenCount?, (readonly ClassCount[])?] = [];
-  readonly #failures = new Map<SendFailureKind, FailureTally>();
-  #openFailures: { kind: SendFailureKind; message: string; count: number }[] = [];
+  #failures: { -readonly [K in keyof FailureTally]: FailureTally[K] }[] = [];
+  /** Failed requests in the batches that have ended since `start`. */
+  #failedBefore = 0;
   #unserved: { readonly sinceNs: number; readonly message: string } | null = null;
 
   /**
@@ -115,7 +113,7 @@ export class Recorder {
   start(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     this.#rule = rule;
     this.#onBatch = onBatch;
-    this.#failures.clear();
+    this.#failedBefore = 0;
     this.#empty();
     this.#startNs = null;
     this.#batches = 0;
@@ -161,7 +159,7 @@ export class Recorder {
     } else {
       this.#failed++;
       if (this.#classes !== undefined) (this.#classes[classIndex] as ClassCount).failed++;
-      this.#countFailure(outcome.kind, outcome.message);
+      this.#countFailure(outcome);
     }
     if (nowNs >= this.#dueNs && this.#succeeded + this.#failed >= this.#needed) this.#close(nowNs);
   }
@@ -171,16 +169,9 @@ export class Recorder {
     if (this.#rule !== null && this.#succeeded + this.#failed > 0) this.#close(nowNs);
   }
 
-  /** Failures in the batches that have ended since `start`, by kind, each with its first message. */
-  get failures(): readonly FailureTally[] {
-    return [...this.#failures.values()];
-  }
-
   /** Failed requests since `start`, including those of the open batch. */
-  get failed(): number {
-    let failed = this.#failed;
-    for (const { count } of this.#failures.values()) failed += count;
-    return failed;
+  get failedSoFar(): number {
+    return this.#failedBefore + this.#failed;
   }
 
   /** The time since which every connection was refused or cut, with nothing served in between; null if the server serves. */
@@ -217,7 +208,7 @@ export class Recorder {
     this.#tokens = tokens;
     for (const each of classes ?? []) each.reset();
     this.#classes = classes ?? this.#classes?.map(() => new ClassCount());
-    this.#openFailures = [];
+    this.#failures = [];
   }
 
   #close(nowNs: number): void {
@@ -226,6 +217,7 @@ export class Recorder {
       endNs: nowNs,
       succeeded: this.#succeeded,
       failed: this.#failed,
+      ...(this.#failures.length > 0 && { failures: this.#failures }),
       latencies: this.#latencies,
       responses: this.#responses,
       sequences: this.#sequences,
@@ -236,14 +228,7 @@ export class Recorder {
       ...(this.#classes && { classes: this.#classes }),
       ...(this.#clientTimes && { clientTimes: { ...this.#clientTimes } }),
     };
-    for (const { kind, message, count } of this.#openFailures) {
-      const before = this.#failures.get(kind);
-      this.#failures.set(kind, {
-        kind,
-        count: count + (before?.count ?? 0),
-        firstMessage: before?.firstMessage ?? message,
-      });
-    }
+    this.#failedBefore += this.#failed;
     this.#empty();
     this.#begin(nowNs, this.#rule as BatchRule);
     this.#onBatch(batch);
@@ -274,10 +259,10 @@ export class Recorder {
     this.#replies.add(reply);
   }
 
-  #countFailure(kind: SendFailureKind, message: string): void {
-    const open = this.#openFailures.find((failure) => failure.kind === kind);
-    if (open) open.count++;
-    else this.#openFailures.push({ kind, message, count: 1 });
+  #countFailure({ kind, message }: SendFailure): void {
+    const same = this.#failures.find((failure) => failure.kind === kind);
+    if (same) same.count++;
+    else this.#failures.push({ kind, count: 1, firstMessage: message });
   }
 }
 

@@ -6,7 +6,6 @@ import { type Interval, productOfIntervals } from '../stats/interval.ts';
 import { quantileInterval } from '../stats/quantile-interval.ts';
 import { latencySummary } from './latency-summary.ts';
 import type { LevelOptions } from './level-options.ts';
-import type { Measurement } from './measurement.ts';
 import type { LengthSummary, TokenFigures } from './token-figures.ts';
 import { inMs, rateOf, writable } from './windows/figures.ts';
 import type { WindowsOutcome } from './windows/outcome.ts';
@@ -14,13 +13,13 @@ import type { WindowsOutcome } from './windows/outcome.ts';
 type TokensAsked = Pick<LevelOptions, 'level' | 'stability' | 'percentile'>;
 
 /**
- * Returns the figures of a language model from the counted batches; undefined if it sent no replies. `failures` and `goodput` must be of the same
+ * Returns the figures of a language model from the counted batches; undefined if it sent no replies. `goodput` must be of the same
  * requests. In an open loop tokens per second are the requests per second times their mean tokens, so that random arrivals affect neither.
  */
 export function tokensOf(
-  { batches, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'rate'>,
+  { batches, failures, rate: requestRate }: Pick<WindowsOutcome, 'batches' | 'failures' | 'rate'>,
   options: TokensAsked,
-  { failures, goodput }: Pick<Measurement, 'failures' | 'goodput'>,
+  goodput: Interval | undefined,
 ): TokenFigures | undefined {
   const whole = allTokens(batches);
   if (whole === undefined) return undefined;

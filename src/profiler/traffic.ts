@@ -4,7 +4,7 @@ import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
 import { type Flow, localFlow } from '../loadgen/flow.ts';
 import type { SendTally } from '../loadgen/pacing/open-loop.ts';
-import type { Batch, BatchRule, FailureTally } from '../loadgen/recorder.ts';
+import type { Batch, BatchRule } from '../loadgen/recorder.ts';
 import type { ArrivalPlan } from '../workload/arrival-plan.ts';
 import type { LevelOptions } from './level-options.ts';
 
@@ -76,13 +76,9 @@ export class Traffic {
     return this.#flow.takeTally();
   }
 
-  get failures(): readonly FailureTally[] {
-    return this.#flow.failures;
-  }
-
   /** True if more requests have failed since `record` than the options allow. */
   get tooManyErrors(): boolean {
-    return this.#flow.failed > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
+    return this.#flow.failedSoFar > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
   }
 
   /** Records completed requests in consecutive batches of this rule, from the next completion or from `startNs`. */

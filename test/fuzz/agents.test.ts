@@ -15,7 +15,7 @@ const latencies = new LatencyHistogram();
 for (let ms = 1; ms < 40; ms++) latencies.record(ms * 1e6);
 const counts = { startNs: 0, endNs: 1e9, succeeded: 39, failed: 0, responses: 0, sequences: 0 };
 const state = { failedSoFar: 0, unserved: { sinceNs: 5, message: 'refused' }, due: null };
-const batch = packBatch({ ...counts, latencies }, { state, sent: 39, failures: [] });
+const batch = packBatch({ ...counts, latencies });
 
 const toAgent: readonly object[] = [
   { type: 'probe', probe: 1 },
@@ -46,7 +46,7 @@ const toController: readonly object[] = [
   { type: 'probed', probe: 1, atNs: 5 },
   { type: 'answer', ask: 1, value: new Map([[200, 3]]) },
   { type: 'failed', code: 'USAGE', message: 'no', hint: 'yes' },
-  { type: 'thread', thread: 0, report: { type: 'batch', flow: 1, recording: 1, batch } },
+  { type: 'thread', thread: 0, report: { type: 'batch', flow: 1, recording: 1, batch, state, sentSoFar: 39 } },
   { type: 'thread', thread: 0, report: { type: 'state', flow: 1, recording: 1, state } },
 ];
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Batch, Recorder } from '../../src/loadgen/recorder.ts';
 import { BatchMerge } from '../../src/loadgen/workers/batch-merge.ts';
-import { type PackedBatch, packBatch, type SoFar } from '../../src/loadgen/workers/messages.ts';
+import { type PackedBatch, packBatch } from '../../src/loadgen/workers/messages.ts';
 import { LatencyHistogram } from '../../src/stats/histogram.ts';
 
 const STEP_NS = 1000;
@@ -14,26 +14,20 @@ interface Completion {
   readonly ok: boolean;
 }
 
-const NO_STATE: SoFar = { state: { failedSoFar: 0, unserved: null, due: null }, sent: 0, failures: [] };
-
 /** Recorders that keep step, as the threads have them, and what is merged of them. */
 function merging(threads: number, minRequests: number) {
   const merged: Batch[] = [];
   const dues: (number | null)[] = [];
-  const merge = new BatchMerge(threads, { stepNs: STEP_NS, originNs: 0, minRequests }, ({ batch, due, failures }) => {
+  const merge = new BatchMerge(threads, { stepNs: STEP_NS, originNs: 0, minRequests }, ({ batch, due }) => {
     merged.push(batch);
     dues.push(due);
-    failed = failures.reduce((sum, { count }) => sum + count, 0);
   });
-  let failed = 0;
   const packed: PackedBatch[][] = Array.from({ length: threads }, () => []);
   const recorders = packed.map((row, thread) => {
     const recorder = new Recorder();
     recorder.start({ lengthNs: STEP_NS, minRequests: 1, inStepWithNs: 0 }, (batch) => {
-      const { failures, failed: failedSoFar } = recorder;
-      const state = { failedSoFar, unserved: null, due: 10 * (row.length + 1) };
-      row.push(packBatch(batch, { state, sent: 0, failures }));
-      merge.add(thread, row.at(-1) as PackedBatch);
+      row.push(packBatch(batch));
+      merge.add(thread, packBatch(batch), 10 * row.length);
     });
     return recorder;
   });
@@ -43,7 +37,7 @@ function merging(threads: number, minRequests: number) {
     for (const recorder of recorders) recorder.closeNow(nowNs);
     merge.flush();
   };
-  return { merged, dues, packed, complete, close, failures: () => failed };
+  return { merged, dues, packed, complete, close };
 }
 
 /** Random completions of each thread, in the order of their times, some threads a hundred times slower than others. */
@@ -72,7 +66,7 @@ describe('batches of several threads, merged', () => {
   it('hold every request that the threads counted once, with the sum of their exact rates', () => {
     fc.assert(
       fc.property(completions, fc.integer({ min: 1, max: 30 }), ({ threads, all }, minRequests) => {
-        const { merged, packed, complete, close, failures } = merging(threads, minRequests);
+        const { merged, packed, complete, close } = merging(threads, minRequests);
         for (const completion of all) complete(completion);
         const beforeClose = merged.length;
         close(1e9);
@@ -82,7 +76,7 @@ describe('batches of several threads, merged', () => {
           field: 'succeeded' | 'failed',
         ): number => batches.reduce((total, batch) => total + batch[field], 0);
         for (const field of ['succeeded', 'failed'] as const) expect(sum(merged, field)).toBe(sum(counted, field));
-        expect(failures()).toBe(sum(counted, 'failed'));
+        for (const { failed, failures = [] } of merged) expect(failures[0]?.count ?? 0).toBe(failed);
         const whole = new LatencyHistogram();
         const expected = new LatencyHistogram();
         for (const batch of merged) whole.merge(batch.latencies);
@@ -116,7 +110,7 @@ describe('batches of several threads, merged', () => {
     const merge = new BatchMerge(3, { stepNs: 0, originNs: 0, minRequests: 7 }, ({ batch }) => merged.push(batch));
     const recorders = [0, 1, 2].map((thread) => {
       const recorder = new Recorder();
-      const take = (batch: Batch): void => merge.add(thread, packBatch(batch, NO_STATE));
+      const take = (batch: Batch): void => merge.add(thread, packBatch(batch), null);
       recorder.start({ lengthNs: 0, minRequests: 7, part: { index: thread, of: 3 } }, take, 0);
       return recorder;
     });
@@ -133,7 +127,7 @@ describe('batches of several threads, merged', () => {
     const times = { marshalNs: 1, sendNs: 2, waitNs: 3, receiveNs: 4, unmarshalNs: 5 };
     for (const thread of [0, 1]) {
       const recorder = new Recorder();
-      const take = (batch: Batch): void => merge.add(thread, packBatch(batch, NO_STATE));
+      const take = (batch: Batch): void => merge.add(thread, packBatch(batch), null);
       recorder.start({ lengthNs: 0, minRequests: 2 }, take, 0);
       for (let done = 1; done <= 4; done++) recorder.record(10 * done, 15, { ok: true, ...(done < 3 && { times }) });
     }

@@ -1,14 +1,18 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openAgents } from '../../src/loadgen/agents/open-agents.ts';
+import { realClock } from '../../src/base/clock.ts';
+import { openEndpoint } from '../../src/loadgen/endpoints/open-endpoint.ts';
+import { allFailures } from '../../src/loadgen/failure-tally.ts';
+import { type Flow, localFlow } from '../../src/loadgen/flow.ts';
+import { openPlainHttp } from '../../src/loadgen/plain-http/plain-http.ts';
 import type { Batch } from '../../src/loadgen/recorder.ts';
 import type { SendOrder } from '../../src/loadgen/sender.ts';
+import { openTransport } from '../../src/loadgen/transports/open.ts';
 import type { InferRequest, RequestSet } from '../../src/loadgen/types.ts';
 import type { WorkerTransport } from '../../src/loadgen/workers/messages.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
-import type { Workers } from '../../src/loadgen/workers/workers.ts';
-import { access, agentForTest } from '../support/agents.ts';
+import { agentForTest, agentsForTest } from '../support/agents.ts';
 import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { openAiServer } from '../support/openai-server.ts';
 
@@ -113,21 +117,40 @@ const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
   tokens: languageModel,
 };
 
-async function twoAgents(transport: WorkerTransport): Promise<Workers> {
-  const agents = await Promise.all([agentForTest(), agentForTest()]);
-  const addresses = agents.map(({ address }) => address) as [string, ...string[]];
-  return openAgents({ ...access, threadsEach: 1, addresses }, transport);
+type OpenFlow = (order: SendOrder) => Flow;
+
+function here(transport: WorkerTransport): OpenFlow {
+  const opened =
+    transport.protocol === 'plain-http'
+      ? openPlainHttp(transport.options, transport.request)
+      : transport.protocol === 'language'
+        ? openEndpoint(transport.options)
+        : openTransport(transport.protocol, transport.options);
+  onTestFinished(() => opened.close());
+  return (order) => localFlow(order, { transport: opened, clock: realClock });
 }
 
-const senders: Readonly<Record<string, (transport: WorkerTransport) => Workers | Promise<Workers>>> = {
-  'one thread': (transport) => openWorkers(1, transport),
-  'two threads': (transport) => openWorkers(2, transport),
+function threads(count: number, transport: WorkerTransport): OpenFlow {
+  const workers = openWorkers(count, transport);
+  onTestFinished(() => workers.close());
+  return (order) => workers.openFlow(order);
+}
+
+async function twoAgents(transport: WorkerTransport): Promise<OpenFlow> {
+  const workers = await agentsForTest(await Promise.all([agentForTest(), agentForTest()]), transport);
+  return (order) => workers.openFlow(order);
+}
+
+const senders: Readonly<Record<string, (transport: WorkerTransport) => OpenFlow | Promise<OpenFlow>>> = {
+  "the caller's thread": here,
+  'one thread': (transport) => threads(1, transport),
+  'two threads': (transport) => threads(2, transport),
   'two agents': twoAgents,
 };
 
 /** Sends the order to its end and adds up all batches. */
-async function countedBy(workers: Workers, order: SendOrder) {
-  const flow = workers.openFlow(order);
+async function countedBy(openFlow: OpenFlow, order: SendOrder) {
+  const flow = openFlow(order);
   const batches: Batch[] = [];
   flow.record({ lengthNs: 0, minRequests: BATCH }, (batch) => batches.push(batch), 0);
   flow.start();
@@ -141,6 +164,7 @@ async function countedBy(workers: Workers, order: SendOrder) {
     tally: await flow.takeTally(),
     completed: sumOf(({ succeeded }) => succeeded),
     failed: sumOf(({ failed }) => failed),
+    failures: allFailures(batches.map((batch) => batch.failures)),
     batches: batches.length,
   };
 }
@@ -149,7 +173,8 @@ const rate = (set: RequestSet, perSecond: number, maxInFlight: number): SendOrde
   requests: set,
   level: { mode: 'request-rate', value: perSecond },
   schedule: { kind: 'constant', perSecond },
-  openLoop: { maxInFlight },
+  // No request is sent before it is due, so each is late.
+  openLoop: { maxInFlight, lateNs: 0 },
   mostRequests: REQUESTS,
 });
 
@@ -158,27 +183,28 @@ const cells = Object.keys(subjects).flatMap((wire) => Object.keys(senders).map((
 describe.each(cells)('what is counted over %s by %s', (wire, sender) => {
   it('is what the server counted, failed requests each once', async () => {
     const { transport, request, counted } = await (subjects[wire] as () => Promise<Subject>)();
-    const workers = await (senders[sender] as (typeof senders)[string])(transport);
-    onTestFinished(() => workers.close());
+    const openFlow = await (senders[sender] as (typeof senders)[string])(transport);
     const set = { model: 'm', version: '', batch: 1, requests: [request] };
 
+    const kind = wire === 'plain HTTP' ? 'reset' : 'status';
+
     // Over many batches: a total since the start would be counted again in each.
-    const all = await countedBy(workers, rate(set, 1000, 1000));
+    const all = await countedBy(openFlow, rate(set, 1000, 1000));
     const server = counted();
     expect(server).toEqual({ received: REQUESTS, failed: Math.floor(REQUESTS / 5) });
     expect(all.batches).toBe(Math.ceil(REQUESTS / BATCH));
     expect(all).toMatchObject({ completed: REQUESTS - server.failed, failed: server.failed });
-    expect(all.flow).toMatchObject({ sent: REQUESTS, failed: server.failed });
-    expect(all.flow.failures.reduce((sum, { count }) => sum + count, 0)).toBe(server.failed);
-    expect(all.tally).toMatchObject({ sent: REQUESTS, dropped: 0 });
+    expect(all.flow).toMatchObject({ sent: REQUESTS, failedSoFar: server.failed });
+    expect(all.failures).toEqual([{ kind, count: server.failed, firstMessage: expect.any(String) }]);
+    expect(all.tally).toMatchObject({ sent: REQUESTS, late: REQUESTS, dropped: 0 });
     expect(all.tally?.lateness.count).toBe(REQUESTS);
 
     // Far faster than they are answered: all are due, and few may be in flight.
-    const few = await countedBy(workers, rate(set, 100_000, 4));
+    const few = await countedBy(openFlow, rate(set, 100_000, 4));
     const later = { received: counted().received - server.received, failed: counted().failed - server.failed };
     expect(few.tally?.dropped).toBeGreaterThan(0);
     expect(few.tally).toMatchObject({ sent: later.received, dropped: REQUESTS - later.received });
-    expect(few.tally?.late).toBeLessThanOrEqual(later.received);
+    expect(few.tally?.late).toBe(later.received);
     expect(few).toMatchObject({ completed: later.received - later.failed, failed: later.failed });
   });
 });

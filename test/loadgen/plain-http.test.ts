@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
+import type { FailureTally } from '../../src/loadgen/failure-tally.ts';
 import { localFlow } from '../../src/loadgen/flow.ts';
 import {
   openPlainHttp,
@@ -10,7 +11,7 @@ import {
   type PlainHttpRequest,
 } from '../../src/loadgen/plain-http/plain-http.ts';
 import { allReplies, ReplyCounter, type ReplyTally } from '../../src/loadgen/plain-http/tally.ts';
-import type { Batch, FailureTally } from '../../src/loadgen/recorder.ts';
+import type { Batch } from '../../src/loadgen/recorder.ts';
 import type { HttpReply, RequestSet } from '../../src/loadgen/types.ts';
 import { newAuthority, trusting } from '../support/certificates.ts';
 import { listen, type MisbehavingServer, refusingUrl, reset, startRaw } from '../support/misbehaving-server.ts';
@@ -55,7 +56,7 @@ async function measure(address: string, { concurrency = 2, requests = 6, ...ask 
   });
   await flow.drain(1000);
   await transport.close();
-  return { batch, failures: flow.failures };
+  return { batch, failures: batch?.failures ?? [] };
 }
 
 /** Well-behaved: a server of Node's own. */

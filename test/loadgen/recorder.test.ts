@@ -63,22 +63,23 @@ describe('Recorder', () => {
     ]);
   });
 
-  it('counts failures by kind with the first message, and their time in no latency, in the batches that have ended', () => {
+  it('counts failures by kind with the first message, and their time in no latency, in each batch its own', () => {
     const { recorder, batches } = started();
     recorder.record(1010, 5, failed('status', 'first'));
     recorder.record(1020, 5, failed('status', 'second'));
     recorder.record(1030, 900, failed('timeout'));
     recorder.record(1120, 7, ok);
-    expect(recorder.failures).toEqual([
+    expect(batches[0]?.failures).toEqual([
       { kind: 'status', count: 2, firstMessage: 'first' },
       { kind: 'timeout', count: 1, firstMessage: 'timeout' },
     ]);
     expect(batches[0]).toMatchObject({ succeeded: 1, failed: 3 });
     expect(batches[0]?.latencies.maxNs).toBe(7);
-    recorder.record(1125, 5, failed('status'));
-    expect(recorder.failures[0]?.count).toBe(2);
-    recorder.start({ lengthNs: 100, minRequests: 1 }, () => undefined);
-    expect(recorder.failures).toEqual([]);
+    recorder.record(1125, 5, failed('status', 'third'));
+    recorder.record(1225, 5, ok);
+    expect(batches[1]?.failures).toEqual([{ kind: 'status', count: 1, firstMessage: 'third' }]);
+    recorder.record(1330, 5, ok);
+    expect(batches[2]?.failures).toBeUndefined();
   });
 
   it('ends its batches behind common moments, whenever it began, so that several keep step', () => {
@@ -99,9 +100,9 @@ describe('Recorder', () => {
   it('knows how many failed since the start, in the open batch too', () => {
     const { recorder } = started();
     for (const at of [1010, 1020, 1120, 1130]) recorder.record(at, 5, failed('status'));
-    expect(recorder.failed).toBe(4);
+    expect(recorder.failedSoFar).toBe(4);
     recorder.start({ lengthNs: 100, minRequests: 1 }, () => undefined);
-    expect(recorder.failed).toBe(0);
+    expect(recorder.failedSoFar).toBe(0);
   });
 
   it('counts nothing once stopped', () => {
@@ -109,7 +110,7 @@ describe('Recorder', () => {
     recorder.stop();
     recorder.record(5000, 1, ok);
     recorder.closeNow(6000);
-    expect([batches, recorder.failures]).toEqual([[], []]);
+    expect([batches, recorder.failedSoFar]).toEqual([[], 0]);
   });
 
   it('knows since when nothing was served', () => {

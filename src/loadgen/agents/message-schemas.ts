@@ -82,13 +82,13 @@ const batch = z.looseObject({
   endNs: time,
   succeeded: count,
   failed: count,
+  failures: failures.optional(),
   responses: count,
   sequences: count,
   latencies: histogram,
   fromDue: histogram.nullable(),
   tokens: tokenTimes.optional(),
   classes: z.array(z.strictObject({ failed: count, good: count, latencies: histogram })).optional(),
-  soFar: z.strictObject({ state, sent: count, failures }),
   heldUp: z
     .strictObject({
       pauses: z.array(z.strictObject({ startNs: time, lengthNs: count, gcNs: count })),
@@ -100,7 +100,7 @@ const batch = z.looseObject({
 
 /** Unsolicited reports of an agent's thread; the agent reports a failed thread. */
 export const reportOfThread = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('batch'), flow, recording: whole, batch }),
+  z.strictObject({ type: z.literal('batch'), flow, recording: whole, batch, state, sentSoFar: count }),
   z.strictObject({ type: z.literal('state'), flow, recording: whole, state }),
 ]);
 

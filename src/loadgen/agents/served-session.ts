@@ -143,8 +143,8 @@ export class ServedSession {
     thread.listen(flow, (report) => {
       this.#say({ type: 'thread', thread: index, report });
       if (report.type !== 'batch' || !isCounted) return;
-      const sent = report.batch.soFar.sent - counted;
-      counted = report.batch.soFar.sent;
+      const sent = report.sentSoFar - counted;
+      counted = report.sentSoFar;
       this.#guard(() => this.#usage.sent(sent, this.#clock.nowNs()));
     });
   }

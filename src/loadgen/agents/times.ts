@@ -15,25 +15,24 @@ export function commandAhead(command: Command, aheadNs: number): Command {
 
 /** Returns the report of a thread with its times shifted in the same way. */
 export function reportAhead<R extends Report>(report: R, aheadNs: number): R {
-  if (report.type === 'batch') return { ...report, batch: batchAhead(report.batch, aheadNs) };
-  if (report.type !== 'state') return report;
-  return { ...report, state: stateAhead(report.state, aheadNs) };
+  if (report.type !== 'batch' && report.type !== 'state') return report;
+  const ahead = { ...report, state: stateAhead(report.state, aheadNs) };
+  return report.type === 'batch' ? { ...ahead, batch: batchAhead(report.batch, aheadNs) } : ahead;
 }
 
 function batchAhead(batch: PackedBatch, aheadNs: number): PackedBatch {
-  const { startNs, endNs, soFar, heldUp } = batch;
+  const { startNs, endNs, heldUp } = batch;
   return {
     ...batch,
     startNs: startNs + aheadNs,
     endNs: endNs + aheadNs,
-    soFar: { ...soFar, state: stateAhead(soFar.state, aheadNs) },
     ...(heldUp && { heldUp: heldUpAhead(heldUp, aheadNs) }),
   };
 }
 
-const stateAhead = (state: PartState, aheadNs: number): PartState => ({
+const stateAhead = ({ unserved, ...state }: PartState, aheadNs: number): PartState => ({
   ...state,
-  unserved: state.unserved && { ...state.unserved, sinceNs: state.unserved.sinceNs + aheadNs },
+  unserved: unserved && { ...unserved, sinceNs: unserved.sinceNs + aheadNs },
 });
 
 const heldUpAhead = (heldUp: HeldUp, aheadNs: number): HeldUp => ({

@@ -2,16 +2,22 @@ import { LatencyHistogram } from '../../stats/histogram.ts';
 import { allClasses, unpackClasses } from '../class-tally.ts';
 import { allHeldUp } from '../client/held-up.ts';
 import { allClientTimes } from '../client-times.ts';
+import { allFailures } from '../failure-tally.ts';
 import { allReplies } from '../plain-http/tally.ts';
-import type { Batch, FailureTally } from '../recorder.ts';
+import type { Batch } from '../recorder.ts';
 import { allTokens, unpackTokens } from '../token-tally.ts';
 import type { PackedBatch } from './messages.ts';
 
-/** State of the threads at the end of a merged batch. */
+/** A merged batch, and how many requests had been due at its end; null in a closed loop. */
 export interface Merged {
   readonly batch: Batch;
   readonly due: number | null;
-  readonly failures: readonly FailureTally[];
+}
+
+/** A batch of a thread, and how many of the thread's requests had been due at its end. */
+interface Part {
+  readonly batch: PackedBatch;
+  readonly due: number | null;
 }
 
 /**
@@ -25,13 +31,13 @@ export class BatchMerge {
   readonly #originNs: number;
   readonly #minRequests: number;
   readonly #onBatch: (merged: Merged) => void;
-  readonly #pending: { readonly batch: PackedBatch; readonly step: number }[][];
+  readonly #pending: (Part & { readonly step: number })[][];
   /** Number of batches that each thread has sent. */
   readonly #come: number[];
   /** Parts of the merged batch that does not have enough requests yet. */
-  #open: PackedBatch[][];
-  /** The last batch of each thread that was merged. */
-  readonly #last: (PackedBatch | undefined)[];
+  #open: Part[][];
+  /** As of the last batch of each thread that was merged; undefined before the first. */
+  readonly #dues: (number | null | undefined)[];
   /** The number of steps after the origin up to which batches are merged. */
   #passed = 0;
   /** The step that each thread must reach before the next merge; at first any, then the latest of their next ones. */
@@ -62,24 +68,24 @@ export class BatchMerge {
     this.#open = this.#pending.map(() => []);
     this.#come = this.#pending.map(() => 0);
     this.#missing = threads;
-    this.#last = Array.from({ length: threads }, () => undefined);
+    this.#dues = Array.from({ length: threads }, () => undefined);
   }
 
-  /** Takes the next batch of a thread. */
-  add(thread: number, batch: PackedBatch): void {
+  /** Takes the next batch of a thread, at whose end `due` of the thread's requests had been due. */
+  add(thread: number, batch: PackedBatch, due: number | null): void {
     const number = (this.#come[thread] ?? 0) + 1;
     this.#come[thread] = number;
     const step = this.#stepNs === 0 ? number : Math.floor((batch.endNs - this.#originNs) / this.#stepNs);
     const row = this.#pending[thread] ?? [];
     if (step >= this.#goal && (row.at(-1)?.step ?? 0) < this.#goal) this.#missing--;
-    row.push({ batch, step });
+    row.push({ batch, due, step });
     while (this.#takeStep()) if (requestsOf(this.#open.flat()) >= this.#minRequests) this.#merge();
   }
 
   /** Merges everything that has arrived, and waits for more. */
   flush(): void {
     for (const [thread, row] of this.#pending.entries()) {
-      this.#open[thread]?.push(...row.splice(0).map(({ batch }) => batch));
+      this.#open[thread]?.push(...row.splice(0));
     }
     this.#waitFor(this.#passed + 1, false);
     if (this.#open.some((row) => row.length > 0)) this.#merge();
@@ -93,7 +99,7 @@ export class BatchMerge {
     if (this.#missing > 0) return false;
     for (const [thread, row] of this.#pending.entries()) {
       const taken = row.splice(0, row.findIndex(({ step }) => step >= this.#goal) + 1);
-      this.#open[thread]?.push(...taken.map(({ batch }) => batch));
+      this.#open[thread]?.push(...taken);
       this.#passed = Math.max(this.#passed, taken.at(-1)?.step ?? 0);
     }
     this.#waitFor(this.#passed + 1, false);
@@ -107,8 +113,8 @@ export class BatchMerge {
   }
 
   #merge(): void {
-    const taken = this.#open.filter((row) => row.length > 0);
-    for (const [thread, row] of this.#open.entries()) this.#last[thread] = row.at(-1) ?? this.#last[thread];
+    for (const [thread, row] of this.#open.entries()) if (row.length > 0) this.#dues[thread] = row.at(-1)?.due;
+    const taken = this.#open.filter((row) => row.length > 0).map((row) => row.map(({ batch }) => batch));
     this.#open = this.#open.map(() => []);
     const batches = taken.flat();
     const startNs = this.#endNs ?? meanOf(taken.map((row) => row[0]?.startNs ?? 0));
@@ -120,11 +126,13 @@ export class BatchMerge {
     const classes = allClasses(batches.map((each) => (each.classes ? { classes: unpackClasses(each.classes) } : {})));
     const good = batches.flatMap((each) => each.good ?? []);
     const heldUp = batches.flatMap((batch) => batch.heldUp ?? []);
+    const failures = allFailures(batches.map((each) => each.failures));
     const batch: Batch = {
       startNs,
       endNs: this.#endNs,
       succeeded: sumOf(batches.map((each) => each.succeeded)),
       failed: sumOf(batches.map((each) => each.failed)),
+      ...(failures.length > 0 && { failures }),
       latencies: LatencyHistogram.merged(batches.map((each) => each.latencies)),
       responses: sumOf(batches.map((each) => each.responses)),
       sequences: sumOf(batches.map((each) => each.sequences)),
@@ -136,13 +144,8 @@ export class BatchMerge {
       ...(classes && { classes }),
       ...(heldUp.length > 0 && { heldUp: allHeldUp(heldUp, this.#pending.length) }),
     };
-    const said = this.#last.filter((last) => last !== undefined);
-    const dues = said.map((last) => last.soFar.state.due);
-    this.#onBatch({
-      batch,
-      due: dues.includes(null) ? null : sumOf(dues as number[]),
-      failures: mergedFailures(said.map((last) => last.soFar.failures)),
-    });
+    const dues = this.#dues.filter((due) => due !== undefined);
+    this.#onBatch({ batch, due: dues.includes(null) ? null : sumOf(dues as number[]) });
   }
 }
 
@@ -162,18 +165,8 @@ function mergedLengthNs(rows: readonly (readonly PackedBatch[])[]): number {
   return sumOf(counted.map((row) => row[count])) / rate;
 }
 
-/** Combines failures of one kind, with the first message of the first thread that has one. */
-function mergedFailures(tallies: readonly (readonly FailureTally[])[]): readonly FailureTally[] {
-  const merged = new Map<FailureTally['kind'], FailureTally>();
-  for (const { kind, count, firstMessage } of tallies.flat()) {
-    const before = merged.get(kind);
-    merged.set(kind, { kind, count: count + (before?.count ?? 0), firstMessage: before?.firstMessage ?? firstMessage });
-  }
-  return [...merged.values()];
-}
-
-const requestsOf = (batches: readonly PackedBatch[]): number =>
-  sumOf(batches.map(({ succeeded, failed }) => succeeded + failed));
+const requestsOf = (parts: readonly Part[]): number =>
+  sumOf(parts.map(({ batch: { succeeded, failed } }) => succeeded + failed));
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const meanOf = (values: readonly number[]): number => sumOf(values) / values.length;

@@ -57,7 +57,7 @@ interface RunningFlow {
 
 const say = (report: Report, moved: readonly ArrayBuffer[] = []): void => parentPort?.postMessage(report, moved);
 
-const stateOf = ({ failed, unserved, due }: Flow): PartState => ({ failedSoFar: failed, unserved, due });
+const stateOf = ({ failedSoFar, unserved, due }: Flow): PartState => ({ failedSoFar, unserved, due });
 
 /** Reports only changes: errors must not wait for the end of a batch. */
 function sayStates(): void {
@@ -78,16 +78,14 @@ function sayObserved(): void {
 }
 
 function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batch: Batch): void {
-  const { failures, sent } = flow;
-  const heldUp = pauses?.take();
-  const packed = packBatch(heldUp ? { ...batch, heldUp } : batch, { state: stateOf(flow), sent, failures });
+  const packed = { ...packBatch(batch), ...(pauses && { heldUp: pauses.take() }) };
   const histograms = [packed.latencies, ...(packed.fromDue ? [packed.fromDue] : [])];
   const ofClasses = packed.classes?.map(({ latencies }) => latencies) ?? [];
   const moved = [
     ...[...histograms, ...ofClasses].map(({ cells }) => cells.buffer),
     ...(packed.tokens ? buffersOf(packed.tokens) : []),
   ];
-  say({ type: 'batch', flow: number, recording, batch: packed }, moved);
+  say({ type: 'batch', flow: number, recording, batch: packed, state: stateOf(flow), sentSoFar: flow.sent }, moved);
 }
 
 function open(of: ThreadSettings['transport']): Transport {

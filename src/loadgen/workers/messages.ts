@@ -7,7 +7,7 @@ import type { Unserved } from '../flow.ts';
 import { SendTally } from '../pacing/open-loop.ts';
 import type { Part } from '../pacing/part.ts';
 import type { PlainHttpOptions, PlainHttpRequest } from '../plain-http/plain-http.ts';
-import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
+import type { Batch, BatchRule } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { type PackedTokenTally, packTokens } from '../token-tally.ts';
 import type { OpenOptions } from '../transports/open.ts';
@@ -100,9 +100,9 @@ export interface Drained {
   readonly mostInFlight: number;
 }
 
-/** The state of a thread's share of a flow. */
+/** The state of a thread's share of a flow: totals since it began, never the counts of one batch. */
 export interface PartState {
-  /** Failed requests since the recording began, including those of the open batch. */
+  /** Failed requests of the recording, including those of the open batch. */
   readonly failedSoFar: number;
   readonly unserved: Unserved | null;
   readonly due: number | null;
@@ -111,27 +111,27 @@ export interface PartState {
 /** A message from a thread. */
 export type Report =
   | { readonly type: 'answer'; readonly ask: number; readonly value: unknown }
-  | { readonly type: 'batch'; readonly flow: number; readonly recording: number; readonly batch: PackedBatch }
+  | BatchReport
   | { readonly type: 'state'; readonly flow: number; readonly recording: number; readonly state: PartState }
   | { readonly type: 'observed'; readonly requests: readonly PackedObserved[] }
   | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly hint: string };
 
-/** A batch of one thread. Its counts are its own; what counts from the beginning lies in `soFar`. */
+/** A batch of a thread's share of a flow, and the state of the share at its end. */
+export interface BatchReport {
+  readonly type: 'batch';
+  readonly flow: number;
+  readonly recording: number;
+  readonly batch: PackedBatch;
+  readonly state: PartState;
+  /** Requests sent from the start of the flow until the end of the batch. */
+  readonly sentSoFar: number;
+}
+
 export interface PackedBatch extends Omit<Batch, 'latencies' | 'fromDue' | 'tokens' | 'classes'> {
   readonly latencies: PackedHistogram;
   readonly fromDue: PackedHistogram | null;
   readonly tokens?: PackedTokenTally;
   readonly classes?: readonly PackedClassTally[];
-  readonly soFar: SoFar;
-}
-
-/** A thread's share of a flow at the end of a batch. */
-export interface SoFar {
-  readonly state: PartState;
-  /** Requests since the start of the flow. */
-  readonly sent: number;
-  /** Failures in the batches that have ended since the recording began. */
-  readonly failures: readonly FailureTally[];
 }
 
 export interface PackedTally {
@@ -142,9 +142,8 @@ export interface PackedTally {
   readonly lateness: PackedHistogram;
 }
 
-export const packBatch = ({ latencies, fromDue, tokens, classes, ...batch }: Batch, soFar: SoFar): PackedBatch => ({
+export const packBatch = ({ latencies, fromDue, tokens, classes, ...batch }: Batch): PackedBatch => ({
   ...batch,
-  soFar,
   latencies: latencies.pack(),
   fromDue: fromDue?.pack() ?? null,
   ...(tokens && { tokens: packTokens(tokens) }),

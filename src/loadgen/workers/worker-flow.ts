@@ -3,11 +3,11 @@ import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { Flow, Unserved } from '../flow.ts';
 import type { Part } from '../pacing/part.ts';
-import type { Batch, BatchRule, FailureTally } from '../recorder.ts';
+import type { Batch, BatchRule } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { BatchMerge } from './batch-merge.ts';
 import type { LoadThread } from './load-thread.ts';
-import { type Drained, mergeTallies, type PackedBatch, type PartState } from './messages.ts';
+import { type BatchReport, type Drained, mergeTallies, type PartState } from './messages.ts';
 
 /** Time for the command to reach all threads before their common schedule begins. */
 const START_LEAD_NS = 5 * NS_PER_MS;
@@ -36,7 +36,6 @@ export class WorkerFlow implements Flow {
   #recording = 0;
   #states: PartState[];
   #drained: readonly Drained[] = [];
-  #failures: readonly FailureTally[] = [];
   #due: number | null;
   /** As last reported by each thread. */
   readonly #sent: number[];
@@ -61,7 +60,7 @@ export class WorkerFlow implements Flow {
       thread.listen(flow, (report) => {
         if (report.recording !== this.#recording) return;
         if (report.type === 'state') this.#states[index] = report.state;
-        else this.#takeBatch(index, report.batch);
+        else this.#takeBatch(index, report);
       });
     }
     const begun = threads.map((thread, index) =>
@@ -95,7 +94,6 @@ export class WorkerFlow implements Flow {
     this.#recording++;
     this.#recorded = { rule, onBatch, startNs };
     this.#states = this.#states.map((state) => ({ ...state, failedSoFar: 0 }));
-    this.#failures = [];
     this.#merge = null;
     if (this.#startNs !== null) this.#recordInThreads();
   }
@@ -130,11 +128,7 @@ export class WorkerFlow implements Flow {
     return this.#due === null ? null : this.#states.reduce((sum, { due }) => sum + (due ?? 0), 0);
   }
 
-  get failures(): readonly FailureTally[] {
-    return this.#failures;
-  }
-
-  get failed(): number {
+  get failedSoFar(): number {
     return this.#states.reduce((sum, { failedSoFar }) => sum + failedSoFar, 0);
   }
 
@@ -198,9 +192,8 @@ export class WorkerFlow implements Flow {
     const stepNs = isCounted ? 0 : Math.max(rule.lengthNs, SHORTEST_STEP_NS);
     const originNs = startNs ?? realClock.nowNs();
     const steps = { stepNs, originNs, minRequests: rule.minRequests };
-    this.#merge = new BatchMerge(this.#threads.length, steps, ({ batch, due, failures }) => {
+    this.#merge = new BatchMerge(this.#threads.length, steps, ({ batch, due }) => {
       this.#due = due;
-      this.#failures = failures;
       onBatch(batch);
     });
     for (const [index, thread] of this.#threads.entries()) {
@@ -211,10 +204,10 @@ export class WorkerFlow implements Flow {
     }
   }
 
-  #takeBatch(index: number, batch: PackedBatch): void {
-    this.#states[index] = batch.soFar.state;
-    this.#sent[index] = batch.soFar.sent;
-    this.#merge?.add(index, batch);
+  #takeBatch(index: number, { batch, state, sentSoFar }: BatchReport): void {
+    this.#states[index] = state;
+    this.#sent[index] = sentSoFar;
+    this.#merge?.add(index, batch, state.due);
   }
 }
 

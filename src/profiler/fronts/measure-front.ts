@@ -62,7 +62,6 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     const figures = await measureWindows(traffic, options, rule, warmth, onWindow);
     const tally = await traffic.takeTally();
     const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S, traffic.startNs);
-    const failures = traffic.failures;
     await gates.counted.passWith(traffic);
     const [atStart, atEnd] = await Promise.all([figures.start.reading, figures.end.reading]);
     const composing = composingSide(await figures.start.composing, await figures.end.composing, figures.countedShare);
@@ -74,12 +73,12 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     const { mostInFlight } = traffic;
     const asked = { requests: options.requests, mostInFlight, countedShare: figures.countedShare };
     const server = serverSide(atStart, atEnd, figures.succeeded, asked);
-    if (options.stats) checkSameServer(failures, server, figures.succeeded, mostInFlight);
+    if (options.stats) checkSameServer(figures, server, mostInFlight);
     return {
       options,
       figures,
       own: {
-        ...ownFigures(options, figures, { paced, tally, failures }),
+        ...ownFigures(options, figures, { paced, tally }),
         ...(traffic.tooManyErrors && { tooManyErrors: true }),
         ...server,
         ...(composing.length > 0 && { composing }),
@@ -141,9 +140,8 @@ const LEAST_COUNTED = 0.99;
  * then mixes two servers and the gap between them.
  */
 function checkSameServer(
-  failures: Measurement['failures'],
+  { failures, succeeded }: Pick<WindowsOutcome, 'failures' | 'succeeded'>,
   { server, serverNote }: Pick<Measurement, 'server' | 'serverNote'>,
-  succeeded: number,
   mostInFlight: number,
 ): void {
   const refused = failures.find(({ kind }) => kind === 'refused');

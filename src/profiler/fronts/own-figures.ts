@@ -23,22 +23,18 @@ export interface SentFigures {
   /** null in a closed loop, as is the tally. */
   readonly paced: OpenLoopFigures | null;
   readonly tally: SendTally | null;
-  readonly failures: Measurement['failures'];
 }
 
 /** Returns the figures of the counted windows. */
-export function ownFigures(
-  options: LevelOptions,
-  figures: WindowsOutcome,
-  { paced, tally, failures }: SentFigures,
-): OwnFigures {
+export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { paced, tally }: SentFigures): OwnFigures {
+  const { failures } = figures;
   const requests = figures.succeeded + figures.failed;
   const dropped = paced?.droppedSends ?? 0;
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
   const goodput = goodRateOf(figures, options);
   const badShare = badShareOf(figures);
   const classes = classFiguresOf(figures, options, tally);
-  const tokens = tokensOf(figures, options, { failures, ...(goodput && { goodput }) });
+  const tokens = tokensOf(figures, options, goodput);
   return {
     level: options.level,
     throughput: timesInterval(figures.rate, options.requests.batch),

@@ -1,4 +1,5 @@
 import { nsToMs } from '../../base/units.ts';
+import { allFailures } from '../../loadgen/failure-tally.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
 import { type Interval, sumOfIntervals } from '../../stats/interval.ts';
 import { mixedQuantileInterval } from '../../stats/quantile-interval.ts';
@@ -60,7 +61,7 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
     ...countOf(own, 'responses'),
     ...countOf(own, 'sequences'),
     sendRate: sumOver(own, ({ sendRate }) => sendRate),
-    failures: allFailures(own),
+    failures: allFailures(own.map(({ failures }) => failures)),
     errorRate: Math.max(...own.map(({ errorRate }) => errorRate)),
     ...wholeServer(parts),
     ...(clientTimes.length > 0 && { clientTimes: meanOf(clientTimes) }),
@@ -107,17 +108,6 @@ function windowRange(parts: readonly Part[], percentile: number): Measurement['w
     .filter(({ count }) => count > 0)
     .map((latencies) => nsToMs(latencies.quantileNs(percentile / 100)));
   return percentiles.length === 0 ? undefined : { low: Math.min(...percentiles), high: Math.max(...percentiles) };
-}
-
-function allFailures(own: readonly OwnFigures[]): Measurement['failures'] {
-  const byKind = Map.groupBy(
-    own.flatMap(({ failures }) => failures),
-    ({ kind }) => kind,
-  );
-  return [...byKind.values()].map((same) => ({
-    ...(same[0] as (typeof same)[number]),
-    count: sumOver(same, ({ count }) => count),
-  }));
 }
 
 /** Returns means over the requests of all samples. */

@@ -1,5 +1,6 @@
 import { NS_PER_S, nsToMs } from '../../base/units.ts';
 import { allClientTimes, type ClientTimeSums } from '../../loadgen/client-times.ts';
+import { allFailures, type FailureTally } from '../../loadgen/failure-tally.ts';
 import { allReplies, type ReplyTally } from '../../loadgen/plain-http/tally.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import { rateInterval, shareInterval } from '../../stats/batch-means.ts';
@@ -20,6 +21,7 @@ export interface WindowedFigures {
   readonly durationNs: number;
   readonly succeeded: number;
   readonly failed: number;
+  readonly failures: readonly FailureTally[];
   /** As in a batch. */
   readonly responses: number;
   readonly sequences: number;
@@ -79,6 +81,7 @@ export function figuresOf(
     durationNs: batches.reduce((total, { startNs, endNs }) => total + endNs - startNs, 0),
     succeeded: latencies.count,
     failed: batches.reduce((total, batch) => total + batch.failed, 0),
+    failures: allFailures(batches.map(({ failures }) => failures)),
     responses: batches.reduce((total, batch) => total + batch.responses, 0),
     sequences: batches.reduce((total, batch) => total + batch.sequences, 0),
     latencies,

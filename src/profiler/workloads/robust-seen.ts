@@ -1,3 +1,4 @@
+import { allFailures } from '../../loadgen/failure-tally.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import type { RobustRule } from '../../workload/robust-rule.ts';
@@ -46,7 +47,7 @@ export function robustSeen(rule: RobustRule, level: LoadLevel, parts: readonly S
     durationMs,
     requests: sumOf(seen, ({ requests }) => requests),
     sendRate: overTime(seen, durationMs, ({ sendRate }) => sendRate),
-    failures: mergedFailures(seen),
+    failures: allFailures(seen.map((each) => each.failures)),
     errorRate: times(({ errorRate }) => errorRate),
     ...mergedServer(rule, parts),
     ...countOf(seen, 'foreignRequests'),
@@ -85,17 +86,6 @@ function robustOpenLoop(
     sendLatenessP50Us: Math.max(...paced.map(({ sendLatenessP50Us }) => sendLatenessP50Us)),
     achievedRate: overTime(seen, durationMs, ({ openLoop }) => openLoop?.achievedRate ?? 0),
   };
-}
-
-function mergedFailures(seen: readonly SeenFigures[]): SeenFigures['failures'] {
-  const byKind = Map.groupBy(
-    seen.flatMap(({ failures }) => failures),
-    ({ kind }) => kind,
-  );
-  return [...byKind.values()].map((same) => ({
-    ...(same[0] as (typeof same)[number]),
-    count: sumOf(same, ({ count }) => count),
-  }));
 }
 
 /** Returns the mean over the whole counted time. */

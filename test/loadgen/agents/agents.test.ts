@@ -189,8 +189,8 @@ describe('the traffic that agents can send', () => {
       ...{ protocol: 'http', options: { url, timeoutMs: 5000 }, tolerance: 0 },
     });
     const flow = workers.openFlow({ ...concurrency(1, setOf({ ...request, expected })), mostRequests: 5 });
-    await countedOf(flow, () => flow.failed >= 4);
-    expect(flow.failures[0]).toMatchObject({ kind: 'mismatch' });
+    const batches = await countedOf(flow, () => flow.failedSoFar >= 4);
+    expect(batches[0]?.failures?.[0]).toMatchObject({ kind: 'mismatch' });
   });
 });
 

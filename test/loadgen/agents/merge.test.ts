@@ -86,12 +86,15 @@ async function sentByAgents(aheadNs: readonly number[], threadsEach: number): Pr
     flow.record(
       told.rule,
       (batch) => {
-        const { failures, sent, failed: failedSoFar, unserved, due } = flow;
-        const packed = packBatch(batch, { state: { failedSoFar, unserved, due }, sent, failures });
-        const report: Report = { type: 'batch', flow: 1, recording: 1, batch: packed };
+        const { sent: sentSoFar, failedSoFar, unserved, due } = flow;
+        const report: Report = {
+          ...({ type: 'batch', flow: 1, recording: 1, batch: packBatch(batch) } as const),
+          ...{ state: { failedSoFar, unserved, due }, sentSoFar },
+        };
         const read = readToController(encodeMessage({ type: 'thread', thread: index, report }));
         if (read.type !== 'thread' || read.report.type !== 'batch') throw new Error('another message');
-        merge.add(index, reportAhead(read.report, -ahead).batch);
+        const { batch: packed, state } = reportAhead(read.report, -ahead);
+        merge.add(index, packed, state.due);
       },
       told.startNs,
     );
