@@ -14,6 +14,7 @@ export const errorCodes = {
   JOURNAL_INVALID: 'a journal that is missing, damaged before its last line, or of another study',
   MODEL_UNKNOWN: 'the server has no such model',
   MODEL_LOCKED: 'another run changes the model',
+  MODEL_LEFT_CHANGED: 'a run that was killed left the model changed',
   MODEL_UNREADY: 'the model exists but does not become ready',
   SERVER_UNREACHABLE: 'nothing answers at the address',
   SERVER_TIMEOUT: 'the server did not answer within the deadline of a call',

@@ -71,3 +71,7 @@ export function wrapped(text: string, width: number): readonly string[] {
 
 /** Returns the text with a capital first letter, to begin a sentence. */
 export const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+/** Returns a word as a POSIX shell reads it back, quoted if needed. */
+export const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

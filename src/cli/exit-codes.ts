@@ -40,6 +40,7 @@ const byError: Readonly<Record<ErrorCode, number>> = {
   JOURNAL_INVALID: exitCodes.usage,
   MODEL_UNKNOWN: exitCodes.usage,
   MODEL_LOCKED: exitCodes.usage,
+  MODEL_LEFT_CHANGED: exitCodes.usage,
   MODEL_UNREADY: exitCodes.server,
   SERVER_UNREACHABLE: exitCodes.server,
   SERVER_TIMEOUT: exitCodes.server,

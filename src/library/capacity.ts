@@ -3,6 +3,7 @@ import { capacityDefaults } from '../app/capacity/capacity-spec.ts';
 import { type CapacityOutputs, prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
 import { limitAsked, measureCapacity } from '../app/capacity/measure.ts';
 import { openLanguage, openTriton } from '../app/capacity/targets.ts';
+import { afterRestoring } from '../app/restore/restore-first.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
 import { TrituneError } from '../base/errors.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
@@ -53,7 +54,8 @@ export async function capacity(
   await prepareCapacity(outputs);
   const tell = (line: string): void => onNote?.(line);
   warnIfInsecure(spec, { tell });
-  const target = await (spec.endpoint === undefined ? openTriton(spec, signal) : openLanguage(spec, signal));
+  const open = spec.endpoint === undefined ? openTriton : openLanguage;
+  const target = await afterRestoring(spec, tell, () => open(spec, signal));
   const watch = { tell, onEvent: (event: CapacityEvent) => onEvent?.(event), onProgress: () => undefined };
   try {
     const document = await measureCapacity(spec, target, { commandLine: [], watch }, signal);

@@ -28,6 +28,13 @@ export const protectSpec = z.strictObject({
   protect: z.array(text).optional().describe('Models that must not be loaded, unloaded or given another config'),
 });
 
+export const restoreFirstSpec = z.strictObject({
+  restoreFirst: z
+    .boolean()
+    .optional()
+    .describe('Restore a model first that a killed run left changed, instead of refusing it'),
+});
+
 export const protocols = ['grpc', 'http'] as const;
 
 /** The address of a server, and the protocols of requests and control calls. */
@@ -75,6 +82,7 @@ export const serverSpec = z.strictObject({
   ...addressSpec.shape,
   ...launchSpec.shape,
   ...protectSpec.shape,
+  ...restoreFirstSpec.shape,
   ...languageServerSpec.shape,
   restore: z
     .enum(restoreWays)
@@ -85,6 +93,7 @@ export const serverSpec = z.strictObject({
 export type Protocol = (typeof protocols)[number];
 export type TlsSpec = ReadOnly<z.infer<typeof tlsSpec>>;
 export type HeaderSpec = ReadOnly<z.infer<typeof headerSpec>>;
+export type RestoreFirstSpec = ReadOnly<z.infer<typeof restoreFirstSpec>>;
 export type ProtectSpec = ReadOnly<z.infer<typeof protectSpec>>;
 export type AddressSpec = ReadOnly<z.infer<typeof addressSpec>>;
 export type LaunchSpec = ReadOnly<z.infer<typeof launchSpec>>;

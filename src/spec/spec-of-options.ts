@@ -38,6 +38,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   serverCpus: ['server', 'serverCpus'],
   dockerArg: ['server', 'dockerArg'],
   protect: ['server', 'protect'],
+  restoreFirst: ['server', 'restoreFirst'],
   endpoint: ['server', 'endpoint'],
   launchCommand: ['server', 'launchCommand'],
   engineSettings: ['server', 'engineSettings'],

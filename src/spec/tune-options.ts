@@ -3,7 +3,7 @@ import type { PromptSpec } from '../workload/prompt-spec.ts';
 import type { RequestSpec } from '../workload/request-spec.ts';
 import type { GoodputSpec, LanguageServerSpec } from './language-spec.ts';
 import type { CostSpec, PriceList } from './price-spec.ts';
-import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, TlsSpec } from './server-spec.ts';
+import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, RestoreFirstSpec, TlsSpec } from './server-spec.ts';
 import type { RequestDistribution, StabilityName } from './study-spec.ts';
 import type { TogetherSpec } from './together-spec.ts';
 import type { ClientSpec, TransportSpec } from './traffic-spec.ts';
@@ -44,6 +44,7 @@ export interface TuneOptions
     TransportSpec,
     ClientSpec,
     ProtectSpec,
+    RestoreFirstSpec,
     LanguageServerSpec,
     PromptSpec {
   readonly model?: string;

@@ -1,4 +1,5 @@
 import type { ModelConfig } from './config/model-config.ts';
+import type { RunMark } from './config/run-mark.ts';
 
 /** The interfaces of the wire. Each has a gRPC and an HTTP implementation that pass one conformance suite. */
 
@@ -92,7 +93,7 @@ export interface LoadCall extends CallOptions {
 export interface ModelControl {
   index(call?: CallOptions): Promise<readonly ModelIndexEntry[]>;
   /**
-   * Returns the effective config, including auto-completed fields, in normal form. Errors: MODEL_UNKNOWN; MODEL_UNREADY if it is in the repository
+   * Returns the effective config, including auto-completed fields, in normal form, without the mark of a run. Errors: MODEL_UNKNOWN; MODEL_UNREADY if it is in the repository
    * but not loaded; UNSUPPORTED if a newer server sent fields that would be lost (gRPC only).
    */
   modelConfig(model: string, call?: CallOptions): Promise<ModelConfig>;
@@ -104,6 +105,11 @@ export interface ModelControl {
   load(model: string, config?: ModelConfig, call?: LoadCall): Promise<void>;
   /** Errors: CONTROL_DISABLED. The unload continues after the reply; poll `index`. */
   unload(model: string, call?: CallOptions): Promise<void>;
+}
+
+export interface RunMarks {
+  /** Returns the mark that a run of tritune put into the config of a loaded model; null if there is none. Errors: as `modelConfig`. */
+  runMark(model: string, call?: CallOptions): Promise<RunMark | null>;
 }
 
 export interface ServerStats {
@@ -155,7 +161,7 @@ export interface TraceControl {
 }
 
 /** One connection to one server. Every call has a deadline. Common errors: SERVER_UNREACHABLE, SERVER_TIMEOUT, SERVER_FAILED. */
-export interface TritonClient extends ServerHealth, ModelControl, ServerStats, SharedMemory, TraceControl {
+export interface TritonClient extends ServerHealth, ModelControl, RunMarks, ServerStats, SharedMemory, TraceControl {
   readonly protocol: 'grpc' | 'http';
   /** HOST:PORT */
   readonly url: string;

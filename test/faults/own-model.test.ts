@@ -1,4 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -33,6 +33,8 @@ describe('the last line of a run', { timeout: 180_000 }, () => {
     expect(lastLineOf(stderr)).toMatch(/^tritune: RESTORE_FAILED: .*no memory left.*tritune restore/);
     expect(await stage.isOriginal('m')).toBe(false);
     faults.refuseLoad = () => null;
+    const next = join(await freshDirectory(), 'next');
+    expect((await runHere(shortRun('m', stage.url, next))).stderr).toMatch(/MODEL_LEFT_CHANGED: .*tritune restore /);
     expect((await runHere(['restore', output])).code).toBe(0);
     expect(await stage.isOriginal('m')).toBe(true);
   });
@@ -76,12 +78,17 @@ describe('two tuners on one model', { timeout: 90_000 }, () => {
   it('find each other out across machines, and the second does not put back what the first had on the server', async () => {
     const stage = await stageOf();
     const [first, second] = [join(await freshDirectory(), 'first'), join(await freshDirectory(), 'second')];
-    const one = runHere(shortRun('m', stage.url, first, ...ENDLESS));
+    // What differs in instances only has no mark on the server.
+    const space = join(await freshDirectory(), 'space.yaml');
+    const drop = '[max_batch_size, dynamic_batching, queue_delay_us, preferred_batch_size]';
+    await writeFile(space, `name: instances\nextends: python\ndrop: ${drop}\n`);
+    const instances = [...ENDLESS, '--space', space];
+    const one = runHere(shortRun('m', stage.url, first, ...instances));
     await untilOnServer(first);
     // To have another directory for such files is to be another machine.
     vi.stubEnv('TMPDIR', await mkdtemp(join(tmpdir(), 'tritune-elsewhere-')));
     onTestFinished(() => void vi.unstubAllEnvs());
-    const two = runHere(shortRun('m', stage.url, second, ...ENDLESS));
+    const two = runHere(shortRun('m', stage.url, second, ...instances));
     for (const { code, stderr } of await Promise.all([one, two])) {
       expect(code, stderr).toBe(4);
       expect(stderr).toMatch(/FOREIGN_TRAFFIC|MODEL_LOCKED|CONFIG_MISMATCH/);

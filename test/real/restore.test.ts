@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -10,6 +11,9 @@ afterAll(() => client.close());
 
 const isSearchTrialMeasured = (record: { type: string; trial?: number }): boolean =>
   record.type === 'trial-measured' && record.trial === 1;
+
+const isChangedAnew = (record: { type: string; change?: string; trial?: number }): boolean =>
+  record.type === 'trial-applied' && record.change === 'full';
 
 async function startRun() {
   const output = await freshDirectory();
@@ -47,5 +51,40 @@ describe('the served model', () => {
     expect(resumed.code).toBe(0);
     expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
     expect((await summaryOf(output)).restored?.verified).toBe(true);
+  });
+
+  it('is taken for the original by nobody after kill -9, and is put back by --restore-first', async () => {
+    const before = await client.modelConfig('sleeper');
+    const { output, running } = await startRun();
+    await untilRecorded(output, running, isChangedAnew);
+    running.child.kill('SIGKILL');
+    await running.ended;
+    expect(await client.runMark('sleeper')).toEqual({ host: hostname(), directory: output });
+    const there = ['-m', 'sleeper', '-u', server.grpcUrl];
+    const next = await freshDirectory();
+    const commands = {
+      tune: ['tune', ...there, '-o', next],
+      profile: ['profile', ...there, '-i', 'grpc', '--request-count', '5'],
+      capacity: ['capacity', ...there, '-i', 'grpc', '-l', '1000', '--max-duration', '3s'],
+      doctor: ['doctor', ...there],
+    };
+    for (const [name, args] of Object.entries(commands)) {
+      const { code, stdout, stderr } = await runCli(args);
+      expect([name, code]).toEqual([name, 2]);
+      expect(stdout + stderr).toContain(
+        `MODEL_LEFT_CHANGED: a run that was killed left 'sleeper' changed (tritune restore ${output}`,
+      );
+    }
+    const space = await spaceFile('sleeper');
+    const run = await runCli([
+      ...['tune', ...there, '-o', next, '--space', space, '--sampler', 'grid', '--max-trials', '1'],
+      ...['--concurrency', '4:4', '--precision', '25', '--restore-first'],
+    ]);
+    expect(run.stderr).toContain("restored first: 'sleeper' has its original config again");
+    expect(run.code).toBe(0);
+    expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
+    expect(await client.runMark('sleeper')).toBeNull();
+    expect((await summaryOf(next)).restored).toMatchObject({ verified: true });
+    expect((await runCli(commands.profile)).code).toBe(0);
   });
 });

@@ -5,26 +5,26 @@ import { join } from 'node:path';
 import { withDeadline } from '../../base/abort.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import { isLockedByOther, takeLock } from '../../study/records/journal-lock.ts';
+import { holderOf, isLockedByOther, takeLock, type Unlock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
+
+type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;
 
 /**
  * Holds models for this process: no other tritune on this machine changes one until the returned function releases them. A server has no such lock,
- * so two machines do not know of each other; there a measurement notices foreign requests, or a config that it did not send. Errors: MODEL_LOCKED.
+ * so two machines do not know of each other; there a measurement notices foreign requests, or a config that it did not send. `directory`: that of
+ * the run, which `lastHolderOf` gives if the run ends without releasing the models. Errors: MODEL_LOCKED.
  */
-export async function holdModels(
-  models: readonly string[],
-  { url, controlUrl }: Pick<ServerIdentity, 'url' | 'controlUrl'>,
-): Promise<() => void> {
-  const places = [...new Set(await Promise.all([url, controlUrl].map(placeOf)))].sort();
-  const held: (() => void)[] = [];
-  const letGo = (): void => {
-    for (const unlock of held) unlock();
+export async function holdModels(models: readonly string[], server: Server, directory?: string): Promise<Unlock> {
+  const places = await placesOf(server);
+  const held: Unlock[] = [];
+  const letGo: Unlock = (how) => {
+    for (const unlock of held) unlock(how);
   };
   try {
     // Everyone uses the same order, so that no two processes hold one each and wait.
     for (const model of [...new Set(models)].sort())
-      for (const place of places) held.push(takeIfPossible(lockFile(model, place), model, place));
+      for (const place of places) held.push(takeIfPossible(lockFile(model, place), model, place, directory));
     return letGo;
   } catch (error) {
     letGo();
@@ -33,32 +33,53 @@ export async function holdModels(
 }
 
 /** Returns the models that other runs of tritune on this machine hold. */
-export async function heldByOthers(
-  models: readonly string[],
-  { url, controlUrl }: Pick<ServerIdentity, 'url' | 'controlUrl'>,
-): Promise<ReadonlySet<string>> {
-  const places = await Promise.all([url, controlUrl].map(placeOf));
+export async function heldByOthers(models: readonly string[], server: Server): Promise<ReadonlySet<string>> {
+  const places = await placesOf(server);
   return new Set(models.filter((model) => places.some((place) => isLockedByOther(lockFile(model, place)))));
 }
 
-/** Does the work while holding the models. Errors: MODEL_LOCKED; those of the work. */
+/** A run on this machine that ended without releasing a model, and its lock file. */
+export interface LastHolder {
+  readonly directory: string;
+  readonly file: string;
+}
+
+/** Returns the last holder of a model; `process` if one on this machine holds it now, this one included; null if there is none. */
+export async function lastHolderOf(model: string, server: Server): Promise<LastHolder | 'process' | null> {
+  const files = (await placesOf(server)).map((place) => lockFile(model, place));
+  const holders = files.map((file) => ({ file, holder: holderOf(file) }));
+  if (holders.some(({ holder }) => holder === 'process')) return 'process';
+  const [last] = holders.flatMap(({ file, holder }) =>
+    holder === null || holder === 'process' ? [] : [{ file, directory: holder.directory }],
+  );
+  return last ?? null;
+}
+
+/**
+ * Does the work while holding the models. With the `directory` of a run, a failure leaves the models to `lastHolderOf`. Errors: MODEL_LOCKED; those
+ * of the work.
+ */
 export async function whileHeld<T>(
   models: readonly string[],
-  server: Pick<ServerIdentity, 'url' | 'controlUrl'>,
+  server: Server,
   work: () => Promise<T>,
+  directory?: string,
 ): Promise<T> {
-  const letGo = await holdModels(models, server);
+  const letGo = await holdModels(models, server, directory);
   try {
-    return await work();
-  } finally {
+    const done = await work();
     letGo();
+    return done;
+  } catch (error) {
+    letGo(directory === undefined ? undefined : 'leave');
+    throw error;
   }
 }
 
 /** The lock is a convenience: a machine without a writable place tunes without it. */
-function takeIfPossible(path: string, model: string, place: string): () => void {
+function takeIfPossible(path: string, model: string, place: string, directory?: string): Unlock {
   try {
-    return takeLock(path, (file, holder) => heldBy(model, place, file, holder));
+    return takeLock(path, (file, holder) => heldBy(model, place, file, holder), directory);
   } catch (error) {
     if (isTrituneError(error, 'OUTPUT_UNWRITABLE')) return () => undefined;
     throw error;
@@ -76,6 +97,10 @@ function lockFile(model: string, place: string): string {
   const name = createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
   return join(tmpdir(), `tritune-${name}.lock`);
 }
+
+/** A server is known by the address of its requests and by that of its control calls. */
+const placesOf = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
+  [...new Set(await Promise.all([url, controlUrl].map(placeOf)))].sort();
 
 const LOOKUP_LIMIT_MS = 2_000;
 

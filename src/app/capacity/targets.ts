@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
 import type { CapacityHead } from '../../capacity/document.ts';
 import { defaultWindowRule, type WindowRule } from '../../profiler/level-options.ts';
@@ -13,6 +10,7 @@ import { languageWindows } from '../profile/language-windows.ts';
 import type { LevelTarget } from '../profile/measuring.ts';
 import { type ProfilePlan, planProfile } from '../profile/plan.ts';
 import { modelsOf, openProfileTarget } from '../profile/target.ts';
+import { checkLeftovers } from '../server/leftover.ts';
 import { openServer } from '../server/open-server.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
 
@@ -63,9 +61,9 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
   if (others.length > 0) {
     throw new TrituneError('USAGE', 'the workload has several models', 'give a workload of one model');
   }
-  const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-capacity-'));
-  const opened = await openServer(options, { loadModels: [model] }, logs, signal);
+  const opened = await openServer(options, { loadModels: [model] }, null, signal);
   try {
+    await checkLeftovers(opened, [model]);
     const target = await openProfileTarget(opened, model, options, plan, signal);
     const { name, version, url, emulated } = opened.server;
     return {

@@ -10,9 +10,10 @@ import { presetFor } from '../../space/source/presets.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelIndexEntry, TritonClient } from '../../triton/types.ts';
+import { leftoversIn } from '../server/leftover.ts';
 import { namesIn, type OpenServer } from '../server/open-server.ts';
 import { examineRest } from './examine-rest.ts';
-import { bad, type Finding, note, ok } from './finding.ts';
+import { bad, type Finding, failed, note, ok } from './finding.ts';
 
 /** Milliseconds for which the model is watched for other clients' requests. */
 const WATCHED_MS = 1000;
@@ -31,6 +32,10 @@ export async function* examineModel(
   const first = entries.find(({ state }) => state === 'READY') ?? entries[0];
   if (!first) {
     yield bad(name, `the server has no such model; its models are ${namesIn(index)}`, 'MODEL_UNKNOWN');
+    return;
+  }
+  for await (const error of leftoversIn(opened, [name])) {
+    yield failed(name, error);
     return;
   }
   if (first.state !== 'READY') {

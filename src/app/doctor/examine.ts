@@ -5,6 +5,7 @@ import type { AddressSpec } from '../../spec/server-spec.ts';
 import type { AgentsSpec } from '../../spec/traffic-spec.ts';
 import type { ModelIndexEntry } from '../../triton/types.ts';
 import { addressesOf, connectControl } from '../server/addresses.ts';
+import { leftoversIn } from '../server/leftover.ts';
 import { checkControllable, type OpenServer } from '../server/open-server.ts';
 import { readTls } from '../server/read-tls.ts';
 import { examineAgents } from './examine-agents.ts';
@@ -45,6 +46,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
     yield repository(index);
     yield await metrics(subject, index, options.model);
     if (options.model !== undefined) yield* examineModel(subject, index, options.model);
+    else for await (const error of leftoversIn(subject, loadedIn(index))) yield failed('models', error);
   } catch (error) {
     yield failed('server', error);
   } finally {

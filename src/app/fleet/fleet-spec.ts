@@ -42,12 +42,13 @@ export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): 
  * protected.
  */
 export function onServer(spec: StudySpec, { server, agents }: OwnSpec): StudySpec {
-  const { restore, endpoint, engineSettings } = spec.server;
+  const { restore, restoreFirst = server.restoreFirst, endpoint, engineSettings } = spec.server;
   const protect = [...new Set([...(server.protect ?? []), ...(spec.server.protect ?? [])])];
   return {
     ...spec,
     server: {
       ...{ ...server, restore },
+      ...(restoreFirst !== undefined && { restoreFirst }),
       ...(endpoint !== undefined && { endpoint }),
       ...(engineSettings !== undefined && { engineSettings }),
       ...(protect.length > 0 && { protect }),

@@ -95,7 +95,7 @@ async function held(
   const opened = await openServer(serverOf(study.spec), { loadModels: [], laterModels: [] }, study.directory, signal);
   try {
     await checkControllable(opened.client);
-    const taken = await takeModels(study, named, opened);
+    const taken = await takeModels(study, named, opened, tell);
     try {
       const { models } = taken;
       const { plan, parts, close } = await taken.prepared(prepare(study, given, opened, models, tell));
@@ -115,7 +115,8 @@ async function held(
             await close();
             if (isRestored) await leaveAsTheyWere(opened.client, models).catch(() => undefined);
           } finally {
-            taken.letGo();
+            // A worker that ends in the middle of a study goes on with it later.
+            taken.letGo(isRestored ? undefined : 'leave');
             await study.journal.close();
             await opened.close();
           }

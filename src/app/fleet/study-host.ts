@@ -6,6 +6,8 @@ import type { StudyOrder } from '../../fleet/workflow/seams.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 import { writeDocuments } from '../output/documents.ts';
+import { afterRestoring } from '../restore/restore-first.ts';
+import { checkLeftovers } from '../server/leftover.ts';
 import { checkControllable, openServer, serverOf } from '../server/open-server.ts';
 import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
@@ -22,7 +24,7 @@ export function studyHost(
   directory: string,
   server: OwnSpec['server'],
   { name: serverName, unrestored }: Pick<ServerHost, 'name' | 'unrestored'>,
-  signal: AbortSignal,
+  { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
 ): StudyHost {
   // The host that keeps the journal sends no requests.
   const own = { server, agents: {} };
@@ -38,7 +40,7 @@ export function studyHost(
         ? await resumeStudy(folder, (kept) => onServer(kept, own))
         : await openNew(order as StudyOrder, folder, own);
       try {
-        return await hosted(study, signal);
+        return await hosted(study, tell, signal);
       } catch (error) {
         await study.journal.close();
         throw error;
@@ -57,12 +59,13 @@ function openNew({ spec, commandLine }: StudyOrder, folder: string, own: OwnSpec
 }
 
 /** Reads the model on the worker's own server and changes nothing. */
-async function hosted(study: OpenStudy, signal: AbortSignal): Promise<HostedStudy> {
+async function hosted(study: OpenStudy, tell: (line: string) => void, signal: AbortSignal): Promise<HostedStudy> {
   const { spec, directory, journal, metrics, started } = study;
   const named = modelsNamedBy(study);
   const opened = await openServer(serverOf(spec), { loadModels: [], laterModels: [] }, directory, signal);
   try {
     await checkControllable(opened.client);
+    if (!started) await afterRestoring(spec.server, tell, () => checkLeftovers(opened, named.names));
     const models = await readModels(opened.client, named, started);
     await leaveAsTheyWere(opened.client, models);
     const { plan, sampler, samplerFor, space } = planStudy(study, opened.server, models);

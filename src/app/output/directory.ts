@@ -1,4 +1,5 @@
-import { access, constants, mkdir, rm, rmdir, stat } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
@@ -52,4 +53,16 @@ export async function discardEmpty(directory: string): Promise<void> {
   if (size !== 0) return;
   await rm(journal, { force: true });
   await rmdir(directory).catch(() => undefined);
+}
+
+/** A folder that a run needs only while it lasts. */
+export interface TemporaryFolder {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** Creates a folder in the system's folder for temporary files; whoever creates it removes it. */
+export async function temporaryFolder(): Promise<TemporaryFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'tritune-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }

@@ -1,6 +1,6 @@
 import type { SweepRange } from '../../profiler/sweep.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
-import type { HeaderSpec, LaunchSpec, Protocol, TlsSpec } from '../../spec/server-spec.ts';
+import type { HeaderSpec, LaunchSpec, Protocol, RestoreFirstSpec, TlsSpec } from '../../spec/server-spec.ts';
 import type { RequestDistribution } from '../../spec/study-spec.ts';
 import type { ClientSpec, TransportSpec } from '../../spec/traffic-spec.ts';
 import type { NumberRange } from '../../spec/tune-options.ts';
@@ -106,6 +106,7 @@ export interface ProfileSpec
     TlsSpec,
     HeaderSpec,
     Partial<LaunchSpec>,
+    RestoreFirstSpec,
     TraceSpec {
   readonly model?: string;
   readonly modelVersion?: string;

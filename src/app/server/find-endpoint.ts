@@ -14,6 +14,7 @@ import type { Prompt } from '../../loadgen/prompts/prompt.ts';
 import type { SendFailure, SendOutcome } from '../../loadgen/types.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import { connectGrpc, connectHttp } from '../../triton/control/connect.ts';
+import { checkLeftovers } from './leftover.ts';
 
 /** The requested endpoint: a kind, `openai` for either of its two, or `auto`. */
 export type AskedEndpoint = EndpointKind | 'openai' | 'auto';
@@ -171,6 +172,7 @@ async function findTriton(
   try {
     const server = await client.serverMetadata();
     if (model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
+    await checkLeftovers({ client, server: { url: address, controlUrl: address } }, [model]);
     const { inputs, outputs } = await client.modelMetadata(model);
     const { output } = textTensors(model, inputs, outputs);
     const { name, version: serverVersion } = server;

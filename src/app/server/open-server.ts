@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
-import { TrituneError } from '../../base/errors.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { nsToMs } from '../../base/units.ts';
-import type { LaunchOptions } from '../../launch/types.ts';
+import type { LaunchedServer, LaunchOptions } from '../../launch/types.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/types.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
+import { temporaryFolder } from '../output/directory.ts';
 import { addressesOf, addressesOfLaunched, connectControl, type TritonIdentity } from './addresses.ts';
 import { headersOf } from './headers.ts';
 import { checkLaunch, type LaunchRequest, launchServer } from './launch.ts';
@@ -29,11 +30,14 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-/** Starts the server if the options say so, with models loaded at once or later, and connects to it. Errors: LAUNCH_FAILED, SERVER_*, USAGE. */
+/**
+ * Starts the server if the options say so, with models loaded at once or later, and connects to it. `logDirectory`: where a started server logs;
+ * null for a folder that is removed with the server. Errors: LAUNCH_FAILED, SERVER_*, USAGE.
+ */
 export async function openServer(
   options: AddressSpec & LaunchRequest,
   models: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
-  logDirectory: string,
+  logDirectory: string | null,
   signal: AbortSignal,
 ): Promise<OpenServer> {
   if (options.launch !== undefined && wantsTls(options)) {
@@ -41,10 +45,7 @@ export async function openServer(
   }
   checkLaunch(options);
   const tls = await readTls(options);
-  const launched =
-    options.launch === undefined
-      ? null
-      : await launchServer(options, { ...models, logDirectory: join(logDirectory, 'server'), signal });
+  const launched = options.launch === undefined ? null : await launch(options, models, logDirectory, signal);
   try {
     const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
     const { client, server } = await connectControl(addresses);
@@ -64,6 +65,30 @@ export async function openServer(
     await launched?.stop();
     throw error;
   }
+}
+
+/** The log of a server that did not come up stays: the error names it. */
+async function launch(
+  options: LaunchRequest,
+  models: Pick<LaunchOptions, 'loadModels' | 'laterModels'>,
+  logDirectory: string | null,
+  signal: AbortSignal,
+): Promise<LaunchedServer> {
+  const temporary = logDirectory === null ? await temporaryFolder() : null;
+  const directory = join(temporary?.path ?? (logDirectory as string), 'server');
+  const launched = await launchServer(options, { ...models, logDirectory: directory, signal }).catch(
+    async (error: unknown) => {
+      if (!isTrituneError(error, 'LAUNCH_FAILED')) await temporary?.remove();
+      throw error;
+    },
+  );
+  return {
+    ...launched,
+    stop: async () => {
+      await launched.stop();
+      await temporary?.remove();
+    },
+  };
 }
 
 /** Returns the part of a spec that `openServer` needs. */

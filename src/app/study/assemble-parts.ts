@@ -32,7 +32,7 @@ const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
  * UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use).
  */
 export async function assembleParts(
-  { spec, journal, workloads }: OpenStudy,
+  study: OpenStudy,
   { plan, space, sampler, samplerFor, windows }: PlannedStudy,
   opened: OpenServer,
   inputs: PreparedInputs,
@@ -40,6 +40,7 @@ export async function assembleParts(
   otherFronts: readonly FrontInputs[] = [],
   workloadInputs: WorkloadInputs = [],
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
+  const { spec, journal, workloads } = study;
   const { client } = opened;
   const { model, goal, measurement } = spec;
   const { original, levels } = plan.study;
@@ -74,7 +75,7 @@ export async function assembleParts(
     ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
     ...(goal.goodput && { limits: goal.goodput }),
   });
-  const control = controlOfStudy(spec, plan, opened, onBuild);
+  const control = controlOfStudy(study, plan, opened, onBuild);
   const rule = spec.accuracy ?? EXACT;
   const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
     compareReplies(opened, trafficTo(spec, model), inputs, configIn(candidate), rule, signal);

@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { type ControlOptions, createControl } from '../../adapter/triton/control.ts';
 import type { ControlClient, OriginalState } from '../../adapter/triton/model/control-options.ts';
 import { createArtifacts } from '../../adapter/triton/variants/artifacts.ts';
@@ -10,6 +12,7 @@ import { foldStudy } from '../../study/records/fold.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { Control } from '../../tuner/adapter.ts';
 import type { TunePlan } from '../../tuner/run.ts';
+import type { OpenStudy } from './open-study.ts';
 
 const LOAD_TIMEOUT_S = 600;
 /** A loaded model is ready within this time, or within the time allowed for a load if that is shorter. */
@@ -30,7 +33,7 @@ export function originalsOf(started: Originals): readonly OriginalState[] {
 
 type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
   Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
-  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts'>;
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts' | 'mark'>;
 
 /** Returns control over models whose earlier state is known. */
 export function controlOver(
@@ -44,6 +47,7 @@ export function controlOver(
     isNewStudy = false,
     mayBeLoading = false,
     artifacts,
+    mark,
   }: ControlLimits = {},
 ): Control {
   return createControl(client, originals, {
@@ -57,12 +61,13 @@ export function controlOver(
     mayUnload: !allowForeignTraffic,
     mayBeLoading,
     ...(artifacts && { artifacts }),
+    ...(mark && { mark }),
   });
 }
 
 /** Returns control over what a study on a Triton changes. `onBuild` is called with the log of each variant that is built. */
 export function controlOfStudy(
-  { server, limits, measurement }: StudySpec,
+  { spec: { server, limits, measurement }, directory }: Pick<OpenStudy, 'spec' | 'directory'>,
   plan: TunePlan,
   { client }: { readonly client: ControlClient },
   onBuild?: (variant: string, log: string) => void,
@@ -73,6 +78,8 @@ export function controlOfStudy(
     allowForeignTraffic: measurement.allowForeignTraffic,
     isNewStudy,
     mayBeLoading: !isNewStudy && foldStudy(plan.earlier).restored?.verified !== true,
+    // A server that was started for the run ends with it.
+    ...(server.launch === undefined && { mark: { host: hostname(), directory: resolve(directory) } }),
     artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
   });
 }

@@ -1,5 +1,9 @@
 import { holdModels } from '../../adapter/triton/hold-model.ts';
+import { isTrituneError } from '../../base/errors.ts';
+import type { Unlock } from '../../study/records/journal-lock.ts';
+import { afterRestoring } from '../restore/restore-first.ts';
 import { checkResumed } from '../server/check-own.ts';
+import { checkLeftovers } from '../server/leftover.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkParts, checkProtected } from '../server/protect.ts';
 import type { OpenStudy } from './open-study.ts';
@@ -10,25 +14,43 @@ export interface HeldModels {
   readonly models: StudyModels;
   /** Returns the preparation's value; if it fails, restores the models first. Errors: the preparation's own. */
   prepared<T>(preparation: Promise<T>): Promise<T>;
-  letGo(): void;
+  /** Does the work and releases the models; if they could not be restored, leaves them to the next run's `checkLeftovers`. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+  letGo: Unlock;
 }
 
+type Study = Pick<OpenStudy, 'spec' | 'earlier' | 'started' | 'directory'>;
+
 /**
- * Locks the models of a study and reads their state. Errors: MODEL_LOCKED, USAGE for a protected model, RESTORE_FAILED for a model that another
- * client has changed since the study that is resumed, those of `readModels`.
+ * Locks the models of a study and reads their state. Errors: MODEL_LOCKED, USAGE for a protected model, MODEL_LEFT_CHANGED for a model that another
+ * run left changed, RESTORE_FAILED for a model that another client has changed since the study that is resumed, those of `readModels`.
  */
-export async function takeModels(
-  study: Pick<OpenStudy, 'spec' | 'earlier' | 'started'>,
+export const takeModels = (
+  study: Study,
   named: NamedModels,
-  { client, server }: OpenServer,
+  opened: OpenServer,
+  tell: (line: string) => void,
+  findCalls?: FindCalls,
+): Promise<HeldModels> => afterRestoring(study.spec.server, tell, () => takeAll(study, named, opened, findCalls));
+
+async function takeAll(
+  study: Study,
+  named: NamedModels,
+  opened: OpenServer,
   findCalls?: FindCalls,
 ): Promise<HeldModels> {
-  const held = [await holdModels(named.names, server)];
-  const letGo = (): void => {
-    for (const each of held) each();
+  const { client, server } = opened;
+  const check = async (models: readonly string[]): Promise<void> => {
+    // The study that is resumed may itself have left them changed.
+    if (study.started === null) await checkLeftovers(opened, models);
+    for (const name of models) await checkProtected(client, name, study.spec.server);
+  };
+  await check(named.names);
+  const held = [await holdModels(named.names, server, study.directory)];
+  const letGo: Unlock = (how) => {
+    for (const each of held) each(how);
   };
   try {
-    for (const name of named.names) await checkProtected(client, name, study.spec.server);
     await checkResumed(study, client);
     const models = await readModels(client, named, study.started, findCalls);
     const prepared = <T>(preparation: Promise<T>): Promise<T> =>
@@ -38,11 +60,22 @@ export async function takeModels(
       });
     // The parts of an ensemble are known only now.
     const parts = models.names.filter((name) => !named.names.includes(name));
-    held.push(await prepared(holdModels(parts, server)));
-    for (const name of parts) await prepared(checkProtected(client, name, study.spec.server));
-    return { models, prepared, letGo };
+    await prepared(check(parts));
+    held.push(await prepared(holdModels(parts, server, study.directory)));
+    return { models, prepared, during: (work) => thenLetGo(work, letGo), letGo };
   } catch (error) {
     letGo();
+    throw error;
+  }
+}
+
+async function thenLetGo<T>(work: () => Promise<T>, letGo: Unlock): Promise<T> {
+  try {
+    const done = await work();
+    letGo();
+    return done;
+  } catch (error) {
+    letGo(isTrituneError(error, 'RESTORE_FAILED') ? 'leave' : undefined);
     throw error;
   }
 }

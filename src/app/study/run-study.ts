@@ -48,21 +48,20 @@ export async function tuneStudy(
   signal: AbortSignal,
   named: NamedModels = modelsNamedBy(study),
 ): Promise<StudyOutcome> {
-  const { models, prepared, letGo } = await takeModels(
+  const { models, prepared, during } = await takeModels(
     study,
     named,
     opened,
+    watch.tell,
     callsFinder(study, named.given, opened, watch.tell),
   );
-  try {
+  return during(async () => {
     const { plan, parts, close } = await prepared(prepare(study, opened, models, watch));
-    return await tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {
+    return tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {
       await close();
       if (restored === null) await leaveAsTheyWere(opened.client, models);
     });
-  } finally {
-    letGo();
-  }
+  });
 }
 
 const UNCHECKED =

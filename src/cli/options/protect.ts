@@ -1,4 +1,4 @@
-import type { ProtectSpec } from '../../spec/server-spec.ts';
+import type { ProtectSpec, RestoreFirstSpec } from '../../spec/server-spec.ts';
 import { type OptionTable, under } from './option-table.ts';
 import { collectListed } from './option-values.ts';
 
@@ -7,5 +7,13 @@ export const protectOptionTable: OptionTable<ProtectSpec> = under<ProtectSpec>('
     flags: '--protect <models>',
     help: 'Models that tritune must never change, separated by commas; repeatable',
     parse: collectListed,
+  },
+});
+
+/** For commands that take a model's config for its original one. */
+export const restoreFirstOptionTable: OptionTable<RestoreFirstSpec> = under<RestoreFirstSpec>('Safety', {
+  restoreFirst: {
+    flags: '--restore-first',
+    help: 'If a killed run left the model changed, restore it first (default: refuse to start)',
   },
 });

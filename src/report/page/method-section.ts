@@ -1,5 +1,5 @@
 import { median } from 'simple-statistics';
-import { formatDuration, formatFigure } from '../../base/format.ts';
+import { formatDuration, formatFigure, shellWord } from '../../base/format.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { SearchSpace } from '../../space/types.ts';
@@ -37,7 +37,7 @@ const repetition = (commandLine: readonly string[]): Html =>
   commandLine.length === 0
     ? html`<p>It was run by a program, through the library, with the options above.</p>`
     : html`<p>To repeat it:</p>
-<pre>tritune ${commandLine.map(quoted).join(' ')}</pre>`;
+<pre>tritune ${commandLine.map(shellWord).join(' ')}</pre>`;
 
 function what({ started, server }: StudyState): readonly Fact[] {
   return [
@@ -171,6 +171,3 @@ function ended({ finished, restored, elapsedSeconds, loadSeconds }: StudyState):
     ['model afterwards', restored?.detail ?? 'not restored yet'],
   ];
 }
-
-/** Quotes a word for a POSIX shell. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 
 /** The process that holds a lock. Its id alone is not enough, because ids are reused. */
@@ -10,7 +11,16 @@ interface Holder {
   readonly startTicks: string | null;
   readonly host: string;
   readonly token: string;
+  /** Of the machine's current boot, because both numbers above start again with the next; absent if unknown. */
+  readonly boot?: string;
+  /** Absolute path of the run's output directory, if the lock is about what a run changes. */
+  readonly directory?: string;
+  /** The run ended without undoing its changes. */
+  readonly hasEnded?: true;
 }
+
+/** Releases a lock. `leave` keeps it as that of a run which ended without undoing its changes. */
+export type Unlock = (how?: 'leave') => void;
 
 /** A take-over takes milliseconds; a guard older than this was left by a process that died in one. */
 const GUARD_LIFE_MS = 10_000;
@@ -22,19 +32,35 @@ export type Refusal = (path: string, holder: string) => TrituneError;
 
 /**
  * Takes the lock file for this process and returns the function that releases it. The lock of a process that no longer runs on this machine is taken
- * over. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
+ * over. `directory`: that of the run, for `holderOf`. Errors: that of `refusal`, OUTPUT_LOCKED by default; OUTPUT_UNWRITABLE.
  */
-export function takeLock(path: string, refusal: Refusal = outputLocked): () => void {
+export function takeLock(path: string, refusal: Refusal = outputLocked, directory?: string): Unlock {
+  const boot = bootId();
   const holder: Holder = {
     pid: process.pid,
     startTicks: startTicksOf(process.pid),
     host: hostname(),
     token: randomUUID(),
+    ...(boot !== null && { boot }),
+    ...(directory !== undefined && { directory: resolve(directory) }),
   };
   if (!createExclusively(path, holder)) takeOver(path, holder, (present) => refusal(path, wordsFor(present)));
-  return () => {
-    if (readHolder(path)?.token === holder.token) unlinkSync(path);
+  return (how) => {
+    if (readHolder(path)?.token !== holder.token) return;
+    if (how === 'leave') replace(path, { ...holder, hasEnded: true });
+    else unlinkSync(path);
   };
+}
+
+/**
+ * Returns who holds the lock file: `process` for a running process, this one included; the directory of a run that ended without releasing it;
+ * null for nobody.
+ */
+export function holderOf(path: string): 'process' | { readonly directory: string } | null {
+  const holder = readHolder(path);
+  if (holder === null) return null;
+  if (isAlive(holder)) return 'process';
+  return typeof holder.directory === 'string' ? { directory: holder.directory } : null;
 }
 
 /** True if another running process holds the lock file. */
@@ -103,7 +129,9 @@ function readHolder(path: string): Holder | null {
 
 /** A holder on another machine cannot be checked, so it counts as alive. */
 function isAlive(holder: Holder): boolean {
+  if (holder.hasEnded === true) return false;
   if (holder.host !== hostname()) return true;
+  if (holder.boot !== undefined && holder.boot !== (bootId() ?? holder.boot)) return false;
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
@@ -114,6 +142,15 @@ function isAlive(holder: Holder): boolean {
   // It was killed, and its parent has not collected its exit status yet: in a container perhaps it never does.
   if (stat.state === 'Z' || stat.state === 'X') return false;
   return holder.startTicks === null || stat.startTicks === holder.startTicks;
+}
+
+/** null if the system does not say. */
+function bootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null;
+  }
 }
 
 const startTicksOf = (pid: number): string | null => statOf(pid)?.startTicks ?? null;

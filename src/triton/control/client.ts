@@ -1,6 +1,8 @@
 import { isTrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import type { ModelConfig } from '../config/model-config.ts';
 import { normaliseConfig } from '../config/normal-form.ts';
+import { runMarkIn, withoutRunMark } from '../config/run-mark.ts';
 import type { CallOptions, ModelIndexEntry, TritonClient } from '../types.ts';
 import {
   callError,
@@ -46,6 +48,9 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
 
   const index = async (call?: CallOptions): Promise<readonly ModelIndexEntry[]> =>
     indexOf(await ask({ kind: 'index' }, call));
+
+  const configOf = async (model: string, call?: CallOptions): Promise<ModelConfig> =>
+    normaliseConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config'));
 
   /** A fault of a call about one model may require a look at the index. */
   const explain = async (operation: Operation, fault: WireFault, signal: AbortSignal | undefined): Promise<Error> => {
@@ -105,8 +110,8 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     serverMetadata: async (call) => serverMetadataOf(await ask({ kind: 'server-metadata' }, call)),
     modelMetadata: async (model, call) => modelMetadataOf(await ask({ kind: 'model-metadata', model }, call)),
     index,
-    modelConfig: async (model, call) =>
-      normaliseConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config')),
+    modelConfig: async (model, call) => withoutRunMark(await configOf(model, call)),
+    runMark: async (model, call) => runMarkIn(await configOf(model, call)),
     load: async (model, config, call) => {
       const { files } = call ?? {};
       const configJson = config && JSON.stringify(config);

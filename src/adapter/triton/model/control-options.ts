@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { RunMark } from '../../../triton/config/run-mark.ts';
 import type { ModelControl, ServerHealth } from '../../../triton/types.ts';
 
 export type ControlClient = ModelControl & Pick<ServerHealth, 'modelReady'>;
@@ -29,4 +30,6 @@ export interface LoadOptions {
   readonly mayUnload?: boolean;
   /** A killed run may have left a load in progress, which swaps the model when it ends. */
   readonly mayBeLoading?: boolean;
+  /** Marks configs that this run sends, for other machines, if it is killed. */
+  readonly mark?: RunMark;
 }

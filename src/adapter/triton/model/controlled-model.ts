@@ -28,7 +28,7 @@ export class ControlledModel {
   constructor(client: ControlClient, original: OriginalState, options: LoadOptions) {
     this.original = original;
     this.#options = options;
-    this.#loads = new ModelLoads(client, original.model, options);
+    this.#loads = new ModelLoads(client, original, options);
     this.#serving = { sent: original.config, read: original.config };
   }
 

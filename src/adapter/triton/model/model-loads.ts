@@ -1,9 +1,12 @@
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { nsToMs } from '../../../base/units.ts';
+import { onlyInstancesDiffer } from '../../../triton/config/comparison.ts';
 import { composingModels } from '../../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import type { ModelFiles } from '../../../triton/types.ts';
-import type { ControlClient, LoadOptions } from './control-options.ts';
+import { withRunMark } from '../../../triton/config/run-mark.ts';
+import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
+import type { LoadCall, ModelFiles } from '../../../triton/types.ts';
+import type { ControlClient, LoadOptions, OriginalState } from './control-options.ts';
 
 const POLL_MS = 50;
 
@@ -11,14 +14,18 @@ const POLL_MS = 50;
 export class ModelLoads {
   readonly model: string;
   readonly #client: ControlClient;
+  readonly #original: ModelConfig;
   readonly #options: LoadOptions;
+  /** Whether the model loads with the mark of the run; null until that is known. */
+  #takesMark: boolean | null = null;
   /** True if anything may have been changed, by this run or by one that was killed. */
   isTouched: boolean;
   /** False if a load's end was not seen: it may still be in progress on the server, and swap the model at any time. */
   isSettled: boolean;
 
-  constructor(client: ControlClient, model: string, options: LoadOptions) {
+  constructor(client: ControlClient, { model, config }: OriginalState, options: LoadOptions) {
     this.model = model;
+    this.#original = config;
     this.#client = client;
     this.#options = options;
     this.isTouched = options.mayBeLoading ?? false;
@@ -32,13 +39,32 @@ export class ModelLoads {
     this.isSettled = false;
     const call = { timeoutMs: this.#options.loadTimeoutMs, ...(signal && { signal }), ...(files && { files }) };
     try {
-      await this.#client.load(this.model, config, call);
+      await this.#send(config, call);
     } catch (error) {
       // A refusal ends the load: the previous version is still served, even if the model is no longer in the repository.
       if (isTrituneError(error, 'LOAD_REFUSED', 'MODEL_UNKNOWN')) this.isSettled = wasSettled;
       throw error;
     }
     await this.#until(() => this.#client.modelReady(this.model, signal ? { signal } : {}), 'become ready', signal);
+  }
+
+  /**
+   * Sends the config, marked. The original and what differs from it in instance counts only have no mark: Triton would load the model anew for it.
+   * A model whose code stops at a parameter that it does not know is loaded without the mark.
+   */
+  async #send(config: ModelConfig | undefined, call: LoadCall): Promise<void> {
+    const { mark } = this.#options;
+    if (!config || !mark || this.#takesMark === false || onlyInstancesDiffer(this.#original, config))
+      return this.#client.load(this.model, config, call);
+    try {
+      await this.#client.load(this.model, withRunMark(config, mark), call);
+      this.#takesMark = true;
+    } catch (error) {
+      const mayBeTheMark = error instanceof LoadRefusedError && error.kind === 'init-failed';
+      if (!mayBeTheMark || this.#takesMark === true) throw error;
+      await this.#client.load(this.model, config, call);
+      this.#takesMark = false;
+    }
   }
 
   /** The unload continues after the server's reply; the index shows when it is done. Errors: MODEL_UNREADY, SERVER_*. */

@@ -10,17 +10,18 @@ import { languageProfile } from './language-profile.ts';
 
 /** Returns the parts of a study of a language model on a Triton, measured by the tokens of its streamed replies. Errors: USAGE, INPUT_INVALID. */
 export async function assembleLanguageParts(
-  { spec, journal, workloads }: OpenStudy,
+  study: OpenStudy,
   { plan, space, sampler, samplerFor }: PlannedStudy,
   opened: OpenServer,
   onBuild: (variant: string, log: string) => void,
 ): Promise<{ readonly parts: TuneParts; close(): Promise<void> }> {
+  const { spec, journal, workloads } = study;
   const { headers, tls, metricsUrl, server } = opened;
   const serving = () => ({ address: server.url, headers, tls, metricsUrl });
   const profile = await languageProfile(spec, serving, workloads);
   const adapter = tritonAdapter({
     ...{ model: spec.model, original: plan.study.original, profile, identity: server, segmentOf: safeName },
-    control: controlOfStudy(spec, plan, opened, onBuild),
+    control: controlOfStudy(study, plan, opened, onBuild),
     space: space.view(),
   });
   return {

@@ -21,7 +21,7 @@ const shared = [
   ...(['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', 'tlsInsecure'] as const),
   ...(['header', 'headerEnv', 'headerFile', 'tokenEnv', 'tokenFile'] as const),
   ...(['launch', 'modelRepository', 'tritonserver', 'serverArg', 'serverCpus', 'dockerImage', 'dockerGpus'] as const),
-  ...(['dockerArg', 'metricsUrl'] as const),
+  ...(['dockerArg', 'metricsUrl', 'restoreFirst'] as const),
 ];
 
 type Shared = Pick<ProfileOptions, (typeof shared)[number]>;

@@ -1,6 +1,7 @@
 import { prepareCapacity, writeCapacity } from '../../../app/capacity/documents.ts';
 import { limitAsked, measureCapacity } from '../../../app/capacity/measure.ts';
 import { type CapacityTarget, openLanguage, openTriton } from '../../../app/capacity/targets.ts';
+import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { commandLineWithoutValues } from '../../../app/server/headers.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { CapacityDocument } from '../../../capacity/document-schema.ts';
@@ -31,7 +32,7 @@ export async function runCapacityCommand(
   const commandLine = commandLineWithoutValues(given, options);
   let document: CapacityDocument | null = null;
   const { wasInterrupted } = await interruptible(terminal, async (signal) => {
-    const opened = await openTarget(kind, options, signal);
+    const opened = await afterRestoring(options, terminal.tell, () => openTarget(kind, options, signal));
     const watch = { ...capacityScreen(limit, terminal), tell: terminal.tell };
     try {
       document = await measureCapacity(options, opened, { commandLine, watch }, signal);

@@ -4,17 +4,17 @@ import {
   type DeviceInstances,
   type ServedVersions,
 } from '../../../space/edits/edit-config.ts';
-import type { HeaderSpec, ProtectSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
+import type { HeaderSpec, ProtectSpec, Protocol, RestoreFirstSpec, TlsSpec } from '../../../spec/server-spec.ts';
 import type { TensorConfig } from '../../../triton/config/model-config.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
-import { protectOptionTable } from '../../options/protect.ts';
+import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { batchSizes, byteCount, deviceInstances, microseconds, servedVersions, tensor } from './values.ts';
 
 /** The options of `tritune config`, parsed. */
-export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec {
+export interface ConfigOptions extends TlsSpec, HeaderSpec, ProtectSpec, RestoreFirstSpec {
   readonly from?: string;
   readonly model?: string;
   readonly url?: string;
@@ -120,6 +120,7 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
     parse: deviceInstances,
   },
   ...protectOptionTable,
+  ...restoreFirstOptionTable,
   load: {
     flags: '--load',
     help: 'Load the model with the new config on the server',

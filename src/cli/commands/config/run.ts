@@ -24,7 +24,7 @@ import { type Start, startOf, withServer } from './start.ts';
  * would refuse (which is neither written nor loaded), OUTPUT_EXISTS, LOAD_REFUSED, SERVER_*.
  */
 export async function runConfig(options: ConfigOptions, terminal: Terminal): Promise<void> {
-  const start = await startOf(options);
+  const start = await startOf(options, terminal.tell);
   const config = editConfig(start.config, { ...(await pathEdits(options)), ...editsOf(options) });
   checkConfig(config, start);
   if (options.load) checkNames([options.model ?? config.name ?? ''], options);
@@ -121,6 +121,8 @@ async function loadHeld(
     restore: 'config',
     loadTimeoutMs: options.loadTimeout * MS_PER_S,
     settleTimeoutMs: SETTLE_TIMEOUT_MS,
+    // Loaded even if it is the same, so that no mark of a killed run stays.
+    mayBeLoading: before !== null && (await client.runMark(model)) !== null,
   });
   const { change, loadMs } = await control.apply(
     candidateOf(config),

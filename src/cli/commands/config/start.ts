@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { addressesOf, connectControl } from '../../../app/server/addresses.ts';
+import { checkLeftovers, leftoversIn, type Served } from '../../../app/server/leftover.ts';
 import { readTls } from '../../../app/server/read-tls.ts';
+import { errorLine } from '../../../base/error-line.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
 import type { ServerIdentity } from '../../../study/records/records.ts';
@@ -22,7 +25,7 @@ export interface Start {
 }
 
 /** Returns the config that the options start from. Errors: USAGE, INPUT_INVALID, CONFIG_INVALID, MODEL_UNKNOWN, MODEL_UNREADY, SERVER_*. */
-export async function startOf(options: ConfigOptions): Promise<Start> {
+export async function startOf(options: ConfigOptions, tell: (line: string) => void): Promise<Start> {
   const { from, model, backend, platform, inputs, outputs } = options;
   const isNew = backend !== undefined || platform !== undefined;
   if ((inputs ?? outputs) && !isNew)
@@ -43,9 +46,23 @@ export async function startOf(options: ConfigOptions): Promise<Start> {
   if (model === undefined)
     throw wrong('there is no config to start from', 'add --from FILE, -m MODEL, or --backend NAME for a new one');
   // The server generates instance names and a preferred size. If written down, they would outlast the fields they derive from.
-  const config = await withServer(options, (client) => client.modelConfig(model));
+  const config = await withServer(options, async (client, server) => {
+    await refuseLeftovers({ client, server }, model, options, tell);
+    return client.modelConfig(model);
+  });
   const plain = withoutServerDefaults(config);
   return { config: plain, before: plain, unknownFields: [], isServed: true };
+}
+
+/** A config that is only shown is not refused: it is what the server has. */
+async function refuseLeftovers(
+  served: Served,
+  model: string,
+  options: ConfigOptions,
+  tell: (line: string) => void,
+): Promise<void> {
+  if (options.load || options.restoreFirst) return afterRestoring(options, tell, () => checkLeftovers(served, [model]));
+  for await (const error of leftoversIn(served, [model])) tell(`warning: ${errorLine(error)}`);
 }
 
 async function fromFile(file: string, model: string | undefined): Promise<Start> {

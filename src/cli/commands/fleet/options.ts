@@ -4,6 +4,7 @@ import {
   type ProtectSpec,
   type Protocol,
   protocols,
+  type RestoreFirstSpec,
   type TlsSpec,
 } from '../../../spec/server-spec.ts';
 import type { AgentsSpec } from '../../../spec/traffic-spec.ts';
@@ -11,7 +12,7 @@ import { agentsOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { collectListed } from '../../options/option-values.ts';
-import { protectOptionTable } from '../../options/protect.ts';
+import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { type UiName, uiNames } from '../tune/options.ts';
@@ -30,7 +31,7 @@ const fleetOptionTable: OptionTable<FleetFlags> = {
   ...temporalOptionTable,
 };
 
-export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec, AgentsSpec {
+export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec, RestoreFirstSpec, AgentsSpec {
   readonly server: string;
   readonly protocol: Protocol;
   readonly controlUrl?: string;
@@ -65,6 +66,7 @@ export const workerOptionTable: OptionTable<WorkerFlags> = {
   ...tlsOptionTable,
   ...headerOptionTable,
   ...protectOptionTable,
+  ...restoreFirstOptionTable,
   ...agentsOptionTable,
   agents: {
     flags: '--agents <host:port,…>',

@@ -45,7 +45,7 @@ export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise
       {
         ...{ temporal: address, group, tell },
         keeper: keeperName(directory),
-        studies: studyHost(directory, server, serving, signal),
+        studies: studyHost(directory, server, serving, { signal, tell }),
         server: serving,
       },
       signal,

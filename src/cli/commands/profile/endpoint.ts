@@ -4,6 +4,7 @@ import { profileHead } from '../../../app/profile/head.ts';
 import { findLanguageServer } from '../../../app/profile/language-server.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
+import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
@@ -28,7 +29,9 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
   // Faults in the options are reported before the server is contacted.
   const asFarAsKnown = await planProfile(options, false);
   warnIfInsecure(options, terminal);
-  const { model, server, endpoint, spec, plan, open } = await findLanguageServer(options, asked, asFarAsKnown);
+  const { model, server, endpoint, spec, plan, open } = await afterRestoring(options, terminal.tell, () =>
+    findLanguageServer(options, asked, asFarAsKnown),
+  );
   const head = { ...profileHead(spec, plan, server, model, process.argv.slice(2)), endpoint };
   terminal.tell(`${model} on ${server.name} ${server.version} at ${server.url}, by ${endpoint}`);
   const outcome = await interruptible(terminal, async (signal, reports) => {

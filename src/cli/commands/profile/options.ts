@@ -4,6 +4,7 @@ import type { Protocol } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import type { OptionTable } from '../../options/option-table.ts';
+import { restoreFirstOptionTable } from '../../options/protect.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
@@ -51,6 +52,7 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   ...tlsOptionTable,
   ...outputOptionTable,
   ...launchOptionTable,
+  ...restoreFirstOptionTable,
   ...perfAnalyzerOptionTable,
 };
 

@@ -1,13 +1,13 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
 import { checkLimits, modelsOf } from '../../../app/profile/target.ts';
 import { traced } from '../../../app/profile/traced.ts';
-import { openServer } from '../../../app/server/open-server.ts';
+import { afterRestoring } from '../../../app/restore/restore-first.ts';
+import { checkLeftovers, leftoversIn } from '../../../app/server/leftover.ts';
+import { type OpenServer, openServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
+import { errorLine } from '../../../base/error-line.ts';
 import { isTrituneError } from '../../../base/errors.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import { sweep } from '../../../profiler/sweep.ts';
@@ -36,9 +36,9 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
   const [model] = models;
   warnIfInsecure(options, terminal);
   return interruptible(terminal, async (signal, reports) => {
-    const logs = options.launch === undefined ? tmpdir() : await mkdtemp(join(tmpdir(), 'tritune-profile-'));
-    const opened = await openServer(options, { loadModels: models }, logs, signal);
+    const opened = await openServer(options, { loadModels: models }, null, signal);
     try {
+      await refuseLeftovers(opened, models, options, alike, terminal);
       const head = profileHead(options, plan, opened.server, model, process.argv.slice(2));
       const documents = await openProfileDocuments(options, plan, head);
       const run = { opened, model, options, plan, alike, documents, terminal, signal, reports };
@@ -54,6 +54,18 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
       await opened.close();
     }
   });
+}
+
+/** perf_analyzer measures any config as it is, so its drop-in only warns. */
+async function refuseLeftovers(
+  opened: OpenServer,
+  models: readonly string[],
+  options: ProfileOptions,
+  alike: boolean,
+  { tell }: Terminal,
+): Promise<void> {
+  if (!alike) return afterRestoring(options, tell, () => checkLeftovers(opened, models));
+  for await (const error of leftoversIn(opened, models)) tell(`warning: ${errorLine(error)}`);
 }
 
 /** Does the work until it is done or the user stops it. `reports`: the levels so far. Errors: those of the work. */

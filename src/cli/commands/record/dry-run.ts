@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type PlannedRecording, planRecording, recordingIn } from '../../../app/record/plan-recording.ts';
+import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { openServer, serverOf } from '../../../app/server/open-server.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/study/study-models.ts';
@@ -20,9 +18,9 @@ const TYPICAL = { warmUpSeconds: 0.35, loadSeconds: 3, inPlaceSeconds: 2.5 };
 /** `--dry-run`: prints the number of points and their approximate duration. Changes nothing on a running server. */
 export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise<number> {
   const named = modelsNamedBy({ spec, started: null });
-  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  const opened = await openServer(serverOf(spec), { laterModels: named.names }, logs, new AbortController().signal);
+  const opened = await openServer(serverOf(spec), { laterModels: named.names }, null, new AbortController().signal);
   try {
+    await checkLeftovers(opened, named.names);
     const models = await readModels(opened.client, named);
     await leaveAsTheyWere(opened.client, models);
     const sampler = await findSampler(spec);
@@ -33,7 +31,6 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
     return exitCodes.done;
   } finally {
     await opened.close();
-    await rm(logs, { recursive: true, force: true });
   }
 }
 

@@ -86,8 +86,8 @@ async function recordOn(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const { models, prepared, letGo } = await takeModels(study, named, opened);
-  try {
+  const { models, prepared, during } = await takeModels(study, named, opened, terminal.tell);
+  return during(async () => {
     const { planned, parts, close } = await prepared(prepare(study, opened, models, terminal));
     const failure = await tune(planned.plan, parts, watch(study, planned, terminal), signal).then(
       () => null,
@@ -99,9 +99,7 @@ async function recordOn(
     if (isComplete) return exitCodes.done;
     terminal.tell(`tritune: points are missing; continue with tritune record --resume ${study.directory}`);
     return exitCodes.interrupted;
-  } finally {
-    letGo();
-  }
+  });
 }
 
 /** Writes and announces the grid. Returns true if it has all of its points. */

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { AdapterDefinition, AdapterSpace } from '../../../adapter/definition.ts';
+import { temporaryFolder } from '../../../app/output/directory.ts';
 import { engineOfStudy } from '../../../app/study/engine/engine-of-study.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
@@ -24,24 +22,27 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
   const { spec, workloads } = await withWorkloads(asked);
   const definition = engineOfStudy(spec, null, workloads) as AdapterDefinition;
   const sampler = await findSampler(spec, 'engine');
-  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
-  const opened = await definition.open(ruleOf(spec), undefined, logs);
+  const logs = await temporaryFolder();
   try {
-    const { original } = opened.adapter;
-    const { definition: space } = opened.space as AdapterSpace;
-    const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
-    const { expected, plan } = planByAdapter(study, opened);
-    terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
-    if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
-    const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
-    const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
-    terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
-    terminal.print(plainLine(`each trial starts a server: ${spec.server.launchCommand}`, MOST_SHOWN));
-    terminal.print('expected: unknown until a first server start has been timed; nothing was started');
-    return exitCodes.done;
+    const opened = await definition.open(ruleOf(spec), undefined, logs.path);
+    try {
+      const { original } = opened.adapter;
+      const { definition: space } = opened.space as AdapterSpace;
+      const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
+      const { expected, plan } = planByAdapter(study, opened);
+      terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
+      if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
+      const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
+      const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
+      terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
+      terminal.print(plainLine(`each trial starts a server: ${spec.server.launchCommand}`, MOST_SHOWN));
+      terminal.print('expected: unknown until a first server start has been timed; nothing was started');
+      return exitCodes.done;
+    } finally {
+      await opened.close();
+    }
   } finally {
-    await opened.close();
-    await rm(logs, { recursive: true, force: true });
+    await logs.remove();
   }
 }
 

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { callsFinder } from '../../../app/study/calls/find-calls.ts';
@@ -33,9 +31,8 @@ export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<numb
   warnIfInsecure(first.server, terminal);
   for (const study of studies) checkSpec(study);
   const laterModels = studies.flatMap((spec) => modelsNamedBy({ spec, started: null }).names);
-  const logs = await mkdtemp(join(tmpdir(), 'tritune-plan-'));
   // A server started for the run loads the model now, which shows how long a load takes.
-  const opened = await openServer(serverOf(first), { laterModels }, logs, new AbortController().signal);
+  const opened = await openServer(serverOf(first), { laterModels }, null, new AbortController().signal);
   try {
     let [least, most] = [0, 0];
     for (const [index, study] of studies.entries()) {
@@ -49,7 +46,6 @@ export async function dryRun(asked: AskedSpec, terminal: Terminal): Promise<numb
     return exitCodes.done;
   } finally {
     await opened.close();
-    await rm(logs, { recursive: true, force: true });
   }
 }
 
@@ -69,6 +65,7 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const { spec, workloads } = await withWorkloads(asked);
   const named = modelsNamedBy({ spec, started: null });
   const tell = (line: string): void => terminal.print(line);
+  await checkLeftovers(opened, named.names);
   const models = await readModels(client, named, null, callsFinder({ spec, started: null }, named.given, opened, tell));
   const tried = tryRequests(spec, workloads, opened, models);
   const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));

@@ -7,7 +7,7 @@ import { languageOptionTable } from '../../options/language.ts';
 import { launchOptionTable } from '../../options/launch.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { durationSeconds } from '../../options/option-values.ts';
-import { protectOptionTable } from '../../options/protect.ts';
+import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
@@ -58,7 +58,7 @@ export const connectionOptionTable: OptionTable<ConnectionOptions> = under<Conne
   },
 });
 
-type SafetyOptions = Pick<TuneFlags, 'restore' | 'loadTimeout' | 'maxOutage' | 'protect'>;
+type SafetyOptions = Pick<TuneFlags, 'restore' | 'loadTimeout' | 'maxOutage' | 'protect' | 'restoreFirst'>;
 
 const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safety', {
   restore: {
@@ -78,6 +78,7 @@ const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safe
     parse: durationSeconds,
   },
   ...protectOptionTable,
+  ...restoreFirstOptionTable,
 });
 
 type RunOptions = Pick<TuneFlags, 'ui' | 'trace' | 'output' | 'resume' | 'spec' | 'printSpec' | 'dryRun' | 'verbose'>;

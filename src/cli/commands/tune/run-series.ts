@@ -1,9 +1,11 @@
-import { whileHeld } from '../../../adapter/triton/hold-model.ts';
+import { holdModels } from '../../../adapter/triton/hold-model.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
+import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import type { OpenSeries, Turn } from '../../../app/series/open-series.ts';
 import { type Ending, recordSeries } from '../../../app/series/record.ts';
 import { timeShares } from '../../../app/series/time-shares.ts';
 import { type TurnTaking, takeTurns } from '../../../app/series/turns.ts';
+import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { checkProtected } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -16,8 +18,6 @@ import { throwIfInterrupted } from '../../../base/abort.ts';
 import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import type { ServerIdentity } from '../../../study/records/records.ts';
-import type { TritonClient } from '../../../triton/types.ts';
 import { exitCodeOf, exitCodes, worstExitCode } from '../../exit-codes.ts';
 import { failureOf } from '../../failure.ts';
 import { type Interrupts, listenForInterrupts } from '../../interrupts.ts';
@@ -45,7 +45,7 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
     const opened = await openServer(serverOf(first), { laterModels }, series.directory, interrupts.signal);
     try {
       await checkControllable(opened.client);
-      await checkModels(series, opened, interrupts.signal);
+      await checkModels(series, opened, terminal.tell, interrupts.signal);
       const exitCode = await tuneAll(series, opened, interrupts, stage);
       interrupts.check();
       return exitCode;
@@ -84,7 +84,13 @@ const errorOf = (model: string, error: unknown): unknown =>
     : error;
 
 /** Checks everything about each model that can be known before the first is changed. Errors: as its study would have, with its name. */
-async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer, signal: AbortSignal): Promise<void> {
+async function checkModels(
+  { turns }: OpenSeries,
+  opened: OpenServer,
+  tell: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, server } = opened;
   const open = turns.flatMap(({ model, study }) => (study ? [{ model, study }] : []));
   const forEach = async (check: (turn: (typeof open)[number]) => Promise<void>): Promise<void> => {
     for (const turn of open) {
@@ -98,20 +104,26 @@ async function checkModels({ turns }: OpenSeries, { client, server }: OpenServer
     for (const name of modelsNamedBy(study).names) await checkProtected(client, name, study.spec.server);
   });
   await forEach(async ({ study }) => {
-    const models = await readHeld(client, study, server);
+    const models = await afterRestoring(study.spec.server, tell, () => readHeld(opened, study));
     planStudy(study, server, models);
     await inputsOfFronts(study.spec, models);
   });
 }
 
 /** Reads models. Loads those that are not loaded, and unloads them again. */
-function readHeld(client: TritonClient, study: OpenStudy, server: ServerIdentity): Promise<StudyModels> {
+async function readHeld(opened: OpenServer, study: OpenStudy): Promise<StudyModels> {
+  const { client, server } = opened;
   const named = modelsNamedBy(study);
-  return whileHeld(named.names, server, async () => {
+  if (!study.started) await checkLeftovers(opened, named.names);
+  const letGo = await holdModels(named.names, server, study.directory);
+  try {
     const models = await readModels(client, named);
     await leaveAsTheyWere(client, models);
     return models;
-  });
+  } finally {
+    // An earlier run of the study may have left them changed.
+    letGo(study.started ? 'leave' : undefined);
+  }
 }
 
 async function tuneAll(series: OpenSeries, opened: OpenServer, interrupts: Interrupts, stage: Stage): Promise<number> {

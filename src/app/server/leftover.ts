@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { plainLine, shellWord } from '../../base/format.ts';
+import { foldStudy } from '../../study/records/fold.ts';
+import { readJournal } from '../../study/records/journal.ts';
+import { holderOf } from '../../study/records/journal-lock.ts';
+import type { ServerIdentity, StudyRecord } from '../../study/records/records.ts';
+import { compareConfigs } from '../../triton/config/comparison.ts';
+import { composingModels } from '../../triton/config/ensemble-rules.ts';
+import type { ModelConfig } from '../../triton/config/model-config.ts';
+import type { RunMark } from '../../triton/config/run-mark.ts';
+import type { TritonClient } from '../../triton/types.ts';
+import { studyFiles } from '../output/directory.ts';
+import { originalsOf } from '../study/control-over.ts';
+
+/** A model that a killed run left changed. `directory`: that of the run, if it can be restored from this machine. */
+export class LeftChangedError extends TrituneError {
+  override readonly name = 'LeftChangedError';
+  readonly model: string;
+  readonly directory: string | null;
+
+  constructor(model: string, { message, hint, directory }: Finding) {
+    super('MODEL_LEFT_CHANGED', message, hint);
+    this.model = model;
+    this.directory = directory;
+  }
+}
+
+interface Finding {
+  readonly message: string;
+  readonly hint: string;
+  readonly directory: string | null;
+}
+
+/** A server and the connection to it. */
+export interface Served {
+  readonly client: TritonClient;
+  readonly server: Pick<ServerIdentity, 'url' | 'controlUrl'>;
+}
+
+/**
+ * Call before any config of these models, or of the parts of those that are ensembles, is taken for an original one. Errors: MODEL_LEFT_CHANGED (a
+ * LeftChangedError) for a model that a killed run left changed, MODEL_LOCKED for one that a run changes now, SERVER_*.
+ */
+export async function checkLeftovers(served: Served, models: readonly string[]): Promise<void> {
+  for await (const error of leftoversIn(served, models)) throw error;
+}
+
+/** Returns the error that `checkLeftovers` throws, for each of the models that has one. */
+export async function* leftoversIn(served: Served, models: readonly string[]): AsyncGenerator<TrituneError> {
+  const open = [...models];
+  const seen = new Set<string>();
+  for (let model = open.shift(); model !== undefined; model = open.shift()) {
+    if (seen.has(model)) continue;
+    seen.add(model);
+    const config = await configIfLoaded(served.client, model);
+    const error = await leftoverOf(served, model, config);
+    if (error) yield error;
+    if (config) open.push(...composingModels(config));
+  }
+}
+
+async function configIfLoaded(client: TritonClient, model: string): Promise<ModelConfig | null> {
+  try {
+    return await client.modelConfig(model);
+  } catch (error) {
+    if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY')) return null;
+    throw error;
+  }
+}
+
+/** This machine's lock knows of any change. The mark on the server is there on other machines, too, and for longer. */
+async function leftoverOf(served: Served, model: string, config: ModelConfig | null): Promise<TrituneError | null> {
+  const holder = await lastHolderOf(model, served.server);
+  // A second run gets MODEL_LOCKED where it takes the lock.
+  if (holder === 'process') return null;
+  const mark = config && (await served.client.runMark(model));
+  if (mark && mark.host !== hostname()) return new LeftChangedError(model, fromElsewhere(served, model, mark));
+  const directory = mark?.directory ?? holder?.directory;
+  if (directory === undefined) return null;
+  const { journal } = studyFiles(directory);
+  if (holderOf(`${journal}.lock`) === 'process') return inProgress(model, directory);
+  const records = await recordsIn(journal);
+  // A marked config is sent after the first record: another journal is in its place.
+  if (records === 'unreadable' || (mark && records.length === 0))
+    return new LeftChangedError(model, withoutJournal(served, model, directory, holder));
+  const isChanged = mark !== null || hasChanged(records, model, config);
+  return isChanged ? new LeftChangedError(model, fromHere(model, directory)) : null;
+}
+
+/** Returns the records of a run; none if it was killed before its first one, and so before any change. */
+async function recordsIn(journal: string): Promise<readonly StudyRecord[] | 'unreadable'> {
+  try {
+    return await readJournal(journal);
+  } catch (error) {
+    if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
+    const text = await readFile(journal, 'utf8').catch(() => null);
+    return text === null || text.includes('\n') ? 'unreadable' : [];
+  }
+}
+
+/** True if the run changed the model and did not restore it, and nobody else has since. `current`: its config, if it is loaded. */
+function hasChanged(records: readonly StudyRecord[], model: string, current: ModelConfig | null): boolean {
+  if (records.length === 0) return false;
+  const { started, restored } = foldStudy(records);
+  if (restored?.verified === true || restored?.how === 'nothing-changed') return false;
+  const { launch, launchCommand } = started.spec.server;
+  if (launch !== undefined || launchCommand !== undefined) return false;
+  const original = originalsOf(started).find((each) => each.model === model);
+  if (!original) return false;
+  // The load that it was killed in may end, and swap the model, at any time.
+  if (records.at(-1)?.type === 'trial-started') return true;
+  if (current === null || !original.wasLoaded) return (current !== null) !== original.wasLoaded;
+  return compareConfigs(original.config, current).length > 0;
+}
+
+const fromHere = (model: string, directory: string): Finding => ({
+  message: `a run that was killed left '${plainLine(model)}' changed`,
+  hint: `tritune restore ${shellWord(directory)}, or add --restore-first`,
+  directory,
+});
+
+const withoutJournal = ({ server }: Served, model: string, directory: string, holder: LastHolder | null): Finding => ({
+  message: `a run that was killed left '${plainLine(model)}' changed, and its journal in ${shown(directory)} is gone`,
+  hint: `${fromRepository(model, server)}${holder ? `; or, if the model is as it should be, delete ${holder.file}` : ''}`,
+  directory: null,
+});
+
+function fromElsewhere({ server }: Served, model: string, { host, directory }: RunMark): Finding {
+  const message = `a run of tritune on ${host === '' ? 'an unknown machine' : shown(host)} changed '${plainLine(model)}', and was killed or is still running`;
+  const restore = host === '' ? '' : `tritune restore ${shown(directory)} there, or `;
+  return { message, hint: `if it was killed: ${restore}${fromRepository(model, server)}`, directory: null };
+}
+
+const inProgress = (model: string, directory: string): TrituneError =>
+  new TrituneError(
+    'MODEL_LOCKED',
+    `another run of tritune is tuning '${plainLine(model)}', in ${shown(directory)}`,
+    'wait until it ends',
+  );
+
+/** Returns how to give a model the config in its repository when nobody knows the original one. */
+const fromRepository = (model: string, { controlUrl }: Served['server']): string =>
+  `load the config in its repository: tritune config -m ${shown(model)} -u ${controlUrl} --from REPOSITORY/${shown(model)}/config.pbtxt --load`;
+
+/** Names that a server gives are not typed as they are. */
+const shown = (word: string): string => shellWord(plainLine(word, 4096));
