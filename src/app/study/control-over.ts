@@ -12,7 +12,6 @@ import { foldStudy } from '../../study/records/fold.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import type { Control } from '../../tuner/adapter.ts';
 import type { TunePlan } from '../../tuner/run.ts';
-import type { OpenStudy } from './open-study.ts';
 
 const LOAD_TIMEOUT_S = 600;
 /** A loaded model is ready within this time, or within the time allowed for a load if that is shorter. */
@@ -67,7 +66,7 @@ export function controlOver(
 
 /** Returns control over what a study on a Triton changes. `onBuild` is called with the log of each variant that is built. */
 export function controlOfStudy(
-  { spec: { server, limits, measurement }, directory }: Pick<OpenStudy, 'spec' | 'directory'>,
+  { spec: { server, limits, measurement }, directory }: { readonly spec: StudySpec; readonly directory: string },
   plan: TunePlan,
   { client }: { readonly client: ControlClient },
   onBuild?: (variant: string, log: string) => void,
