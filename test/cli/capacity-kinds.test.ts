@@ -90,6 +90,7 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
     const document = await read();
     checkWhole(document);
     expect(document).toMatchObject({ model: 'talk', protocol: 'http', arrivals: 'poisson' });
+    expect(document.server.emulated).toBe('language');
     expect(document.limit).toEqual({ percentile: 90, budgetMs: null, limits: 'ttft 4,000 ms, itl 2,000 ms' });
     expect(document.closedLoops[0]?.concurrency).toBe(1);
     // A machine that is busy with other tests has time for one reading only, which is no estimate yet.

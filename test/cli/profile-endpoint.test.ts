@@ -61,7 +61,7 @@ describe('an endpoint', () => {
     const found = { endpoint: { kind: 'openai-chat', path: '/v1/chat/completions', ...form }, model: 'm' };
     for (const asked of ['auto', 'openai', 'openai-chat'] as const) expect(await find(url, asked)).toMatchObject(found);
     expect(await find(url, 'openai-completions')).toMatchObject({ endpoint: { kind: 'openai-completions' } });
-    expect((await find(url, 'auto')).server).toEqual({ name: 'scripted', version: '' });
+    expect((await find(url, 'auto')).server).toEqual({ name: 'scripted', version: '', emulated: null });
   });
 
   it('leaves out what the server refuses, and is asked for completions where it has no chat', async () => {

@@ -12,7 +12,7 @@ import type { Profile, ServerAdapter } from '../../tuner/adapter.ts';
 import type { AdapterDefinition, MeasuringRule, OpenedAdapter } from '../definition.ts';
 import { controlEngine, type EngineControl } from './control.ts';
 import { engineDocuments } from './documents.ts';
-import { readLaunchCommand } from './launch-command.ts';
+import { emulatedProfileIn, readLaunchCommand } from './launch-command.ts';
 
 /** The name of this adapter in journals. */
 export const ENGINE = 'engine';
@@ -68,7 +68,7 @@ async function openEngine(
   const profile = await profileOf(control.serving, rule);
   const adapter: ServerAdapter = {
     name: ENGINE,
-    identity: identityOf(traits.name),
+    identity: identityOf(traits.name, emulatedProfileIn(command)),
     original,
     build: (assignment) =>
       Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : whole.build(assignment),
@@ -98,9 +98,9 @@ async function openEngine(
 }
 
 /** Each start has its own port, so none appears here. */
-const identityOf = (name: string): ServerAdapter['identity'] => {
+const identityOf = (name: string, emulated: string | null): ServerAdapter['identity'] => {
   const url = '127.0.0.1';
-  return { name, version: '', url, protocol: 'http', controlUrl: url, controlProtocol: ENGINE, emulated: null };
+  return { name, version: '', url, protocol: 'http', controlUrl: url, controlProtocol: ENGINE, emulated };
 };
 
 const noEngine = ({ name }: SearchSpace): TrituneError =>

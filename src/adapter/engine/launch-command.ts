@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
@@ -33,6 +34,15 @@ export function readLaunchCommand(text: string): LaunchCommand {
     words,
     own: { engine: ownFlags(words), ...(file !== undefined && { config_file: readOptions(file) }) },
   };
+}
+
+/** Returns the profile of tritune's own emulator, if the command starts that; null for any other server. */
+export function emulatedProfileIn({ words, own }: LaunchCommand): string | null {
+  const program = words[words.indexOf('emulate') - 1];
+  if (program === undefined || !/^(?:tritune|main\.[jt]s)$/.test(basename(program))) return null;
+  const short = words.indexOf('-p');
+  const profile = own.engine?.profile ?? (short < 0 ? undefined : words[short + 1]);
+  return typeof profile === 'string' ? profile : '';
 }
 
 /** Returns the settings of flags, by their names with `_`. The last of repeated flags counts. */

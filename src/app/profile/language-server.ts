@@ -1,7 +1,7 @@
 import { MS_PER_S } from '../../base/units.ts';
 import type { Protocol } from '../../spec/server-spec.ts';
 import type { PromptSpec } from '../../workload/prompt-spec.ts';
-import { findEndpoint } from '../server/find-endpoint.ts';
+import { type FoundEndpoint, findEndpoint } from '../server/find-endpoint.ts';
 import { type askedOf, frontsOf, serverOf } from './endpoint-asked.ts';
 import { openEndpointTarget } from './endpoint-target.ts';
 import type { LevelTarget } from './measuring.ts';
@@ -12,7 +12,7 @@ import type { EndpointSpec, ProfileSpec } from './profile-spec.ts';
 export interface LanguageServer<O> {
   readonly model: string;
   readonly endpoint: string;
-  readonly server: { readonly name: string; readonly version: string; readonly url: string; readonly emulated: null };
+  readonly server: FoundEndpoint['server'] & { readonly url: string };
   /** The options, with the protocol of the endpoint. */
   readonly spec: O & { readonly protocol: Protocol };
   readonly plan: ProfilePlan;
@@ -40,7 +40,7 @@ export async function findLanguageServer<O extends ProfileSpec & EndpointSpec & 
   return {
     model,
     endpoint: endpoint.kind,
-    server: { ...server, url: where.address, emulated: null },
+    server: { ...server, url: where.address },
     spec,
     plan,
     open: (signal, maxInFlight) => openEndpointTarget({ options: to, fronts, maxInFlight }, spec, plan, signal),

@@ -1,6 +1,7 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { MS_PER_S } from '../../base/units.ts';
+import { emulatedProfileOf, emulatedProfileOfOwner } from '../../emulator/wire/server-identity.ts';
 import type {
   EndpointKind,
   EndpointOptions,
@@ -34,7 +35,7 @@ export interface FindOptions extends ServerAddress {
 export interface FoundEndpoint {
   readonly endpoint: LanguageEndpoint;
   readonly model: string;
-  readonly server: Pick<ServerIdentity, 'name' | 'version'>;
+  readonly server: Pick<ServerIdentity, 'name' | 'version' | 'emulated'>;
 }
 
 /** The longest time for a server to identify itself. */
@@ -84,7 +85,7 @@ async function findOpenAi(options: FindOptions, models: ModelsAnswer): Promise<F
     // An empty reply counts: the model may have ended immediately.
     if (outcome.ok || outcome.kind === 'empty') {
       const name = models.kind === 'models' && models.owner !== '' ? models.owner : 'openai';
-      return { endpoint, model, server: { name, version: '' } };
+      return { endpoint, model, server: { name, version: '', emulated: emulatedProfileOfOwner(name) } };
     }
     if (outcome.kind !== 'status') throw ofFailure(options, outcome);
     // The error for the most complete form is the most informative.
@@ -175,8 +176,8 @@ async function findTriton(
     await checkLeftovers({ client, server: { url: address, controlUrl: address } }, [model]);
     const { inputs, outputs } = await client.modelMetadata(model);
     const { output } = textTensors(model, inputs, outputs);
-    const { name, version: serverVersion } = server;
-    return { endpoint: { kind, version, inputs, output }, model, server: { name, version: serverVersion } };
+    const identity = { name: server.name, version: server.version, emulated: emulatedProfileOf(server) };
+    return { endpoint: { kind, version, inputs, output }, model, server: identity };
   } finally {
     await client.close();
   }

@@ -24,6 +24,13 @@ export function serverIdentity(profile: string): ServerMetadata {
   return { name: EMULATOR_NAME, version: trituneVersion, extensions: [...extensions, `${PROFILE_PREFIX}${profile}`] };
 }
 
+/** Returns the owner of the models in OpenAI's list, which says as much as Triton's metadata. */
+export const modelOwner = (metadata: ServerMetadata): string => `${metadata.name}:${emulatedProfileOf(metadata) ?? ''}`;
+
+/** Returns the profile of our emulator, from the owner of its models; null for any other server. */
+export const emulatedProfileOfOwner = (owner: string): string | null =>
+  owner.startsWith(`${EMULATOR_NAME}:`) ? owner.slice(EMULATOR_NAME.length + 1) : null;
+
 /** Returns the profile of a server that identifies itself as our emulator; null for any other server. */
 export function emulatedProfileOf(metadata: ServerMetadata): string | null {
   if (metadata.name !== EMULATOR_NAME) return null;

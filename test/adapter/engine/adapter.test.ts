@@ -65,6 +65,22 @@ describe('an adapter of a server that takes its settings at its start, as every 
 });
 
 describe('an adapter of a server that takes its settings at its start', { timeout: 180_000 }, () => {
+  it('bears the mark of the emulator, if the command starts that', async () => {
+    const launch = 'tritune emulate --profile llama-7b-a10 --port {port}';
+    const directory = await mkdtemp(join(tmpdir(), 'tritune-engine-'));
+    for (const [line, emulated] of [
+      [launch, 'llama-7b-a10'],
+      [command, null],
+    ] as const) {
+      const definition = engineAdapter({ command: line, space }, (serving) =>
+        languageProfile(spec, () => ({ address: serving().address, headers: [] }), null),
+      );
+      const { adapter, close } = await definition.open({ percentile: 99, precision: 0.5 }, undefined, directory);
+      expect(adapter.identity.emulated).toBe(emulated);
+      await close();
+    }
+  });
+
   it('starts it with the flags and variables of a candidate, and ends it again', async () => {
     const opened = await open();
     const { adapter, logs, close } = opened;

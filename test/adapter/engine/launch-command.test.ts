@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLine, commandWords } from '../../../src/adapter/engine/command-words.ts';
-import { readLaunchCommand, startOf } from '../../../src/adapter/engine/launch-command.ts';
+import { emulatedProfileIn, readLaunchCommand, startOf } from '../../../src/adapter/engine/launch-command.ts';
 import type { EngineSettings } from '../../../src/space/engine/engine.ts';
 import type { EngineTraits } from '../../../src/space/types.ts';
 
@@ -35,6 +35,16 @@ describe('a launch command', () => {
       'v serve m --max-num-seqs 8 --dtype=auto --enforce-eager --no-log-stats --port {port}',
     );
     expect(own).toEqual({ engine: { max_num_seqs: 8, dtype: 'auto', enforce_eager: true, log_stats: false } });
+  });
+
+  it.each([
+    ['tritune emulate --profile llama-7b-a10 --port {port}', 'llama-7b-a10'],
+    ['npx tritune emulate -p ./mine.yaml --port {port} {flags}', './mine.yaml'],
+    ['node dist/cli/main.js emulate --port {port}', ''],
+    ['vllm serve emulate --profile m --port {port}', null],
+    ['tritune serve --profile m --port {port}', null],
+  ])('knows whether it starts the emulator: %s', (command, profile) => {
+    expect(emulatedProfileIn(readLaunchCommand(command))).toBe(profile);
   });
 
   it('replaces flags of its own that a candidate sets anew, and keeps the others as they are', () => {

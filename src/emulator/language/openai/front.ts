@@ -7,6 +7,7 @@ import type { ServerContext } from '../../server-context.ts';
 import { breakConnection } from '../../wire/broken-connection.ts';
 import { type InferOutcome, throughFaults } from '../../wire/infer.ts';
 import { asProtocolFailure } from '../../wire/protocol-failure.ts';
+import { modelOwner } from '../../wire/server-identity.ts';
 import { engineMetrics } from '../engine-metrics.ts';
 import { LanguageVersion } from '../language-version.ts';
 import { OpenAiFailure, openAiFailureOf, sendOpenAiFailure } from './failure.ts';
@@ -50,7 +51,7 @@ const routes: Readonly<Record<string, Route>> = {
       id: model,
       object: 'model',
       created: 0,
-      owned_by: 'tritune-emulator',
+      owned_by: modelOwner(context.identity),
       max_model_len: mostTokens,
     }));
     sendJson(response, 200, { object: 'list', data });
