@@ -8,7 +8,7 @@ import {
   describeLevel,
   describePrediction,
   describeRecommendation,
-  describeSpeed,
+  describeSpeedShare,
   describeThroughput,
   describeTokens,
 } from '../study/summary/describe.ts';
@@ -83,11 +83,11 @@ const rejected = ({ rejected: told }: Summary): string[] =>
 /** Returns a line only if figures of different speeds were compared. */
 function speed({ speed: { usual, lowest, highest, corrected } }: Summary): string[] {
   if (corrected === 0 || usual === null || lowest === null || highest === null) return [];
-  const range = `${describeSpeed(lowest)} to ${describeSpeed(highest)} times its speed in the first minute`;
+  const range = `${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of its initial speed`;
   return [
     row(
       'speed',
-      `the machine ran at ${range}; figures are shown as measured, and compared at its usual speed, ${describeSpeed(usual)}`,
+      `the machine ran at ${range}; figures are as measured, comparisons are normalised to its usual speed, ${describeSpeedShare(usual)}`,
     ),
   ];
 }
@@ -126,7 +126,7 @@ function clientBound({ clientBound }: Summary): string[] {
   if (!clientBound) return [];
   const { measurements, reason } = clientBound;
   const were = measurements === 1 ? '1 measurement was' : `${measurements} measurements were`;
-  return [row('client', `${were} limited by the load generator, not by the server (left out): ${reason}`)];
+  return [row('client', `${were} limited by the load generator, not by the server (discarded): ${reason}`)];
 }
 
 /** Lists the written documents; for several models it names the directory with a config of each. */

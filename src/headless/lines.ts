@@ -84,7 +84,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         );
         return;
       case 'speed-changed':
-        print(`    ${describeSpeedChange(event.speed.value, event.usual)}`);
+        print(`    ${describeSpeedChange(event.speed.value)}`);
         return;
       case 'trial-applied':
         for (const line of preparationLines(event)) print(line);
@@ -102,7 +102,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
       case 'round-voided':
         print(
-          `    round ${event.round} does not count: the original config was ${event.slower.toFixed(1)} times slower than before`,
+          `    round ${event.round} is discarded: the original config was ${event.slower.toFixed(1)} times slower than before`,
         );
         return;
       case 'tracing-started':
@@ -146,7 +146,7 @@ function describeGoal(goal: Goal): string {
 /** Noise that needs no attention takes one indented line under the measurement. */
 function noiseLines(floor: NoiseFloor, goal: Goal | undefined): string[] {
   const words = describeNoise(floor, goal?.budget ?? null);
-  if (words.tone === 'quiet') return [`    at rest: ${noiseSentence(words)}`];
+  if (words.tone === 'quiet') return [`    idle: ${noiseSentence(words)}`];
   return [`${words.tone}: ${noiseSentence(words)}`, ...(words.advice === null ? [] : [`    ${words.advice}`])];
 }
 

@@ -28,9 +28,9 @@ export function describeMeasurement(
     goal && candidate ? describeMissed(measurement, goal, candidate) : '',
     measurement.stable ? '' : ', not stable',
     measurement.client.bound
-      ? `, does not count: the load generator was the limit (${measurement.client.reason ?? ''})`
+      ? `, discarded: the load generator was the limit (${measurement.client.reason ?? ''})`
       : '',
-    measurement.tooManyErrors ? ', does not count: too many requests failed' : '',
+    measurement.tooManyErrors ? ', discarded: too many requests failed' : '',
     measurement.errorRate > 0
       ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
       : '',

@@ -52,7 +52,7 @@ describe('--max-errors', { timeout: 180_000 }, () => {
     const outcome = await callCli(tuneTo(await freshDirectory(), '--max-errors', '2'));
     expect(outcome).toMatchObject({
       code: 4,
-      stdout: expect.stringMatching(/does not count: too many requests failed/),
+      stdout: expect.stringMatching(/discarded: too many requests failed/),
       stderr: expect.stringMatching(/SERVER_FAILED: .*too many requests failed: request 40 of 40/),
     });
   });

@@ -36,7 +36,7 @@ describe('doctor', () => {
       line(
         '(ok|note)',
         'm',
-        'p99 at one request in flight: .* ms.*; noise alone breaks a budget below .* ms, and uses a third',
+        'p99 is .* ms with one request in flight.*; budgets below .* ms cannot be met even when idle; below .* noise uses up a third',
       ),
     ])
       expect(stdout).toEqual(wanted);
@@ -57,7 +57,7 @@ describe('doctor', () => {
     expect((await callCli(at)).stdout).not.toContain('in flight');
     expect((await callCli([...at, '-m', 'seq'])).stdout).not.toContain('in flight');
     const { code, stdout } = await callCli([...at, '-m', 'stream']);
-    expect(stdout).toEqual(line('note', 'stream', 'latency at rest not measured: .*decoupled'));
+    expect(stdout).toEqual(line('note', 'stream', 'idle latency not measured: .*decoupled'));
     expect(code).toBe(0);
     expect(await statistics()).toEqual(before);
   });

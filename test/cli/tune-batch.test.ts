@@ -49,7 +49,7 @@ describe('the best batch for one client', () => {
     expect(page).toContain('<th>client batch</th><th>predicted, infer/s</th>');
     expect(page).toContain('"nameOfLevels":"client batch"');
     expect(page).toMatch(new RegExp(`<tr><td>${best?.load.batch}</td>(<td>[^<]+</td>){4}</tr>`));
-    expect(page).toContain('client batch for 90 % chance');
+    expect(page).toContain('client batch that meets it with 90 % probability');
     expect(await callCli(['tune', '--resume', output, ...at])).toMatchObject({ code: 0 });
   });
 

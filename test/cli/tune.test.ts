@@ -120,7 +120,7 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
     const outcome = await callCli(tuneAt(emulator.grpcUrl, '--latency-budget', '0.5', '-o', output));
     expect(outcome).toMatchObject({
       code: 3,
-      stdout: expect.stringContaining('No config that was tried keeps p99 ≤ 0.5 ms'),
+      stdout: expect.stringContaining('No config that was tried meets p99 ≤ 0.5 ms'),
     });
     const summary = await summaryOf(output);
     expect(summary).toMatchObject({ feasible: false, restored: { verified: true } });

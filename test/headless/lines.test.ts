@@ -66,7 +66,7 @@ describe('the lines of a run', () => {
       'the performance model no longer doubts any trial that met the goal',
       'trial 2: instances=3',
       '    failed: out-of-memory: no memory [2J',
-      '    round 2 does not count: the original config was 2.4 times slower than before',
+      '    round 2 is discarded: the original config was 2.4 times slower than before',
       "restored: 'm' has its original config again",
       'ended after 12 s: the limit of 2 trials was reached',
       '    there was no time for all rounds of the final',
@@ -91,14 +91,14 @@ describe('the lines about the noise at rest', () => {
 
   it('are quiet, a note, or a warning with what helps', () => {
     expect(linesOf(5, 8)).toEqual([
-      '    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window), budget 8 ms: noise takes 25 % of it',
+      '    idle: p99 is 5 ms with one request in flight (4.5 to 5 by window); noise alone uses up 25 % of the headroom to your 8 ms budget',
     ]);
-    expect(linesOf(5, null)).toEqual(['    at rest: p99 at one request in flight: 5 ms (4.5 to 5 by window)']);
+    expect(linesOf(5, null)).toEqual(['    idle: p99 is 5 ms with one request in flight (4.5 to 5 by window)']);
     expect(linesOf(6, 8)).toEqual([
-      'note: p99 at one request in flight: 5 ms (4.5 to 6 by window), budget 8 ms: noise takes 50 % of it',
+      'note: p99 is 5 ms with one request in flight (4.5 to 6 by window); noise alone uses up 50 % of the headroom to your 8 ms budget',
     ]);
     expect(linesOf(9, 8)).toEqual([
-      'warning: p99 at one request in flight: 5 ms (4.5 to 9 by window), budget 8 ms: in a bad window, noise alone breaks it',
+      'warning: p99 is 5 ms with one request in flight (4.5 to 9 by window); in a bad window, noise alone exceeds your 8 ms budget',
       expect.stringMatching(/^ {4}try a quieter machine, a larger --latency-budget/),
     ]);
   });
@@ -111,7 +111,9 @@ describe('the lines about the noise at rest', () => {
       return closingLines(summarize(foldStudy(one), 'j'), {}).filter((line) => /^noise|try a quieter/.test(line));
     };
     expect(closing(4.1)).toEqual([]);
-    expect(closing(6)).toEqual([expect.stringMatching(/^noise {6}p99 at one .* noise takes 50 % of it$/)]);
+    expect(closing(6)).toEqual([
+      expect.stringMatching(/^noise {6}p99 is .* noise alone uses up 50 % of the headroom to your 8 ms budget$/),
+    ]);
     expect(closing(9)).toHaveLength(2);
   });
 });

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
-import { decideNow, isFinalOver, nextFinal, representative } from '../../src/study/final/final.ts';
+import { decideNow, isFinalOver, medianByPrecision, nextFinal, representative } from '../../src/study/final/final.ts';
 import { RECOMMENDED_CHANCE } from '../../src/study/level/chances.ts';
 import { levelsOf } from '../../src/study/level/recommended.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { type EstimateSpeeds, speedsOf, steadySpeeds } from '../../src/study/speed/speeds.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
-import { goalOf } from './builders.ts';
+import { goalOf, measured } from './builders.ts';
 import {
   BUDGET_MS,
   decided,
@@ -540,6 +540,19 @@ describe('what stands for a trial', () => {
     expect(stands?.measurement.level.value).toBe(recommendedOf(played, 1).recommended);
     expect(stands?.measurement.throughput.value).toBe(600);
     expect(summarize(state, 'journal.jsonl').best?.throughput.value).toBe(600);
+  });
+
+  it('is never a disturbed reading, which tells next to nothing', () => {
+    const reading = (value: number, share: number): Measurement => ({
+      ...measured(4, value, 5),
+      throughput: { value, low: value * (1 - share), high: value * (1 + share) },
+    });
+    const [wide, narrow, fair] = [reading(1243, 1.53), reading(1249, 0.09), reading(1188, 0.13)];
+    expect(medianByPrecision([narrow, fair, wide])).toBe(narrow);
+    // Equally precise ones: the median, of two the lower.
+    expect(medianByPrecision([reading(3, 0.02), reading(1, 0.01), reading(2, 0.04)]).throughput.value).toBe(2);
+    expect(medianByPrecision([reading(2, 0.02), reading(1, 0.04)]).throughput.value).toBe(1);
+    expect(medianByPrecision([wide])).toBe(wide);
   });
 
   it('keeps the goal of a finalist that came down to another level, and misses it for one that holds nowhere', () => {

@@ -85,21 +85,24 @@ describe('the noise floor of a measurement', () => {
 
   it('is told in words, with what to do where the budget may break', () => {
     const words = (budgetMs: number) => describeNoise(floorAt(budgetMs), budgetOf(budgetMs));
-    const figures = 'p99 at one request in flight: 6 ms (5 to 10 by window)';
-    expect(noiseSentence(words(40))).toBe(`${figures}, budget 40 ms: noise takes 17 % of it`);
+    const figures = 'p99 is 6 ms with one request in flight (5 to 10 by window)';
+    expect(noiseSentence(words(40))).toBe(`${figures}; noise alone uses up 17 % of the headroom to your 40 ms budget`);
     expect([words(40), words(16), words(8), words(5), words(3)].map(({ tone }) => tone)).toEqual([
       ...['quiet', 'note', 'warning', 'warning', 'warning'],
     ]);
-    expect(words(16)).toMatchObject({ meaning: 'budget 16 ms: noise takes 50 % of it', advice: null });
-    expect(words(8).meaning).toBe('budget 8 ms: in a bad window, noise alone breaks it');
-    expect(words(5).meaning).toBe('budget 5 ms: noise alone breaks it');
-    expect(words(3).meaning).toContain('even at this load half of the requests take 4 ms or more');
+    expect(words(16)).toMatchObject({
+      meaning: 'noise alone uses up 50 % of the headroom to your 16 ms budget',
+      advice: null,
+    });
+    expect(words(8).meaning).toBe('in a bad window, noise alone exceeds your 8 ms budget');
+    expect(words(5).meaning).toBe('noise alone exceeds your 5 ms budget');
+    expect(words(3).meaning).toBe('half of the requests take 4 ms or more even at this load, over your 3 ms budget');
     for (const budgetMs of [8, 5])
       expect(words(budgetMs).advice).toMatch(/quieter.*larger --latency-budget.*percentile.*longer/);
     expect(words(3).advice).not.toContain('quieter');
     expect(describeNoise(floorAt(8), null)).toMatchObject({ tone: 'quiet', figures, meaning: null });
     expect(describeNoise({ ...floorAt(8), level: { mode: 'request-rate', value: 1200 } }, null).figures).toMatch(
-      /^p99 at 1,200 requests\/s: /,
+      /^p99 is .* at 1,200 requests\/s/,
     );
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom, standardNormal } from '../../src/base/random.ts';
 import { closingLines } from '../../src/headless/closing.ts';
 import { levelCurve } from '../../src/study/level/curve.ts';
-import { recommendationAt, recommendationOf } from '../../src/study/level/recommendation.ts';
+import { type Recommendation, recommendationAt, recommendationOf } from '../../src/study/level/recommendation.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import {
@@ -25,7 +25,7 @@ if (!curve) throw new Error('there is no curve');
 
 describe('the recommended level', () => {
   it('is the highest with a chance of 90 %, above the one that is safe at 99 %', () => {
-    const { level, safeLevel } = recommendationAt(12, curve, 20);
+    const { level, safeLevel } = recommendationAt({ level: 12, latencyMs: 12 }, curve, 20);
     if (level === null || safeLevel === null) throw new Error('there is no level');
     expect(curve.chance(level)).toBeGreaterThanOrEqual(0.9);
     expect(curve.chance(level + 1)).toBeLessThan(0.9);
@@ -35,17 +35,23 @@ describe('the recommended level', () => {
   });
 
   it('has the chance and the margin of the level that is reported', () => {
-    const [low, high] = [recommendationAt(8, curve, 20), recommendationAt(24, curve, 20)];
+    const [low, high] = [8, 24].map((level) => recommendationAt({ level, latencyMs: level }, curve, 20)) as [
+      Recommendation,
+      Recommendation,
+    ];
     expect(low.chance).toBeGreaterThan(0.99);
-    expect(low.margin).toBeCloseTo(0.6, 1);
+    expect(low.margin).toBeCloseTo(0.6);
     expect(high.chance).toBeLessThan(0.5);
-    expect(high.margin).toBeCloseTo(-0.2, 1);
+    expect(high.margin).toBeCloseTo(-0.2);
   });
 
   it('is none where no level holds', () => {
-    expect(recommendationAt(4, curve, 0.001)).toMatchObject({ margin: expect.any(Number) });
+    expect(recommendationAt({ level: 4, latencyMs: 4 }, curve, 0.001)).toMatchObject({ margin: expect.any(Number) });
     const late = levelCurve([measured(1, 100, 50)], budget, range, 1);
-    expect(late && recommendationAt(1, late, 20)).toMatchObject({ level: null, safeLevel: null });
+    expect(late && recommendationAt({ level: 1, latencyMs: 50 }, late, 20)).toMatchObject({
+      level: null,
+      safeLevel: null,
+    });
   });
 });
 
@@ -98,22 +104,31 @@ describe('its words', () => {
 
   it('say the chance, the levels and what is left', () => {
     expect(describeRecommendation(recommended, budget, load, null)).toBe(
-      'holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; 90 % sure up to 66, 99 % sure up to 56; 8 % of the budget is left',
+      'meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 % likely up to 56',
     );
-    expect(describeRecommendationShort(recommended)).toBe('93 % sure here; 90 % at 66, 99 % at 56; 8 % of budget left');
+    expect(describeRecommendationShort(recommended)).toBe(
+      '93 % likely, 8 % headroom; 90 % likely up to 66, 99 % to 56',
+    );
   });
 
   it('say what speed the chance is of where the figures were measured at another', () => {
     const compared = { throughput: { value: 1300 }, budgetLatencyMs: { percentile: 99, value: 18.4 } };
     expect(describeRecommendation(recommended, budget, load, compared)).toMatch(
-      "at concurrency 64 at the machine's usual speed (p99 18.4 ms there) with a chance of 93 %",
+      "at concurrency 64 (93 % likely, 8 % headroom, corrected to the machine's usual speed: p99 18.4 ms)",
+    );
+  });
+
+  it('say to go no higher where the level is the highest that is likely', () => {
+    const full = { level: 64, chance: 0.996, safeLevel: 64, margin: 0.22 };
+    expect(describeRecommendation(full, budget, load, null)).toBe(
+      'meets p99 ≤ 20 ms at concurrency 64 (over 99 % likely, 22 % headroom); go no higher',
     );
   });
 
   it('say what is over the budget, and that no level holds', () => {
     const none = { level: null, chance: 0.003, safeLevel: null, margin: -0.25 };
     expect(describeRecommendation(none, budget, load, null)).toBe(
-      'holds p99 ≤ 20 ms at concurrency 64 with a chance of under 1 %; no level is 90 % sure; the expected percentile is 25 % over the budget',
+      'meets p99 ≤ 20 ms at concurrency 64 (under 1 % likely, 25 % over the budget); no level is 90 % likely to meet it',
     );
   });
 
@@ -143,9 +158,9 @@ describe('a summary', () => {
     const summary = summaryOf(goalOf(20));
     expect(summary.best?.load.value).toBe(16);
     expect(summary.best?.recommended).toEqual(summary.baseline?.recommended);
-    expect(summary.best?.recommended?.margin).toBeCloseTo(0.2, 1);
+    expect(summary.best?.recommended?.margin).toBeCloseTo(0.2);
     expect(closingLines(summary, {}).join('\n')).toMatch(
-      /\nlevel +holds p99 ≤ 20 ms at concurrency 16 with a chance of/,
+      /\nlevel +meets p99 ≤ 20 ms at concurrency 16 \(.* likely, 20 % headroom\)/,
     );
   });
 

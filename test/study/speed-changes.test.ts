@@ -93,11 +93,9 @@ describe('a study whose machine gets slower', () => {
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));
     for (const event of events) onEvent(event);
-    const own = lines.filter((line) => line.includes('the machine now has'));
+    const own = lines.filter((line) => line.includes('the machine is running at'));
     expect(own).toHaveLength(changes.length);
-    expect(own[0]).toMatch(
-      /^ {4}the machine now has 0\.\d\d of its speed in the first minute; figures are compared at its usual speed, \d\.\d\d$/,
-    );
+    expect(own[0]).toMatch(/^ {4}the machine is running at \d\d % of its initial speed; comparisons are normalised$/);
   });
 
   it('says so in its summary and at its end', async () => {
@@ -110,7 +108,7 @@ describe('a study whose machine gets slower', () => {
     expect(changes.length).toBeGreaterThan(0);
     expect(corrected).toBeGreaterThan(0);
     expect(closingLines(summary, {}).join('\n')).toMatch(
-      /\nspeed +the machine ran at 0\.\d\d to 1\.\d\d times its speed/,
+      /\nspeed +the machine ran at \d\d % to 1\d\d % of its initial speed/,
     );
   });
 
@@ -142,7 +140,7 @@ describe('a study whose machine gets slower', () => {
     expect(best.predicted.throughput).toBe(of(state.compared.trials));
     expect(best.predicted.throughput).not.toBe(of(state.trials));
     const said = closingLines(summarize(state, ''), {}).find((line) => line.startsWith('predicted'));
-    expect(said?.includes("both at the machine's usual speed")).toBe(best.compared !== null);
+    expect(said?.includes('normalised to the same speed')).toBe(best.compared !== null);
   });
 });
 

@@ -30,9 +30,10 @@ function viewWith(highMs: number, isOver: boolean): ViewState {
 }
 
 describe('the noise at rest on the screen', () => {
-  const quiet = 'at rest    p99 at one request in flight: 4 ms (4 to 5 by window), budget 8 ms: noise takes 25 % of it';
+  const quiet =
+    'idle       p99 is 4 ms with one request in flight (4 to 5 by window); noise alone uses up 25 % of the headroom to your 8 ms budget';
   const loud =
-    'at rest    p99 at one request in flight: 4 ms (4 to 9 by window), budget 8 ms: in a bad window, noise alone breaks it';
+    'idle       p99 is 4 ms with one request in flight (4 to 9 by window); in a bad window, noise alone exceeds your 8 ms budget';
 
   it('stands below the first measurement while nothing else is known', () => {
     expect(textsOf(standingRows(viewWith(5, false), 130))).toEqual([
@@ -48,7 +49,7 @@ describe('the noise at rest on the screen', () => {
     expect(textsOf(noiseRows(viewWith(9, true), 130))).toEqual([loud]);
     const [narrow = ''] = textsOf(noiseRows(viewWith(9, true), 60));
     expect(narrow).toHaveLength(60);
-    expect(narrow).toMatch(/^at rest +budget 8 ms: in a bad window, noise alone brea.*…$/);
+    expect(narrow).toMatch(/^idle +in a bad window, noise alone exceeds your 8 ms.*…$/);
   });
 
   it('is told of the original config itself, whatever it means', () => {

@@ -28,18 +28,20 @@ describe('the screen of a study whose machine gets slower', () => {
     const before = until.slice(0, -2);
     expect(screenAfter(before, wide).some((line) => line.startsWith('speed '))).toBe(false);
     const line = screenAfter(until, wide).find((each) => each.startsWith('speed '));
-    expect(line).toMatch(/^speed +the machine now has 0\.\d\d of its speed in the first minute; figures are compared/);
+    expect(line).toMatch(/^speed +the machine is running at \d\d % of its initial speed; comparisons are normalised/);
   });
 
   it('says at the end how far it went, and how well the best keeps the budget', async () => {
     const { events } = await offlineStudy(slowerLater);
     const lines = screenAfter(events, wide);
     expect(lines.find((line) => line.startsWith('speed '))).toMatch(
-      /^speed +0\.\d\d to 1\.\d\d times the first minute's; figures are compared at the usual speed, \d\.\d\d/,
+      /^speed +\d\d % to 1\d\d % of the initial speed; comparisons are normalised to the usual one, \d+ %/,
     );
-    expect(lines.find((line) => line.startsWith('level '))).toMatch(/^level +holds p99 ≤ .* with a chance of/);
+    expect(lines.find((line) => line.startsWith('level '))).toMatch(/^level +meets p99 ≤ .* likely/);
     const low = screenAfter(events, { columns: 80, rows: 25 });
-    expect(low.find((line) => line.startsWith('level '))).toMatch(/^level +.* % sure here; 90 % at \d+, 99 % at /);
+    expect(low.find((line) => line.startsWith('level '))).toMatch(
+      /^level +.* % likely, .*; 90 % likely up to \d+, 99 % to /,
+    );
   });
 
   it('says nothing of a steady one', async () => {

@@ -31,7 +31,7 @@ export async function* examineRest(
     const measurement = await measureAtRest(opened, name);
     if (measurement) yield findingOf(measurement, name);
   } catch (error) {
-    yield note(name, `latency at rest not measured: ${errorLine(error)}`);
+    yield note(name, `idle latency not measured: ${errorLine(error)}`);
   }
 }
 
@@ -39,10 +39,10 @@ function findingOf(measurement: Measurement, name: string): Finding {
   const floor = noiseFloorIn(measurement, null);
   if (!floor) {
     const why = measurement.client.reason ?? measurement.failures[0]?.firstMessage ?? 'no request got a reply';
-    return note(name, `latency at rest not measured: ${why}`);
+    return note(name, `idle latency not measured: ${why}`);
   }
   const { figures } = describeNoise(floor, null);
-  const text = `${figures}; noise alone breaks a budget below ${formatMs(floor.highMs)}, and uses a third or more of one below ${formatMs(largeBelowMs(floor))}`;
+  const text = `${figures}; budgets below ${formatMs(floor.highMs)} cannot be met even when idle; below ${formatMs(largeBelowMs(floor))} noise uses up a third of the headroom`;
   return floor.highMs > RESTLESS * floor.medianMs ? note(name, text) : ok(name, text);
 }
 

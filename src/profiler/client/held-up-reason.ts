@@ -12,17 +12,19 @@ export function heldUpReason(tail: TailEvidence & { readonly percentile: number 
   const { shiftNs, percentileNs, percentile, heldUp } = tail;
   const heldNs = sumOf(heldUp.pauses, ({ lengthNs }) => lengthNs);
   const longestNs = Math.max(...heldUp.pauses.map(({ lengthNs }) => lengthNs));
-  const times = `it was held up for ${formatMs(nsToMs(heldNs))} in all, ${formatMs(nsToMs(longestNs))} at once`;
-  const moved = `up to ${formatMs(nsToMs(shiftNs))} of the p${percentile} of ${formatMs(nsToMs(percentileNs))} may be its own delay`;
-  return `${times}, ${causeOf(heldNs, tail, host)}; ${moved}`;
+  const times = `${formatMs(nsToMs(heldNs))} (${formatMs(nsToMs(longestNs))} at a time)`;
+  const moved = `that may account for up to ${formatMs(nsToMs(shiftNs))} of the ${formatMs(nsToMs(percentileNs))} p${percentile}`;
+  return `${causeOf(heldNs, tail, host)} for ${times}; ${moved}`;
 }
 
 function causeOf(heldNs: number, { heldUp }: TailEvidence, { stolenMs = 0, pressedMs = 0 }: HostCpu): string {
   const isMost = (ns: number): boolean => ns >= MOST_OF_IT * heldNs;
-  if (isMost(sumOf(heldUp.pauses, ({ gcNs }) => gcNs))) return 'by garbage collection';
-  if (isMost(stolenMs * NS_PER_MS)) return 'while the host of this virtual machine had the CPU';
+  if (isMost(sumOf(heldUp.pauses, ({ gcNs }) => gcNs))) return 'garbage collection paused the load generator';
+  if (isMost(stolenMs * NS_PER_MS)) return 'the host of this virtual machine kept the load generator off the CPU';
   // The kernel's count for this very thread, or else the pressure over all waiting threads.
-  return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS) ? 'while other processes had the CPU' : 'by its own work';
+  return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS)
+    ? 'other processes kept the load generator off the CPU'
+    : 'its own work delayed the load generator';
 }
 
 const sumOf = (pauses: readonly Pause[], of: (pause: Pause) => number): number =>

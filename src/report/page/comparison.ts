@@ -74,10 +74,10 @@ function levelRows(points: readonly StandingPoint[]): readonly PointRow[] {
     ({ recommended }: StandingPoint): string =>
       recommended ? text(recommended) : '–';
   return [
-    ['chance to keep the budget', of(({ chance }) => describeChance(chance))],
-    [`${name} for 90 % chance`, of(({ level }) => `${level ?? 'none'}`)],
-    [`${name} for 99 % chance`, of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
-    ['budget left', of(({ margin }) => (margin < 0 ? `none, ${percentOf(-margin)} over` : percentOf(margin)))],
+    ['probability of meeting the budget', of(({ chance }) => describeChance(chance))],
+    [`${name} that meets it with 90 % probability`, of(({ level }) => `${level ?? 'none'}`)],
+    [`${name} that meets it with 99 % probability`, of(({ safeLevel }) => `${safeLevel ?? 'none'}`)],
+    ['headroom', of(({ margin }) => (margin < 0 ? `none, ${percentOf(-margin)} over` : percentOf(margin)))],
   ];
 }
 
@@ -109,8 +109,8 @@ function speedRows(points: readonly StandingPoint[], percentile: number): readon
 function gainNote(summary: Summary): string {
   const gained = gainText(summary);
   return gained
-    ? `The gain, ${gained}, is of the two alternately under the same conditions, not of the columns' quotient.`
-    : 'The gain was not measured: the final, which takes the two in turn, was not done. Their quotient is of two different times.';
+    ? `The gain, ${gained}, comes from alternating runs of both configs, so it may differ from the ratio of the two columns.`
+    : 'There was no final, so the gain was not measured in alternating runs. The ratio of the columns compares two different times.';
 }
 
 function withInterval({ value, low, high }: { value: number | null; low: number | null; high: number | null }): string {

@@ -115,7 +115,7 @@ function goalText({ goal }: StudyState): string {
 /** Returns the state of machine and server before there was a load. */
 function atRest(state: StudyState): readonly Fact[] {
   const floor = noiseFloorOf(state);
-  return floor ? [['at rest', noiseSentence(describeNoise(floor, state.goal.budget))]] : [];
+  return floor ? [['idle', noiseSentence(describeNoise(floor, state.goal.budget))]] : [];
 }
 
 function measured(state: StudyState): readonly Fact[] {

@@ -3,7 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel, describeSpeed, shortLevel } from '../../study/summary/describe.ts';
+import { describeLevel, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 
@@ -93,7 +93,7 @@ function causeOf({ speeds }: StudyState, readings: readonly Measurement[]): stri
   const all = readings.map((measurement) => speeds.of(measurement).value);
   const [lowest, highest] = [Math.min(...all), Math.max(...all)];
   if (highest > SPEED_MATTERS * lowest)
-    return `. The machine ran at ${describeSpeed(lowest)} to ${describeSpeed(highest)} of its first minute's speed then, which comparisons allow for`;
+    return `. The machine ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of its first minute's speed then, which comparisons allow for`;
   const loose = readings.filter(({ stable }) => !stable).length;
   if (loose === 0) return '';
   return loose === readings.length ? '. None of them had settled' : `. ${loose} of them had not settled`;

@@ -1,7 +1,7 @@
 import type { StudyState } from '../../study/records/state.ts';
 import { rangeOf } from '../../study/speed/changes.ts';
 import type { SpeedSummary } from '../../study/speed/summary.ts';
-import { describeSpeed } from '../../study/summary/describe.ts';
+import { describeSpeedShare } from '../../study/summary/describe.ts';
 import { speedChart } from '../charts/speed-chart.ts';
 import type { Chart } from '../charts/svg.ts';
 import { type Html, html, none } from '../html.ts';
@@ -28,7 +28,7 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
       ? 'All figures are compared as they were measured.'
       : `${corrected} measurements were made at another speed. The search, the best and the gain use them as scaled to the usual speed. Figures and charts on this page are as measured.`;
   return html`<h2>The machine's speed</h2>
-<p>The speed of machine and server went from ${describeSpeed(lowest)} to ${describeSpeed(highest)} times that of the study's first minute; usual was ${describeSpeed(state.speeds.usual)}. ${used}</p>
+<p>The speed of machine and server went from ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of that in the study's first minute; usual was ${describeSpeedShare(state.speeds.usual)}. ${used}</p>
 ${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config and, if the server is on this machine, a fixed piece of work.`)}`;
 }
 
@@ -43,5 +43,5 @@ export function speedTitle({ speeds }: StudyState): string {
 export function heldText({ speeds }: StudyState): string | null {
   const range = rangeOf(speeds);
   if (!range?.hasHeld) return null;
-  return `the machine's speed held within 5 % (${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times that of the first minute)`;
+  return `the machine's speed held within 5 % (${describeSpeedShare(range.lowest)} to ${describeSpeedShare(range.highest)} of that in the first minute)`;
 }

@@ -1,5 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
+import { relativeHalfWidth } from '../../stats/precision.ts';
 import { isFeasible } from '../goal/goal.ts';
 import { chosenOf, isDoubted } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
@@ -169,7 +170,8 @@ const hasRound = (readings: readonly { readonly round: number }[], round: number
 
 /**
  * Returns the measurement that represents a trial in reports, and whether the goal is met. It is taken from the deciding measurements of
- * the final at the level nearest to the recommended one: the median throughput among those that agree with the majority about the goal.
+ * the final at the level nearest to the recommended one: the median throughput, by precision, among those that agree with the majority
+ * about the goal.
  * Without a final it is the one that the search chose.
  */
 export function representative(
@@ -195,8 +197,29 @@ export function representative(
   const met = readings.filter((each) => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal));
   const feasible = side.curve ? side.holds && side.curve.chance(level) >= LIKELY : met.length * 2 > readings.length;
   const agreeing = feasible && met.length > 0 ? met : readings;
-  const byThroughput = [...agreeing].sort((a, b) => a.throughput.value - b.throughput.value);
-  return { measurement: byThroughput[(byThroughput.length - 1) >> 1] as Measurement, feasible };
+  return { measurement: medianByPrecision(agreeing), feasible };
+}
+
+/** Half-widths of throughput below this count as equally precise. */
+const PRECISE = 0.05;
+
+/**
+ * Returns the measurement with the median throughput, each weighted by its precision (one over the square of its interval's relative
+ * half-width): a disturbed round with an interval of ±150 % does not stand for the others.
+ */
+export function medianByPrecision(measurements: readonly Measurement[]): Measurement {
+  const weighted = measurements
+    .map((measurement) => ({
+      measurement,
+      weight: 1 / Math.max(PRECISE, relativeHalfWidth(measurement.throughput)) ** 2,
+    }))
+    .sort((a, b) => a.measurement.throughput.value - b.measurement.throughput.value);
+  let left = weighted.reduce((sum, { weight }) => sum + weight, 0) / 2;
+  const middle = weighted.find(({ weight }) => {
+    left -= weight;
+    return left <= 1e-9;
+  });
+  return (middle ?? (weighted[0] as (typeof weighted)[number])).measurement;
 }
 
 const trialIn = (trials: readonly Trial[], { number }: Trial): Trial | null =>

@@ -9,6 +9,7 @@ import {
   assess,
   compareAssessments,
   constraintsOf,
+  costHalfWidth,
   goalOfLevels,
   isFeasible,
   missingMetrics,
@@ -42,6 +43,27 @@ export function standingOf(measurements: readonly Measurement[], candidate: Cand
   const index = chooseLevel(outcomes);
   if (index === null) return { chosen: null, feasible: false };
   return { chosen: measurements.indexOf(usable[index] as Measurement), feasible: outcomes[index]?.feasible === true };
+}
+
+/**
+ * Returns the standing by measurements that were corrected for the machine's speed. A trial keeps the level that it stands for as measured
+ * (`before`) while that meets the goal and no other level is better by more than the two intervals explain. The estimate of the speed moves
+ * with each measurement, and without this a trial would change between levels that are about equally good, and its figures and gain with it.
+ */
+export function steadyStanding(
+  before: number | null,
+  measurements: readonly Measurement[],
+  candidate: Candidate,
+  goal: Goal,
+): Standing {
+  const standing = standingOf(measurements, candidate, goal);
+  const [own, other] = [before, standing.chosen].map((index) => (index === null ? undefined : measurements[index]));
+  if (!own || !other || own === other || !standing.feasible || own.client.bound) return standing;
+  const by = goalOfLevels(goal);
+  if (missingMetrics(own, candidate, goal).length > 0 || !assess(own, candidate, by).feasible) return standing;
+  const gain = assess(own, candidate, by).cost - assess(other, candidate, by).cost;
+  const noise = Math.hypot(costHalfWidth(own, candidate, by), costHalfWidth(other, candidate, by));
+  return gain <= noise ? { chosen: before, feasible: true } : standing;
 }
 
 /** Returns whether the measurement that the trial stands for is among the doubted ones. */

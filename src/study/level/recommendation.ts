@@ -15,17 +15,24 @@ export interface Recommendation {
   readonly chance: number;
   /** The highest level that keeps the budget with a probability of 99 %; null if none does. */
   readonly safeLevel: number | null;
-  /** The expected percentile's distance below the budget at the reported level, as a share of the budget; negative above it. */
+  /**
+   * The distance below the budget of the percentile that is reported beside it, at the machine's usual speed, as a share of the budget;
+   * negative above it.
+   */
   readonly margin: number;
 }
 
-/** Reads a recommendation from the curve. `reported`: the level whose figures are reported. */
-export function recommendationAt(reported: number, curve: LevelCurve, budgetMs: number): Recommendation {
+/** Reads a recommendation from the curve. `reported`: the position whose figures are reported, and its percentile in milliseconds. */
+export function recommendationAt(
+  reported: { readonly level: number; readonly latencyMs: number },
+  curve: LevelCurve,
+  budgetMs: number,
+): Recommendation {
   return {
     level: curve.highest(RECOMMENDED_CHANCE),
-    chance: curve.chance(reported),
+    chance: curve.chance(reported.level),
     safeLevel: curve.highest(SAFE_CHANCE),
-    margin: 1 - Math.exp(curve.latency(reported).mean) / budgetMs,
+    margin: 1 - reported.latencyMs / budgetMs,
   };
 }
 
@@ -39,8 +46,9 @@ export function recommendationOf(state: StudyState, trial: Trial): Recommendatio
   const compared = final.trials.find(({ number }) => number === trial.number) ?? null;
   const curve = sideOf(compared, final)?.curve;
   const stands = representative(state, trial)?.measurement;
-  const reported = stands && (lineIn(state, trial.number)?.positionOf(stands.level) ?? stands.level.value);
-  if (!budget || !curve || reported === undefined) return null;
-  const recommendation = recommendationAt(reported, curve, budget.latencyMs);
+  if (!budget || !curve || !stands) return null;
+  const level = lineIn(state, trial.number)?.positionOf(stands.level) ?? stands.level.value;
+  const { value: latencyMs } = state.speeds.comparable(stands).budgetLatencyMs;
+  const recommendation = recommendationAt({ level, latencyMs }, curve, budget.latencyMs);
   return final.varies === 'batch' ? { ...recommendation, of: 'batch' } : recommendation;
 }

@@ -1,6 +1,6 @@
 import type { Measurement } from '../../profiler/measurement.ts';
 import { requireMetrics } from '../goal/goal.ts';
-import { standingOf } from '../goal/ranking.ts';
+import { standingOf, steadyStanding } from '../goal/ranking.ts';
 import type { Speeds } from '../speed/speeds.ts';
 import type { Goal, Trial } from '../types.ts';
 
@@ -30,7 +30,8 @@ export class RankedTrials {
     if (known?.goal === goal && known.ranked.measurements.every((each, index) => each === scaled[index]))
       return known.ranked;
     const measurements = isScaled ? scaled : trial.measurements;
-    const { chosen, feasible } = standingOf(measurements, trial.candidate, goal);
+    const before = isOtherGoal ? standingOf(trial.measurements, trial.candidate, goal).chosen : trial.chosen;
+    const { chosen, feasible } = steadyStanding(before, measurements, trial.candidate, goal);
     const ranked = { ...trial, measurements, chosen, feasible: feasible && trial.failure === null };
     this.#known.set(trial, { goal, ranked });
     return ranked;

@@ -64,37 +64,40 @@ export function describeGainIn(objectives: readonly Objective[]): string {
 }
 
 /**
- * `holds p99 ≤ 20 ms at concurrency 64 with a chance of 93 %; 90 % sure up to 66, 99 % sure up to 56; 8 % of the budget is left`. The
- * chance is of the machine at its usual speed: `compared` is what was measured, at that speed.
+ * `meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 % likely up to 56`. The probability is of the
+ * machine at its usual speed: `compared` is the measurement corrected to that speed.
  */
 export function describeRecommendation(
-  { level, chance, safeLevel, margin, of }: Recommendation,
+  recommendation: Recommendation,
   { percentile, latencyMs }: LatencyBudget,
   load: LoadLevel,
   compared: Compared,
 ): string {
-  const speed = compared ? ` at the machine's usual speed (${describeLatency(compared)} there)` : '';
-  const kept = `holds p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)}${speed} with a chance of ${describeChance(chance)}`;
-  const left = percentOf(Math.abs(margin));
-  const room = margin >= 0 ? `${left} of the budget is left` : `the expected percentile is ${left} over the budget`;
-  const levels =
-    level === null
-      ? `no ${of === 'batch' ? 'batch' : 'level'} is 90 % sure`
-      : `${sureUpTo(90, level, of)}, ${sureUpTo(99, safeLevel, of)}`;
-  return `${kept}; ${levels}; ${room}`;
+  const speed = compared ? `, corrected to the machine's usual speed: ${describeLatency(compared)}` : '';
+  const goal = `p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)}`;
+  return `meets ${goal} (${likelyHere(recommendation)}${speed}); ${likelyLevels(recommendation, load)}`;
 }
 
-function sureUpTo(percent: number, level: number | null, of: Recommendation['of']): string {
-  if (level === null) return `${percent} % sure at no ${of === 'batch' ? 'batch' : 'level'}`;
-  return `${percent} % sure up to ${of === 'batch' ? 'batch ' : ''}${formatFigure(level)}`;
+const likelyHere = ({ chance, margin }: Recommendation): string => {
+  const room = percentOf(Math.abs(margin));
+  return `${describeChance(chance)} likely, ${margin >= 0 ? `${room} headroom` : `${room} over the budget`}`;
+};
+
+function likelyLevels({ level, safeLevel, of }: Recommendation, load: LoadLevel): string {
+  const unit = of === 'batch' ? 'batch' : 'level';
+  if (level === null) return `no ${unit} is 90 % likely to meet it`;
+  const reported = of === 'batch' ? load.batch : load.value;
+  if (level === reported && safeLevel === level) return 'go no higher';
+  const upTo = (one: number): string => `up to ${of === 'batch' ? 'batch ' : ''}${formatFigure(one)}`;
+  return `90 % likely ${upTo(level)}, 99 % likely ${safeLevel === null ? `at no ${unit}` : upTo(safeLevel)}`;
 }
 
-/** The same in less space: `93 % sure here; 90 % at 66, 99 % at 56; 8 % of budget left`. */
-export function describeRecommendationShort({ level, chance, safeLevel, margin, of }: Recommendation): string {
+/** The same in less space: `93 % likely, 8 % headroom; 90 % likely up to 66, 99 % up to 56`. */
+export function describeRecommendationShort(recommendation: Recommendation): string {
+  const { level, safeLevel, of } = recommendation;
   const at = (one: number | null): string =>
     one === null ? 'none' : `${of === 'batch' ? 'batch ' : ''}${formatFigure(one)}`;
-  const left = `${percentOf(Math.abs(margin))} ${margin >= 0 ? 'of budget left' : 'over budget'}`;
-  return `${describeChance(chance)} sure here; 90 % at ${at(level)}, 99 % at ${at(safeLevel)}; ${left}`;
+  return `${likelyHere(recommendation)}; 90 % likely up to ${at(level)}, 99 % to ${at(safeLevel)}`;
 }
 
 /** Never a certainty: it comes from a curve. */
@@ -106,21 +109,21 @@ export function describeChance(chance: number): string {
 const MOST_CERTAIN = 0.99;
 const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
 
-/** Describes a change of the machine's speed. `usual`: the speed at which figures are compared. */
-export function describeSpeedChange(speed: number, usual: number): string {
+/** Describes a change of the machine's speed, which is relative to that in the first minute. */
+export function describeSpeedChange(speed: number): string {
   const now =
     Math.abs(speed - 1) < ABOUT_ONE
-      ? 'the machine is about as fast as in the first minute again'
-      : `the machine now has ${describeSpeed(speed)} ${speed < 1 ? 'of' : 'times'} its speed in the first minute`;
-  return `${now}; figures are compared at its usual speed, ${describeSpeed(usual)}`;
+      ? 'the machine is back at its initial speed'
+      : `the machine is running at ${describeSpeedShare(speed)} of its initial speed`;
+  return `${now}; comparisons are normalised`;
 }
 
 const ABOUT_ONE = 0.03;
 
-/** Relative to the first minute, to two decimals. */
-export const describeSpeed = (speed: number): string => speed.toFixed(2);
+/** `79 %`, of the speed in the first minute. */
+export const describeSpeedShare = (speed: number): string => `${Math.round(100 * speed)} %`;
 
-/** The measured figures, scaled to the machine's usual speed; null if they were measured at that speed. */
+/** The figures corrected to the machine's usual speed; null if they were measured at that speed. */
 type Compared = {
   readonly throughput: { readonly value: number | null };
   readonly budgetLatencyMs: { readonly value: number | null; readonly percentile: number };
@@ -136,7 +139,7 @@ export function describePrediction(
 ): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
   const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
-  const own = compared ? `; measured: ${describeFigures(compared)}, both at the machine's usual speed` : '';
+  const own = compared ? `; the measurement, normalised to the same speed: ${describeFigures(compared)}` : '';
   return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis})${own}`;
 }
 

@@ -24,7 +24,7 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
     return { tone: 'bad', text };
   }
   if (!feasible) {
-    const kept = limits === '' ? 'serves without too many failed requests' : `keeps ${limits}`;
+    const kept = limits === '' ? 'serves without too many failed requests' : `meets ${limits}`;
     return {
       tone: 'bad',
       text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best)}.`,
@@ -92,7 +92,7 @@ function figures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoin
   const { percentile, value } = (compared ?? { budgetLatencyMs }).budgetLatencyMs;
   if (!tokens) {
     const rate = formatRate((compared ?? { throughput }).throughput.value ?? Number.NaN);
-    const speed = compared ? " at the machine's usual speed" : '';
+    const speed = compared ? " (normalised to the machine's usual speed)" : '';
     return `${rate} at p${percentile} ${formatMs(value ?? Number.NaN)}${speed}`;
   }
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;

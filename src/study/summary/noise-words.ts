@@ -7,7 +7,7 @@ import { type NoiseFloor, noiseVerdict } from './noise-floor.ts';
 export interface NoiseWords {
   /** `quiet` if it needs no attention. */
   readonly tone: 'warning' | 'note' | 'quiet';
-  /** `p99 at one request in flight: 6.2 ms (4.9 to 11.2 by window)`. */
+  /** `p99 is 6.2 ms with one request in flight (4.9 to 11.2 by window)`. */
   readonly figures: string;
   /** Its meaning for the budget, to follow the figures; null without a budget on this percentile. */
   readonly meaning: string | null;
@@ -22,46 +22,47 @@ const ADVICE =
 export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): NoiseWords {
   const { level, percentile, valueMs, lowMs, highMs, windows, share } = floor;
   const by = windows === 1 ? '' : ` (${formatFigure(lowMs)} to ${formatFigure(highMs)} by window)`;
-  const figures = `p${percentile} at ${atRest(level)}: ${formatMs(valueMs)}${by}`;
+  const figures = `p${percentile} is ${formatMs(valueMs)} ${atRest(level)}${by}`;
   if (budget === null || share === null) return { tone: 'quiet', figures, meaning: null, advice: null };
-  const budgetIs = `budget ${formatMs(budget.latencyMs)}`;
+  const yours = `your ${formatMs(budget.latencyMs)} budget`;
+  const usesUp = `noise alone uses up ${percent(share)} of the headroom to ${yours}`;
   switch (noiseVerdict(floor, budget.latencyMs)) {
     case 'model':
       return {
         ...{ tone: 'warning', figures },
-        meaning: `${budgetIs}: even at this load half of the requests take ${formatMs(floor.medianMs)} or more`,
+        meaning: `half of the requests take ${formatMs(floor.medianMs)} or more even at this load, over ${yours}`,
         advice: 'try a larger --latency-budget, or a config that makes a single request faster',
       };
     case 'breaks':
-      return { tone: 'warning', figures, meaning: `${budgetIs}: noise alone breaks it`, advice: ADVICE };
+      return { tone: 'warning', figures, meaning: `noise alone exceeds ${yours}`, advice: ADVICE };
     case 'may-break':
       return {
         ...{ tone: 'warning', figures, advice: ADVICE },
-        meaning: `${budgetIs}: in a bad window, noise alone breaks it`,
+        meaning: `in a bad window, noise alone exceeds ${yours}`,
       };
     case 'large':
       return {
         tone: 'note',
         figures,
-        meaning: `${budgetIs}: noise takes ${percent(share)} of it`,
+        meaning: usesUp,
         advice: null,
       };
     case 'small':
       return {
         ...{ tone: 'quiet', figures, advice: null },
-        meaning: `${budgetIs}: noise takes ${percent(share)} of it`,
+        meaning: usesUp,
       };
   }
 }
 
 /** Returns figures and meaning as one sentence without a full stop. */
 export const noiseSentence = ({ figures, meaning }: NoiseWords): string =>
-  meaning === null ? figures : `${figures}, ${meaning}`;
+  meaning === null ? figures : `${figures}; ${meaning}`;
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
 
 function atRest({ mode, value, batch = 1 }: LoadLevel): string {
-  if (batch > 1) return `${value} ${value === 1 ? 'request' : 'requests'} of ${batch} in flight`;
-  if (mode === 'request-rate') return `${formatFigure(value)} requests/s`;
-  return value === 1 ? 'one request in flight' : `${value} requests in flight`;
+  if (batch > 1) return `with ${value} ${value === 1 ? 'request' : 'requests'} of ${batch} in flight`;
+  if (mode === 'request-rate') return `at ${formatFigure(value)} requests/s`;
+  return value === 1 ? 'with one request in flight' : `with ${value} requests in flight`;
 }

@@ -35,8 +35,8 @@ export function predictionRows(
   const source = `predicted by the ${width < FULL_TITLES ? 'model' : 'queueing model, from other trials'}`;
   return [
     row(`  ${source}`, 'muted'),
-    row(`  ${text}${own === null ? '' : ' at the usual speed,'}`),
-    ...(own === null ? [] : [row(`  where ${own} were measured`)]),
+    row(`  ${text}`),
+    ...(own === null ? [] : [row(`  measurement, normalised: ${own}`)]),
   ];
 }
 

@@ -3,7 +3,12 @@ import { gainSoFar } from '../../study/final/gain-so-far.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { changesOf, rangeOf } from '../../study/speed/changes.ts';
 import { costPointOf, describeCost, isInCost, shareText } from '../../study/summary/cost-point.ts';
-import { describeLevel, describeNarrowing, describeSpeed, describeSpeedChange } from '../../study/summary/describe.ts';
+import {
+  describeLevel,
+  describeNarrowing,
+  describeSpeedChange,
+  describeSpeedShare,
+} from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
@@ -55,11 +60,11 @@ function noiseRow(study: StudyState, width: number, onlyLoud = false): Row | nul
   const { tone, figures, meaning } = describeNoise(floor, study.goal.budget);
   if (onlyLoud && tone === 'quiet') return null;
   const said = span(meaning ?? '', tone === 'quiet' ? 'muted' : 'warning');
-  if (meaning === null) return fitted([label('at rest'), span(figures)], width);
+  if (meaning === null) return fitted([label('idle'), span(figures)], width);
   // If a part must be cut, the figures matter less than their meaning.
   const isCut = LABEL_COLUMNS + figures.length + 2 + meaning.length > width;
-  const words = isCut ? [said, span(`; ${figures}`)] : [span(`${figures}, `), said];
-  return fitted([label('at rest'), ...words], width);
+  const words = isCut ? [said, span(`; ${figures}`)] : [span(`${figures}; `), said];
+  return fitted([label('idle'), ...words], width);
 }
 
 /** Returns what the person has ruled out and asked for; no row if there is nothing. */
@@ -81,8 +86,8 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
   if (!change || !range) return [];
   const { usual } = study.speeds;
   const text = study.finished
-    ? `${describeSpeed(range.lowest)} to ${describeSpeed(range.highest)} times the first minute's; figures are compared at the usual speed, ${describeSpeed(usual)}`
-    : describeSpeedChange(change.speed.value, usual);
+    ? `${describeSpeedShare(range.lowest)} to ${describeSpeedShare(range.highest)} of the initial speed; comparisons are normalised to the usual one, ${describeSpeedShare(usual)}`
+    : describeSpeedChange(change.speed.value);
   const lines = wrapped(text, width - LABEL_COLUMNS);
   return lines.map((line, index) => [label(index === 0 ? 'speed' : ''), span(line, 'warning')]);
 }

@@ -89,7 +89,7 @@ function restRows(study: StudyState, width: number): readonly Row[] {
   const floor = noiseFloorOf(study);
   if (!floor) return [];
   const said = noiseSentence(describeNoise(floor, study.goal.budget));
-  return wrapped(`at rest ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
+  return wrapped(`idle ${said}`, width - 2).map((line) => row(`  ${line}`, 'muted'));
 }
 
 /** Returns the agents that sent the trial's load; no row if this machine sent it. */

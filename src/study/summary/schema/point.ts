@@ -120,7 +120,9 @@ const standingFields = {
       level: figure.describe('highest level that keeps the budget with a chance of 90 %'),
       chance: finite.describe('chance that the budget is kept at the load of this point, 0 to 1'),
       safeLevel: figure.describe('highest level that keeps the budget with a chance of 99 %'),
-      margin: finite.describe('how far the expected percentile lies below the budget, as a share of it'),
+      margin: finite.describe(
+        'headroom: how far the reported percentile, at the usual speed of the machine, lies below the budget, as a share of it',
+      ),
     })
     .nullable()
     .meta({
