@@ -19,6 +19,7 @@ const point = {
   p99Ms: figure.describe('99th percentile of the same'),
   badShare: figure.describe('Share of the answered requests that were over the budget, missed a limit or failed'),
   errorRate: figure.describe('Share of the due requests that failed or were not sent'),
+  failure: z.string().optional().describe('Message of the first failed request; absent if none failed'),
   servedPerSecond: figure.describe('Requests per second that succeeded'),
   seconds: figure.describe('Length of the counted time'),
 };

@@ -117,7 +117,8 @@ function outcomeOf(
 }
 
 function pointOf(measurement: Measurement, batch: number): PlainPoint {
-  const { level, budgetLatencyMs, openLoop, latencyMs, badShare, errorRate, throughput, durationMs } = measurement;
+  const { level, budgetLatencyMs, openLoop, latencyMs, badShare, errorRate, failures, throughput, durationMs } =
+    measurement;
   const { percentile: _, ...percentileMs } = budgetLatencyMs;
   const { p50, p99 } = openLoop?.scheduledLatencyMs ?? latencyMs;
   return {
@@ -127,6 +128,7 @@ function pointOf(measurement: Measurement, batch: number): PlainPoint {
     p99Ms: p99,
     badShare: badShare?.value ?? 1,
     errorRate,
+    ...(failures[0] && { failure: failures[0].firstMessage }),
     servedPerSecond: throughput.value / batch,
     seconds: durationMs / 1e3,
   };

@@ -1,4 +1,5 @@
 import { formatDuration, formatFigure, formatMs } from '../base/format.ts';
+import { describeFailed, describeTooManyFailed } from '../profiler/failed-requests.ts';
 import type { Interval } from '../stats/interval.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { describeAmount } from '../study/summary/cost-point.ts';
@@ -34,19 +35,31 @@ export const limitText = ({ percentile, budgetMs, limits }: CapacityDocument['li
 export function verdictText(document: CapacityDocument): string {
   const { outcome, capacity, limit, atLeast } = document;
   const kept = limitText(limit);
+  const failed = failedText(document);
   switch (outcome) {
     case 'infeasible':
-      return `no rate keeps ${kept}`;
+      return failed ? `no rate can be served: ${failed}` : `no rate keeps ${kept}`;
     case 'client-limited':
       return atLeast === null
         ? `unknown capacity: the load generator was the limit before ${kept} could be tested`
         : `capacity of at least ${rateText(atLeast)} with ${kept}: the load generator could not send more`;
     default: {
       if (!capacity) return unknownText(document, kept);
-      const text = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
+      const known = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
+      const text = failed ? `${known}; beyond it ${failed}` : known;
       return outcome === 'found' ? text : `${text}; ${unsureText(document, capacity)}`;
     }
   }
+}
+
+/** Returns how many requests failed at the lowest rate that only failures, not latency, kept from the limit; null if there is none. */
+function failedText({ limit: { percentile, budgetMs }, probes }: CapacityDocument): string | null {
+  const allowed = 1 - percentile / 100;
+  const isInTime = ({ percentileMs }: Point): boolean =>
+    percentileMs === null || budgetMs === null || percentileMs.value <= budgetMs;
+  const failing = probes.filter((probe) => probe.errorRate > allowed && isInTime(probe));
+  const [lowest] = failing.toSorted((a, b) => a.perSecond - b.perSecond);
+  return lowest ? describeTooManyFailed(lowest, allowed) : null;
 }
 
 /** Returns why an estimate is no result: the interval alone does not say it. */
@@ -57,11 +70,14 @@ function unsureText({ outcome, precision, probes }: CapacityDocument, capacity: 
   return sides.size < 2 || probes.length < LEAST_READINGS ? 'from too few readings' : 'its readings disagree';
 }
 
-function unknownText({ outcome, probes, cutShort }: CapacityDocument, kept: string): string {
+function unknownText(document: CapacityDocument, kept: string): string {
+  const { outcome, probes, cutShort } = document;
   const unknown = 'the capacity is unknown';
   if (outcome === 'interrupted') return `${unknown}: the run was interrupted`;
   if (probes.length > 1) {
     const lowest = Math.min(...probes.map(({ perSecond }) => perSecond));
+    const failed = failedText(document);
+    if (failed) return `${unknown}: at ${rateText(lowest)}, the lowest rate that was tried, ${failed}`;
     return `${unknown}: even ${rateText(lowest)}, the lowest rate that was tried, did not keep ${kept}`;
   }
   return cutShort?.includes('search') ? `${unknown}: the time was up too early` : unknown;
@@ -70,9 +86,10 @@ function unknownText({ outcome, probes, cutShort }: CapacityDocument, kept: stri
 type Point = NonNullable<CapacityDocument['at']>;
 
 /** Returns the figures at a rate in words. */
-export function pointText({ limit }: CapacityDocument, { percentileMs, p50Ms, badShare, errorRate }: Point): string {
+export function pointText({ limit }: CapacityDocument, point: Point): string {
+  const { percentileMs, p50Ms, badShare, errorRate } = point;
   const named = percentileMs ? `p${limit.percentile} ${formatMs(percentileMs.value)}` : 'no reply';
-  const failed = errorRate > 0 ? `, ${shareText(errorRate)} failed or not sent` : '';
+  const failed = errorRate > 0 ? `, ${describeFailed(point)}` : '';
   return `p50 ${formatMs(p50Ms)}, ${named}, ${shareText(badShare)} over the limit${failed}`;
 }
 

@@ -21,7 +21,8 @@ export const exitCodeMeanings: Readonly<Record<ExitCodeName, string>> = {
   internal: 'a defect of tritune',
   usage: 'an option, a file or the output directory is wrong, or another run works on the model',
   infeasible: 'nothing met the constraints; `capacity`: no rate keeps the limit',
-  server: 'the server could not be reached, failed or was used by others; `profile`: no request succeeded',
+  server:
+    'the server could not be reached, failed or was used by others; `profile`: most requests failed at every level',
   regression: '`compare`: a metric is worse than the baseline, by intervals',
   inconclusive: '`compare`: the measurements are too imprecise to rule out a regression',
   interrupted: 'the run was interrupted; what was finished is kept and reported',

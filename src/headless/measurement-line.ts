@@ -1,7 +1,8 @@
-import { formatFigure, formatMs, formatRate, plainLine } from '../base/format.ts';
+import { formatFigure, formatMs, formatRate } from '../base/format.ts';
+import { describeFailed, describeTooManyFailed, failedRequestsOf } from '../profiler/failed-requests.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Candidate } from '../space/types.ts';
-import { missedConstraints } from '../study/goal/goal.ts';
+import { allowedErrorRate, missedConstraints } from '../study/goal/goal.ts';
 import { metricText } from '../study/goal/metrics/format.ts';
 import { nameOfModel } from '../study/goal/metrics/of-model.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
@@ -19,9 +20,13 @@ export function describeMeasurement(
   candidate: Candidate | undefined,
 ): string {
   const { throughput, budgetLatencyMs: latency } = measurement;
+  const failed = failedRequestsOf(measurement);
+  if (measurement.errorRate >= 1) return `${describeLevel(measurement.level)}: ${describeFailed(failed)}`;
+  const tooMany = goal ? describeTooManyFailed(failed, allowedErrorRate(goal.constraints)) : null;
   const halfWidth = (throughput.high - throughput.low) / 2;
   const spread = throughput.value > 0 ? ` ±${((halfWidth / throughput.value) * 100).toFixed(1)} %` : '';
-  const verdict = goal?.budget ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
+  const verdict =
+    goal?.budget && !tooMany ? (latency.value <= goal.budget.latencyMs ? ', within budget' : ', over budget') : '';
   const notes = [
     describeTokens(measurement),
     goal && candidate ? describeObjectiveFigures(measurement, goal, candidate) : '',
@@ -31,9 +36,7 @@ export function describeMeasurement(
       ? `, discarded: the load generator was the limit (${measurement.client.reason ?? ''})`
       : '',
     measurement.tooManyErrors ? ', discarded: too many requests failed' : '',
-    measurement.errorRate > 0
-      ? `, ${(measurement.errorRate * 100).toFixed(1)} % failed: ${plainLine(measurement.failures[0]?.firstMessage ?? '', 80)}`
-      : '',
+    measurement.errorRate > 0 ? `, ${tooMany ?? describeFailed(failed)}` : '',
   ];
   return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
 }

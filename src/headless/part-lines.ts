@@ -1,4 +1,5 @@
 import { formatFigure, formatMs, formatRate, plainLine } from '../base/format.ts';
+import { describeFailed } from '../profiler/failed-requests.ts';
 import type { FrontMeasurement, Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
@@ -24,7 +25,7 @@ export function describeParts(
 }
 
 function describeFront({ model, level, throughput, budgetLatencyMs, errorRate }: FrontMeasurement): string {
-  const failed = errorRate > 0 ? `, ${(errorRate * 100).toFixed(1)} % failed` : '';
+  const failed = errorRate > 0 ? `, ${describeFailed({ errorRate })}` : '';
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
   return `${plainLine(model)} at ${describeLevel(level)}: ${formatRate(throughput.value)}, ${latency}${failed}`;
 }

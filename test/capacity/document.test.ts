@@ -66,6 +66,18 @@ describe('the document of a capacity', () => {
     expect(unknown).toContain('the capacity is unknown: the run was interrupted');
   });
 
+  it('says that failed requests are the reason where they are', () => {
+    const { probes } = aCapacity();
+    const failure = 'Exceeds maximum queue size';
+    const failing = probes.map((probe) => ({ ...probe, perSecond: 500, isKept: false, errorRate: 0.025, failure }));
+    const infeasible = capacityLines(aCapacity({ outcome: 'infeasible', capacity: null, probes: failing }));
+    expect(infeasible).toContain(
+      'no rate can be served: 2.5 % of requests failed (`Exceeds maximum queue size`), 1 % are allowed',
+    );
+    const unknown = capacityLines(aCapacity({ outcome: 'imprecise', capacity: null, probes: failing })).join();
+    expect(unknown).toContain('at 500 requests/s, the lowest rate that was tried, 2.5 % of requests failed');
+  });
+
   it('tells what is tried', () => {
     const limit = { kind: 'latency', percentile: 99, budgetMs: 50 } as const;
     const measurement = { ...measured(900, 900, 20), level: { mode: 'request-rate' as const, value: 900 } };

@@ -41,6 +41,17 @@ describe('the headline', () => {
     });
   });
 
+  it('says that failed requests are the reason where they are', () => {
+    const failures = [{ kind: 'status', count: 25, firstMessage: 'Exceeds maximum queue size' }] as const;
+    const failing = { ...slow, errorRate: 0.025, failures };
+    expect(headline([{ assignment: {}, measurements: [failing], feasible: false }])).toEqual({
+      tone: 'bad',
+      text: 'No config that was tried meets the goal. The nearest, your own config, misses it because 2.5 % of requests failed (`Exceeds maximum queue size`), 1 % are allowed.',
+    });
+    const strict = goalOf(20, { constraints: [{ metric: 'error-rate', relation: '<=', value: 0.03 }] });
+    expect(headline([{ assignment: {}, measurements: [failing], feasible: false }], strict).text).toMatch(/meets p99/);
+  });
+
   it('warns where the gain is known by one comparison, or by the search alone', () => {
     expect(headline(both, goalOf(20), decided(0, Number.POSITIVE_INFINITY))).toMatchObject({
       tone: 'unsure',

@@ -145,6 +145,12 @@ export function constraintsOf(goal: Goal): readonly Constraint[] {
   return [...budget, ...goal.constraints, ...errors];
 }
 
+/** Returns the largest share of failed requests, 0 to 1, that a goal with these constraints allows. */
+export function allowedErrorRate(constraints: readonly Constraint[]): number {
+  const limits = constraints.filter(({ metric, relation }) => metric === 'error-rate' && relation === '<=');
+  return limits.length > 0 ? Math.min(...limits.map(({ value }) => value)) : MAX_ERROR_RATE;
+}
+
 function costOf(measurement: Measurement, candidate: Candidate, goal: Goal): number {
   const total = goal.objectives.reduce((sum, objective) => sum + objective.weight, 0);
   return goal.objectives.reduce((sum, { metric, weight }) => {

@@ -1,4 +1,6 @@
 import { capital, formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
+import { allowedErrorRate } from '../goal/goal.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { isInCost } from './cost-point.ts';
 import { describeObjectives } from './describe.ts';
@@ -24,6 +26,12 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
     return { tone: 'bad', text };
   }
   if (!feasible) {
+    const failed = describeTooManyFailed(best, allowedErrorRate(summary.constraints));
+    if (failed)
+      return {
+        tone: 'bad',
+        text: `No config that was tried meets the goal. The nearest, ${nameOf(summary)}, misses it because ${failed}.`,
+      };
     const kept = limits === '' ? 'serves without too many failed requests' : `meets ${limits}`;
     return {
       tone: 'bad',

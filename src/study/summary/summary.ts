@@ -41,6 +41,8 @@ export interface SummaryPoint extends PointParts {
   /** The budgeted percentile. */
   readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   readonly errorRate: Figure;
+  /** The message of the first failed request; absent if none failed. */
+  readonly failure?: string;
   readonly stable: boolean;
   /** At a request rate: latency from when each request was due, and how well the rate was kept. */
   readonly openLoop?: OpenLoopFigures;
@@ -194,6 +196,7 @@ function pointOf(
     latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
     budgetLatencyMs: percentileFigures(measurement.budgetLatencyMs),
     errorRate: figure(measurement.errorRate),
+    ...(measurement.failures[0] && { failure: measurement.failures[0].firstMessage }),
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
     ...partsOfPoint(measurement, topology, candidate.shape),

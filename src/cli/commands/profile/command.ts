@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -77,8 +76,6 @@ export function profileCommand(terminal: Terminal): Command {
 }
 
 async function runModel(options: AllOptions, terminal: Terminal): Promise<number> {
-  const { runProfile } = await import('./run.ts');
-  const { reports, wasInterrupted } = await runProfile(options, terminal, false);
-  if (wasInterrupted) return exitCodes.interrupted;
-  return reports.some(({ measurement }) => measurement.errorRate < 1) ? exitCodes.done : exitCodes.server;
+  const { exitCodeOf, runProfile } = await import('./run.ts');
+  return exitCodeOf(await runProfile(options, terminal, false));
 }

@@ -8,13 +8,12 @@ import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { measureLevels } from './levels.ts';
 import { loadOf } from './load.ts';
 import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
-import { interruptible } from './run.ts';
+import { exitCodeOf, interruptible } from './run.ts';
 
 /** The options of `profile` with those of language models. */
 export type EndpointOptions = ProfileOptions & EndpointSpec & PromptSpec;
@@ -44,5 +43,5 @@ export async function runEndpoint(given: EndpointOptions, terminal: Terminal): P
       await documents.close();
     }
   });
-  return outcome.wasInterrupted ? exitCodes.interrupted : exitCodes.done;
+  return exitCodeOf(outcome);
 }

@@ -10,14 +10,13 @@ import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { profileJson } from '../../../report/profile-json.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type PlainHttpFlags, plainContent } from './http-options.ts';
 import { measureLevels } from './levels.ts';
 import { loadOf } from './load.ts';
 import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
-import { interruptible } from './run.ts';
+import { exitCodeOf, interruptible } from './run.ts';
 
 /** The options of `profile` with those of plain HTTP. */
 export type PlainHttpOptions = ProfileOptions & PlainHttpFlags;
@@ -51,7 +50,7 @@ export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal):
     terminal.tell('no GPU or CPU metrics found with nvidia-smi; give their address with --metrics-url');
   }
   if (isJson) terminal.print(inertJson(JSON.stringify(profileJson(head, outcome.reports), null, 2)));
-  return outcome.wasInterrupted ? exitCodes.interrupted : exitCodes.done;
+  return exitCodeOf(outcome);
 }
 
 const hasFigures = (device: DeviceMetrics): boolean => Object.keys(device).length > 0;

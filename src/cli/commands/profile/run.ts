@@ -8,9 +8,11 @@ import { checkLeftovers, leftoversIn } from '../../../app/server/leftover.ts';
 import { type OpenServer, openServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { errorLine } from '../../../base/error-line.ts';
-import { isTrituneError } from '../../../base/errors.ts';
+import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { describeFailed, failedRequestsOf, isMostlyFailed } from '../../../profiler/failed-requests.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import { sweep } from '../../../profiler/sweep.ts';
+import { exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { profileLevels } from './levels.ts';
@@ -88,4 +90,21 @@ export async function interruptible(
   }
   check();
   return { reports, wasInterrupted: signal.aborted };
+}
+
+/**
+ * Returns the exit code of a profile. Errors: SERVER_FAILED if most requests failed at every level, with the first message.
+ */
+export function exitCodeOf({ reports, wasInterrupted }: ProfileOutcome): number {
+  if (wasInterrupted) return exitCodes.interrupted;
+  const levels = reports.map(({ measurement }) => failedRequestsOf(measurement));
+  const [first] = levels;
+  if (first === undefined || !levels.every(isMostlyFailed)) return exitCodes.done;
+  throw new TrituneError(
+    'SERVER_FAILED',
+    levels.length === 1
+      ? describeFailed(first)
+      : `at every level most requests failed; at the first ${describeFailed(first)}`,
+    'read the log of the server, or check --input-data and --shape',
+  );
 }

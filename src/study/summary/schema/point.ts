@@ -39,6 +39,7 @@ const pointFields = {
   latencyMs,
   budgetLatencyMs,
   errorRate,
+  failure: text.optional().describe('message of the first failed request; absent if none failed'),
   stable: z.boolean().describe('whether the intervals became as narrow as `--precision` asks'),
   openLoop: openLoop.optional().describe('how well the request rate was kept; at a request rate only'),
   tokens: tokenPoint.optional().describe('times and rates of tokens; of a language model only'),
