@@ -48,9 +48,6 @@ const keptTo: Readonly<Record<string, readonly string[]>> = {
   react: ['tui'],
 };
 
-/** More files than this in one folder nobody finds their way in. */
-const MOST_FILES_IN_FOLDER = 22;
-
 const rowOf = (room: string): number => rows.findIndex((row) => row.includes(room));
 
 function faultsOf(file: string): string[] {
@@ -86,13 +83,6 @@ describe('architecture', () => {
 
   it('has no circles of files', () => {
     expect(circlesIn(importGraph(root))).toEqual([]);
-  });
-
-  it(`has at most ${MOST_FILES_IN_FOLDER} files in a folder`, () => {
-    const counts = new Map<string, number>();
-    for (const file of sourcesIn(root)) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
-    const crowded = [...counts].filter(([, count]) => count > MOST_FILES_IN_FOLDER);
-    expect(crowded.map(([folder, count]) => `${relative(root, folder)}: ${count}`)).toEqual([]);
   });
 });
 
