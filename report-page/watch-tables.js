@@ -37,7 +37,7 @@ function showServers(place, servers, { server }) {
     ...['server', 'state', ...(hasWork ? ['tries', 'config', 'last window', 'windows'] : [])],
     ...['trials', ...(hasSpeeds ? ['speed'] : [])],
   ];
-  showTable(place, { title: hasWork ? 'Who tries what' : 'Servers', name: 'servers', heads, rows });
+  showTable(place, { title: 'Servers', name: 'servers', heads, rows });
 }
 
 /** Shows trials, the latest first. */

@@ -101,12 +101,12 @@ function titleOf(told, { config, budgetMs }) {
   const { trial, cells } = told.configs[config];
   const name = trial === null ? 'This config' : trial === 0 ? 'Your config' : `Trial ${trial}`;
   const isKept = (cell) => cell !== null && latencyOf(cell).value <= budgetMs;
-  const kept = `keep p${told.percentile} ≤ ${figure(budgetMs)} ms`;
+  const met = `meet p${told.percentile} ≤ ${figure(budgetMs)} ms`;
   const most = cells.findLastIndex(isKept);
-  if (most < 0) return `${name} is not expected to ${kept} at any level`;
+  if (most < 0) return `${name} is not expected to ${met} at any level`;
   const level = told.levels[most];
   const at = told.nameOfLevels.startsWith('concurrency')
     ? told.nameOfLevels.replace('concurrency', `concurrency ${level}`)
     : `${told.nameOfLevels} ${level}`;
-  return `${name} is expected to ${kept} up to ${at}${most === cells.length - 1 ? ', the highest level here' : ''}`;
+  return `${name} is expected to ${met} up to ${at}${most === cells.length - 1 ? ', the highest level here' : ''}`;
 }

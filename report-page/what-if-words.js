@@ -50,12 +50,12 @@ function bestWithin(told, state, choose) {
   const all = told.configs
     .map((_, config) => ({ config, found: within(told, config, state.budgetMs) }))
     .filter(({ found }) => found);
-  if (all.length === 0) return [`No config here is predicted to keep ${figure(state.budgetMs)} ms.`];
+  if (all.length === 0) return [`No config here is predicted to meet ${figure(state.budgetMs)} ms.`];
   const own = within(told, state.config, state.budgetMs);
   const best = all.reduce((most, each) => (each.found.value > most.found.value ? each : most));
   const ownWords = own
     ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own.value)} infer/s at most (${told.nameOfLevels}: ${told.levels[own.at]}).`
-    : `This config is not expected to keep ${figure(state.budgetMs)} ms at any level.`;
+    : `This config is not expected to meet ${figure(state.budgetMs)} ms at any level.`;
   if (own && best.found.value <= own.value) return [ownWords, ' No other is expected to serve more.'];
   const show = make('a', { href: '#what-if' }, describe(told, best.config));
   show.addEventListener('click', (event) => {

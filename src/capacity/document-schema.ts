@@ -23,7 +23,7 @@ const point = {
   servedPerSecond: figure.describe('Requests per second that succeeded'),
   seconds: figure.describe('Length of the counted time'),
 };
-const isKept = z.boolean().describe('Whether the limit was kept');
+const isKept = z.boolean().describe('Whether the limit was met');
 
 /** The form of capacity.json. */
 export const capacityDocumentSchema = z
@@ -50,30 +50,30 @@ export const capacityDocumentSchema = z
         budgetMs: figure
           .nullable()
           .describe('Budget of the latency percentile in milliseconds; null for limits on each request'),
-        limits: z.string().nullable().describe('Limits on each request, which the percentile of them must keep'),
+        limits: z.string().nullable().describe('Limits on each request, which the percentile of them must meet'),
       })
-      .describe('What a rate must keep'),
+      .describe('What a rate must meet'),
     outcome: z
       .enum(['found', 'imprecise', 'infeasible', 'client-limited', 'interrupted'])
       .describe(
-        'found: within the asked precision; imprecise: given up before; infeasible: no rate keeps the limit; client-limited: the load generator was the limit, the capacity is above',
+        'found: within the asked precision; imprecise: given up before; infeasible: no rate meets the limit; client-limited: the load generator was the limit, the capacity is above',
       ),
     precision: figure.describe('The half-width that was asked for, as a share'),
     capacity: interval
       .nullable()
-      .describe('The highest rate that keeps the limit, in requests per second, at the usual speed of the run'),
-    atLeast: figure.nullable().describe('The highest rate that was seen to keep the limit'),
+      .describe('The highest rate that meets the limit, in requests per second, at the usual speed of the run'),
+    atLeast: figure.nullable().describe('The highest rate at which the limit was seen to be met'),
     at: z
       .strictObject(point)
       .nullable()
-      .describe("Figures at the lower end of the capacity's interval, a rate that is kept with a chance of 97.5 %"),
+      .describe("Figures at the lower end of the capacity's interval, a rate that is met with a probability of 97.5 %"),
     saturation: z
       .strictObject({
         perSecond: figure.describe('Requests per second'),
         isReached: z.boolean().describe('More requests in flight gave no more'),
       })
       .nullable()
-      .describe('The most requests per second that were served, whatever the latency'),
+      .describe('The most requests per second that were served, ignoring latency'),
     cliff: z
       .array(
         z.strictObject({
@@ -91,8 +91,8 @@ export const capacityDocumentSchema = z
         seconds: figure.describe('Length of the burst'),
         recoverSeconds: figure
           .nullable()
-          .describe('How soon after it latency must keep the budget again; null: during it too'),
-        basePerSecond: interval.nullable().describe('The highest base rate at which the burst keeps the limit'),
+          .describe('How soon after it latency must be within the budget again; null: during it too'),
+        basePerSecond: interval.nullable().describe('The highest base rate at which the burst meets the limit'),
         plays: z
           .array(
             z.strictObject({
@@ -111,19 +111,19 @@ export const capacityDocumentSchema = z
     replicas: z
       .strictObject({
         perSecond: figure.describe('The rate to serve, in requests per second'),
-        headroom: figure.describe('Share of the capacity that is kept free'),
-        chance: figure.describe('The chance that was asked for, 0 to 1'),
+        headroom: figure.describe('Headroom as a share of the capacity'),
+        chance: figure.describe('The requested probability, 0 to 1'),
         spread: figure.describe('Standard deviation of the logarithm of the capacity from replica to replica'),
-        replicas: figure.nullable().describe('The fewest that hold the rate with that chance'),
+        replicas: figure.nullable().describe('The fewest that sustain the rate with that probability'),
         table: z
           .array(
             z.strictObject({
               replicas: figure.describe('Number of replicas'),
               perReplica: figure.describe('Requests per second of each'),
-              chance: figure.describe('Chance that all keep the limit, 0 to 1'),
+              chance: figure.describe('Probability that all meet the limit, 0 to 1'),
             }),
           )
-          .describe('The chance for some more and fewer replicas'),
+          .describe('The probability for some more and fewer replicas'),
       })
       .nullable()
       .describe('How many replicas a rate needs; null where no rate was asked for'),

@@ -35,7 +35,7 @@ const TOLD = 1.15;
  */
 const CONTRADICTORY = 1.2;
 const DISTURBED =
-  'some rates were missed that lie far below others that were kept: something else disturbed the machine; measure again when it is quiet';
+  'the limit was missed at rates far below others that met it: something else disturbed the machine; measure again when it is quiet';
 
 /** Returns the document of a run, finished or not. */
 export function capacityDocument(
@@ -187,7 +187,7 @@ function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument
       : []),
     ...(speed?.hasChanged
       ? [
-          `the host's speed changed from ${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual one meanwhile: repeat the run, or compare runs that were measured in turn`,
+          `the host's speed changed from ${speed.lowest.toFixed(2)} to ${speed.highest.toFixed(2)} times its usual speed during the run: repeat the run, or compare alternating runs`,
         ]
       : []),
     ...(refused

@@ -7,7 +7,7 @@ import { LEAST_READINGS } from './bisect.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CapacityPart } from './state.ts';
 
-/** No share or chance is known more exactly. */
+/** No share is known more exactly. */
 const LEAST_SHARE = 1e-5;
 
 /** Figures of a run as text, the same in lines and on pages. */
@@ -23,6 +23,20 @@ const cutParts = {
   burst: 'the search for a burst ended there',
 } as const satisfies Record<CapacityPart, string>;
 
+/** Returns a probability without digits that it does not have: `over 99 %`, `under 1 %`, `87 %`. */
+export function chanceText(chance: number): string {
+  if (chance < 0.01) return 'under 1 %';
+  return chance > 0.99 ? 'over 99 %' : `${Math.round(100 * chance)} %`;
+}
+
+type Limit = CapacityDocument['limit'];
+
+/** Returns the one word for what a rate must meet. */
+export const limitName = ({ budgetMs }: Limit): string => (budgetMs === null ? 'limits' : 'budget');
+/** Returns the name of the share of requests that miss it: `over budget`. */
+export const overText = ({ budgetMs }: Limit): string => (budgetMs === null ? 'over the limits' : 'over budget');
+export const metText = (isMet: boolean): string => (isMet ? 'met' : 'missed');
+
 /** Returns what the time was too short for: `the time (--max-duration, 15 s) was up: the search ended there`. */
 export const cutText = (parts: readonly CapacityPart[], mostSeconds: number): string =>
   `the time (--max-duration, ${formatDuration(mostSeconds)}) was up: ${parts.map((part) => cutParts[part]).join('; ')}`;
@@ -34,18 +48,18 @@ export const limitText = ({ percentile, budgetMs, limits }: CapacityDocument['li
 /** Returns the answer in one sentence. */
 export function verdictText(document: CapacityDocument): string {
   const { outcome, capacity, limit, atLeast } = document;
-  const kept = limitText(limit);
+  const target = limitText(limit);
   const failed = failedText(document);
   switch (outcome) {
     case 'infeasible':
-      return failed ? `no rate can be served: ${failed}` : `no rate keeps ${kept}`;
+      return failed ? `no rate can be served: ${failed}` : `no rate meets ${target}`;
     case 'client-limited':
       return atLeast === null
-        ? `unknown capacity: the load generator was the limit before ${kept} could be tested`
-        : `capacity of at least ${rateText(atLeast)} with ${kept}: the load generator could not send more`;
+        ? `unknown capacity: the load generator was the limit before ${target} could be tested`
+        : `capacity of at least ${rateText(atLeast)} with ${target}: the load generator was the limit beyond it`;
     default: {
-      if (!capacity) return unknownText(document, kept);
-      const known = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${kept}`;
+      if (!capacity) return unknownText(document, target);
+      const known = `capacity ${formatFigure(capacity.value)} requests/s (${rangeText(capacity)}) with ${target}`;
       const text = failed ? `${known}; beyond it ${failed}` : known;
       return outcome === 'found' ? text : `${text}; ${unsureText(document, capacity)}`;
     }
@@ -67,10 +81,10 @@ function unsureText({ outcome, precision, probes }: CapacityDocument, capacity: 
   if (outcome === 'interrupted') return 'the run was interrupted';
   if (relativeHalfWidth(capacity) > precision) return `less precise than ±${shareText(precision)}`;
   const sides = new Set(probes.map(({ isKept }) => isKept));
-  return sides.size < 2 || probes.length < LEAST_READINGS ? 'from too few readings' : 'its readings disagree';
+  return sides.size < 2 || probes.length < LEAST_READINGS ? 'from too few measurements' : 'its measurements disagree';
 }
 
-function unknownText(document: CapacityDocument, kept: string): string {
+function unknownText(document: CapacityDocument, target: string): string {
   const { outcome, probes, cutShort } = document;
   const unknown = 'the capacity is unknown';
   if (outcome === 'interrupted') return `${unknown}: the run was interrupted`;
@@ -78,7 +92,7 @@ function unknownText(document: CapacityDocument, kept: string): string {
     const lowest = Math.min(...probes.map(({ perSecond }) => perSecond));
     const failed = failedText(document);
     if (failed) return `${unknown}: at ${rateText(lowest)}, the lowest rate that was tried, ${failed}`;
-    return `${unknown}: even ${rateText(lowest)}, the lowest rate that was tried, did not keep ${kept}`;
+    return `${unknown}: even ${rateText(lowest)}, the lowest rate that was tried, missed ${target}`;
   }
   return cutShort?.includes('search') ? `${unknown}: the time was up too early` : unknown;
 }
@@ -90,7 +104,7 @@ export function pointText({ limit }: CapacityDocument, point: Point): string {
   const { percentileMs, p50Ms, badShare, errorRate } = point;
   const named = percentileMs ? `p${limit.percentile} ${formatMs(percentileMs.value)}` : 'no reply';
   const failed = errorRate > 0 ? `, ${describeFailed(point)}` : '';
-  return `p50 ${formatMs(p50Ms)}, ${named}, ${shareText(badShare)} over the limit${failed}`;
+  return `p50 ${formatMs(p50Ms)}, ${named}, ${shareText(badShare)} ${overText(limit)}${failed}`;
 }
 
 /** Returns what happened beyond the capacity in words. */
@@ -110,7 +124,7 @@ export function burstText(burst: NonNullable<CapacityDocument['burst']>): string
   const what = `a burst of ${factor}× for ${formatDuration(seconds)}`;
   if (!basePerSecond) return `${what}: not found`;
   const how =
-    recoverSeconds === null ? 'kept within the limit' : `recovered from within ${formatDuration(recoverSeconds)}`;
+    recoverSeconds === null ? 'served within the budget' : `recovered from within ${formatDuration(recoverSeconds)}`;
   return `${what} is ${how} on a base rate of up to ${rateText(basePerSecond.value)} (${rangeText(basePerSecond)})`;
 }
 
@@ -121,10 +135,10 @@ export function replicasText({
   chance,
   replicas,
 }: NonNullable<CapacityDocument['replicas']>): string {
-  const free = headroom > 0 ? ` with ${shareText(headroom)} kept free` : '';
+  const free = headroom > 0 ? ` with ${shareText(headroom)} headroom` : '';
   return replicas === null
-    ? `no number of replicas keeps the limit at ${rateText(perSecond)}${free} with a chance of ${shareText(chance)}`
-    : `${rateText(perSecond)}${free} need ${replicas} replica${replicas === 1 ? '' : 's'} (chance ${shareText(chance)})`;
+    ? `no number of replicas is ${shareText(chance)} likely to serve ${rateText(perSecond)}${free}`
+    : `${rateText(perSecond)}${free} need ${replicas} replica${replicas === 1 ? '' : 's'} (${shareText(chance)} likely to suffice)`;
 }
 
 type Gpus = NonNullable<CapacityDocument['gpus']>;

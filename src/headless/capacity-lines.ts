@@ -4,9 +4,11 @@ import type { CapacityEvent } from '../capacity/means.ts';
 import type { CapacityLimit } from '../capacity/reading.ts';
 import {
   burstText,
+  chanceText,
   cliffText,
   costText,
   gpusText,
+  metText,
   shareText as percent,
   pointText,
   rangeText,
@@ -52,7 +54,7 @@ export function eventLine(event: CapacityEvent, limit: CapacityLimit): EventLine
     case 'burst-played': {
       const { value } = event.load.measurement.budgetLatencyMs;
       return done(
-        `burst on ${rate(event.perSecond)}: p${limit.percentile} ${formatMs(value)}, ${event.isKept ? 'kept' : 'missed'}`,
+        `burst on ${rate(event.perSecond)}: p${limit.percentile} ${formatMs(value)}, ${metText(event.isKept)}`,
       );
     }
   }
@@ -67,7 +69,7 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
     limit.kind === 'latency'
       ? `p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`
       : `${percent(1 - (badShare?.value ?? 1))} good`;
-  const verdict = isKept ? 'kept' : 'missed';
+  const verdict = metText(isKept);
   const narrowed = interval ? `  → capacity ${rangeText(interval)}` : '';
   return `${rate(level.value)}: ${figure}, ${verdict}${narrowed}`;
 }
@@ -80,7 +82,7 @@ export function capacityLines(document: CapacityDocument): string[] {
     verdictText(document),
     ...(at ? [`  at ${rate(at.perSecond)}: ${pointText(document, at)}`] : []),
     ...(saturation
-      ? [`  saturation: ${saturation.isReached ? '' : 'at least '}${rate(saturation.perSecond)}, whatever the latency`]
+      ? [`  saturation: ${saturation.isReached ? '' : 'at least '}${rate(saturation.perSecond)}, ignoring latency`]
       : []),
     ...cliff.map((each) => `  ${each.factor.toFixed(2)}× (${rate(each.perSecond)}): ${cliffText(document, each)}`),
     ...(burst ? [`  ${burstText(burst)}`] : []),
@@ -105,7 +107,7 @@ function replicasLines(replicas: NonNullable<CapacityDocument['replicas']>): str
     `  ${replicasText(replicas)}`,
     ...replicas.table.map(
       (row) =>
-        `    ${row.replicas} replica${row.replicas === 1 ? '' : 's'}: ${rate(row.perReplica)} each, limit kept with a chance of ${percent(row.chance)}`,
+        `    ${row.replicas} replica${row.replicas === 1 ? '' : 's'}: ${rate(row.perReplica)} each, ${chanceText(row.chance)} likely to suffice`,
     ),
   ];
 }

@@ -74,19 +74,19 @@ function chartsSection(
       ? `The ${MOST_LINES} best of ${measured} trials; the others are below.`
       : 'Each line is a trial.';
   return html`<h2>Throughput and latency</h2>
-${figure(charts.get('front'), 'front', title('front'), html`Each mark is a trial at one load level; the line joins those that nothing beats in both. Point at one, or go there with the Tab key, for its config and figures.`)}
+${figure(charts.get('front'), 'front', title('front'), html`Each mark is a trial at one load level. The line is the Pareto front: nothing beats these points in both metrics. Point at a mark, or reach it with the Tab key, to see its config and figures.`)}
 <div id="point" class="point" data-start="#${startOf(state)}" aria-live="polite" hidden></div>
 ${repeatedReadings(state)}
 ${figure(charts.get('throughput-vs-latency'), 'throughput-vs-latency', title('throughput-vs-latency'), html`Throughput over latency as the load rises. ${shown}`)}
 ${figure(charts.get('latency-vs-load'), 'latency-vs-load', title('latency-vs-load'), html`Latency over load. ${shown}`)}
-${figure(charts.get('latency-breakdown'), 'latency-breakdown', title('latency-breakdown'), html`${breakdownWords(state)}, by the server's own statistics, at the level after the @.`)}`;
+${figure(charts.get('latency-breakdown'), 'latency-breakdown', title('latency-breakdown'), html`${breakdownWords(state)}, from the server's own statistics, at the level after the @.`)}`;
 }
 
 function breakdownWords({ started: { topology } }: StudyState): string {
-  if (!topology) return 'Where the mean time of a request went';
+  if (!topology) return 'Breakdown of the mean request time';
   return topology.fronts.length === 1
-    ? 'Where the mean time of a request went, stage by stage; what stages do side by side is added'
-    : 'Where the mean time of a request to each model went';
+    ? 'Breakdown of the mean request time by stage; parallel stages are added'
+    : 'Breakdown of the mean request time by model';
 }
 
 /** The point shown first: the best's. */

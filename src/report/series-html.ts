@@ -29,13 +29,13 @@ function rankedSection(ranking: readonly RankedModel[], models: readonly SeriesE
     const entry = models.find(({ model }) => model === ranked.model);
     return entry?.best ? [row(ranked, entry, entry.best)] : [];
   });
-  return html`<h2>By what they serve within their limits</h2>
+  return html`<h2>By throughput within their limits</h2>
 <table>
 <thead><tr><th>rank</th><th>model</th><th>throughput</th><th>of the first</th><th>at</th><th>latency</th><th>best config</th></tr></thead>
 <tbody>${rows}</tbody>
 </table>
-<p>Models with one rank cannot be told apart: the intervals of all pairs together are right with 95 %. They were measured one after another, so
-slow minutes of the machine are in the figures too; <code>tritune compare</code> of repeated runs tells those apart.</p>`;
+<p>Models with the same rank are statistically indistinguishable, at 95 % for all pairs together. They were measured one after another, so
+slow periods of the machine affect the figures; <code>tritune compare</code> on repeated runs removes that effect.</p>`;
 }
 
 const row = (

@@ -25,12 +25,12 @@ describe('the document of a capacity', () => {
     const text = capacityLines(aCapacity()).join('\n');
     expect(text).toContain('capacity 1,000 requests/s (980 to 1,020) with p99 within 50 ms');
     expect(text).toContain(
-      '1.25× (1,250 requests/s): p50 400 ms, p99 900 ms, 92 % over the limit in 5 s, growing by 180 ms',
+      '1.25× (1,250 requests/s): p50 400 ms, p99 900 ms, 92 % over budget in 5 s, growing by 180 ms',
     );
     expect(text).toContain(
-      'a burst of 2× for 30 s is kept within the limit on a base rate of up to 510 requests/s (490 to 530)',
+      'a burst of 2× for 30 s is served within the budget on a base rate of up to 510 requests/s (490 to 530)',
     );
-    expect(text).toContain('2,000 requests/s with 20 % kept free need 3 replicas (chance 95 %)');
+    expect(text).toContain('2,000 requests/s with 20 % headroom need 3 replicas (95 % likely to suffice)');
     expect(text).toContain('250 requests/s (245 to 255) for each of 4 GPUs');
     expect(text).toContain(
       '3.20 USD an hour for 4 × L4; 0.889 USD for a million inferences at the capacity (0.871 to 0.907)',
@@ -40,7 +40,7 @@ describe('the document of a capacity', () => {
       'eight-l4 (8 GPUs) holds 2 replicas: 1.25 USD for a million inferences; 2 of them for the rate, 18.00 USD an hour',
     );
     const infeasible = capacityLines(aCapacity({ outcome: 'infeasible', capacity: null, at: null, cliff: [] }));
-    expect(infeasible.join('\n')).toContain('no rate keeps p99 within 50 ms');
+    expect(infeasible.join('\n')).toContain('no rate meets p99 within 50 ms');
     const bound = capacityLines(aCapacity({ outcome: 'client-limited', capacity: null }));
     expect(bound.join('\n')).toContain('at least 970 requests/s');
   });
@@ -59,8 +59,8 @@ describe('the document of a capacity', () => {
       capacityLines(aCapacity({ outcome: 'imprecise', ...change })).find((line) => line.startsWith('capacity'));
     const { probes } = aCapacity();
     expect(first({ capacity: { value: 1000, low: 900, high: 1100 } })).toContain('; less precise than ±3 %');
-    expect(first({})).toContain('; from too few readings');
-    expect(first({ probes: [...probes, ...probes] })).toContain('; its readings disagree');
+    expect(first({})).toContain('; from too few measurements');
+    expect(first({ probes: [...probes, ...probes] })).toContain('; its measurements disagree');
     expect(first({ outcome: 'interrupted' })).toContain('; the run was interrupted');
     const unknown = capacityLines(aCapacity({ outcome: 'interrupted', capacity: null }));
     expect(unknown).toContain('the capacity is unknown: the run was interrupted');
@@ -83,7 +83,7 @@ describe('the document of a capacity', () => {
     const measurement = { ...measured(900, 900, 20), level: { mode: 'request-rate' as const, value: 900 } };
     const interval = { value: 1000, low: 900, high: 1100 };
     const line = eventLine({ type: 'tried', measurement, isKept: true, interval }, limit);
-    expect(line).toEqual({ kind: 'done', text: '900 requests/s: p99 20 ms, kept  → capacity 900 to 1,100' });
+    expect(line).toEqual({ kind: 'done', text: '900 requests/s: p99 20 ms, met  → capacity 900 to 1,100' });
   });
 
   it('becomes a table with every measurement', () => {

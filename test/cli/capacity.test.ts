@@ -36,7 +36,7 @@ describe('tritune capacity', () => {
       ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--max-duration', '200s'],
     ]);
     expect(code).toBe(3);
-    expect(stdout).toContain('no rate keeps p99 within 1 ms');
+    expect(stdout).toContain('no rate meets p99 within 1 ms');
   }, 300_000);
 
   it('refuses what cannot be asked', async () => {

@@ -76,8 +76,8 @@ describe('a study of tensors with limits and classes', () => {
     expect([cell('goodput_per_s'), cell('goodput_per_s_low')]).toEqual(['60', '57']);
     expect(head).not.toContain('ttft');
     const page = reportHtml(state, summary, null);
-    expect(page).toMatch(/<table id="classes">/);
-    expect(page).toMatch(/<td>&\S+photo&\S+<\/td><td>/);
+    expect(page).toMatch(/<table id="classes" class="rows">/);
+    expect(page).toMatch(/<td[^>]*>&\S+photo&\S+<\/td><td/);
     expect(page).not.toContain('<photo>');
     expect(page).toMatch(/goodput/);
     const plain = records.map((record) => {

@@ -34,7 +34,7 @@ describe('the first screen of the report', () => {
     expect(page).toMatch(
       /<figure id="picture">\n<h3>Trial \d+: [\d,]+ infer\/s at p99 [\d.]+ ms, before [\d,]+ infer\/s at /,
     );
-    expect(page).toMatch(/>limit [\d.]+ ms</);
+    expect(page).toMatch(/>budget [\d.]+ ms</);
     expect(page).toMatch(/class="added">\+ max_batch_size: \d+</);
     for (const title of ['Bottleneck before', 'What changed it', 'Bottleneck now']) expect(page).toContain(title);
   });
@@ -73,7 +73,7 @@ describe('the first screen of the report', () => {
     expect(valuesOf(page)[2]).toMatch(/^about [\d.]+×$/);
   });
 
-  it('shows the original and the best of the others where nothing better was found', () => {
+  it('shows the original and the best alternative where nothing better was found', () => {
     const tried: readonly Tried[] = [
       { assignment: {}, measurements: [served({ ...slow, throughput: 500 })] },
       { assignment: { instances: 2 }, measurements: [served({ ...slow, throughput: 300 })] },
@@ -89,7 +89,7 @@ describe('the first screen of the report', () => {
     const state = studyOf([{ assignment: {}, measurements: [served(slow)], feasible: false }], { goal: goalOf(3) });
     const page = firstScreen(state, summarize(state, 'j')).text;
     expect(page).toContain('verdict bad');
-    expect(page).toContain('over the limit');
+    expect(page).toContain('over budget');
   });
 
   it('is of the figure that the goal is about, and of the limit on it', () => {

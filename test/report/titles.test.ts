@@ -41,7 +41,7 @@ describe('the title of a chart', () => {
 
   it('says up to which load the limit is kept, and without a limit how the latency grows', () => {
     expect(title('latency-vs-load', study())).toBe(
-      'Trial 1 keeps p99 ≤ 20 ms up to concurrency 16, your config up to concurrency 4',
+      'Trial 1 meets p99 ≤ 20 ms up to concurrency 16, your config up to concurrency 4',
     );
     expect(title('latency-vs-load', study(goalOf(null)))).toMatch(
       /^Trial \d: p99 from 5 ms at concurrency 4 to 40 ms at concurrency 32$/,
@@ -50,7 +50,7 @@ describe('the title of a chart', () => {
 
   it('says that no level keeps the limit', () => {
     expect(title('latency-vs-load', study(goalOf(2)))).toMatch(
-      /^Neither trial \d nor your config keeps p99 ≤ 2 ms at a level that was measured$/,
+      /^Neither trial \d nor your config meets p99 ≤ 2 ms at a measured level$/,
     );
   });
 
@@ -107,9 +107,9 @@ describe('readings of one config at one level', () => {
     ]);
     const text = repeatedReadings(twice).text;
     expect(text).toContain(
-      'Trial 1 at concurrency 8 was measured 2 times: 700 to 900 infer/s, of which this page shows 900 infer/s; p99 10 to 14 ms',
+      'Trial 1 at concurrency 8 was measured 2 times: 700 to 900 infer/s, and this page shows 900 infer/s; p99 10 to 14 ms',
     );
-    expect(text).toContain('the final measures both configs in turn');
+    expect(text).toContain('the final alternates between both configs');
     expect(repeatedReadings(study()).text).toBe('');
   });
 });

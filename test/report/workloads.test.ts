@@ -40,7 +40,7 @@ describe('a study over two workloads', () => {
       ['1 best', 'instances=3', '200', 'steady', '200', ''],
       ['burst', '100', 'decides'],
     ]);
-    expect(html).toContain('stands for the worst of each figure');
+    expect(html).toContain('its figures are for the worst of each figure');
   });
 
   it('has a row for each measurement under each workload in its table', () => {

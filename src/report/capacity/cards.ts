@@ -1,6 +1,6 @@
 import { formatFigure, formatMs } from '../../base/format.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
-import { limitText, rangeText, rateText, shareText } from '../../capacity/words.ts';
+import { limitText, overText, rangeText, rateText, shareText } from '../../capacity/words.ts';
 import { describeAmount } from '../../study/summary/cost-point.ts';
 import { type Html, none } from '../html.ts';
 import { type Card, cardsHtml } from '../page/first/cards.ts';
@@ -12,16 +12,16 @@ export function capacityCards(document: CapacityDocument): Html {
 }
 
 function capacityCard({ capacity, atLeast, limit, outcome }: CapacityDocument): Card | null {
-  const kept = limitText(limit);
+  const target = limitText(limit);
   if (capacity) {
     const tone = outcome === 'found' ? 'good' : 'unsure';
-    return { name: 'capacity', value: rateText(capacity.value), notes: [`95 %: ${rangeText(capacity)}`, kept], tone };
+    return { name: 'capacity', value: rateText(capacity.value), notes: [`95 %: ${rangeText(capacity)}`, target], tone };
   }
   if (outcome === 'infeasible')
-    return { name: 'capacity', value: 'none', notes: [`no rate keeps ${kept}`], tone: 'bad' };
+    return { name: 'capacity', value: 'none', notes: [`no rate meets ${target}`], tone: 'bad' };
   return atLeast === null
     ? null
-    : { name: 'capacity', value: `at least ${rateText(atLeast)}`, notes: [kept], tone: 'unsure' };
+    : { name: 'capacity', value: `at least ${rateText(atLeast)}`, notes: [target], tone: 'unsure' };
 }
 
 function atCard({ at, limit }: CapacityDocument): Card | null {
@@ -32,7 +32,7 @@ function atCard({ at, limit }: CapacityDocument): Card | null {
     notes: [
       `95 %: ${rangeText(at.percentileMs)} ms`,
       `p50 ${formatMs(at.p50Ms)}`,
-      `${shareText(at.badShare)} over the limit`,
+      `${shareText(at.badShare)} ${overText(limit)}`,
     ],
     tone: 'plain',
   };
@@ -49,7 +49,7 @@ function serversCard({ replicas, gpus, cost }: CapacityDocument): Card | null {
         replicas.replicas === null
           ? 'no number'
           : `${formatFigure(replicas.replicas)} replica${replicas.replicas === 1 ? '' : 's'}`,
-      notes: [...each, `chance to hold ${shareText(replicas.chance)}`, ...price],
+      notes: [...each, `${shareText(replicas.chance)} likely to suffice`, ...price],
       tone: replicas.replicas === null ? 'bad' : 'plain',
     };
   }

@@ -1,7 +1,7 @@
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { axisStyle, type Chart, gridOf, svgOf } from '../charts/svg.ts';
 
-const KEPT = '#2ca05a';
+const MET = '#2ca05a';
 const MISSED = '#d0505a';
 const BEYOND = '#e08a1e';
 const BAND = '#2f7ed833';
@@ -12,12 +12,12 @@ type Point = Pick<CapacityDocument['probes'][number], 'perSecond' | 'percentileM
 
 /** Returns the chart of latency over the request rate: every measurement with its interval, the budget as a line, and the capacity as a band. */
 export function capacityChart({ limit, probes, cliff, capacity }: CapacityDocument): Chart {
-  const kept = probes.filter(({ isKept }) => isKept);
+  const met = probes.filter(({ isKept }) => isKept);
   const missed = probes.filter(({ isKept }) => !isKept);
   const all = [...probes, ...cliff].flatMap(({ percentileMs }) => (percentileMs ? [percentileMs.value] : []));
   const least = Math.min(...all, limit.budgetMs ?? Number.POSITIVE_INFINITY);
   const sets = [
-    { name: 'kept', symbol: 'circle', color: KEPT, points: kept },
+    { name: 'met', symbol: 'circle', color: MET, points: met },
     { name: 'missed', symbol: 'diamond', color: MISSED, points: missed },
     { name: 'beyond the capacity', symbol: 'triangle', color: BEYOND, points: cliff },
   ].filter(({ points }) => points.length > 0);

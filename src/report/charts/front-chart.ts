@@ -51,8 +51,8 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
           type: 'value',
           name: axes.y,
           nameGap: paper.isNarrow ? 42 : 58,
-          // Room above the highest mark for its text, below that of the limit.
-          boundaryGap: [0, '6%'],
+          // Room above the highest mark for its text, so that this stays below that of the limit.
+          boundaryGap: [0, '16%'],
         },
         series: [
           ...shown.map(({ name, color, size, symbol, points, label }) => ({
@@ -91,6 +91,8 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
 const limitLine = ({ value, text }: NonNullable<FrontAxes['limit']>) => ({
   symbol: 'none',
   silent: true,
+  // Behind the texts next to marks.
+  z: 0,
   lineStyle: { color: '#d33', type: 'dashed' as const },
   label: { formatter: text, color: '#d33' },
   data: [{ xAxis: value }],

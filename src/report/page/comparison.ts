@@ -32,17 +32,17 @@ export function comparison(state: StudyState, summary: Summary): Html {
       best.budgetLatencyMs.percentile,
     ),
     ['failed requests', ({ errorRate }) => `${formatFigure(100 * (errorRate ?? Number.NaN))} %`],
-    ['figures settled', ({ stable }) => (stable ? 'yes' : 'no, the limit of windows came first')],
+    ['stable', ({ stable }) => (stable ? 'yes' : 'no, at the maximum number of windows')],
     ['meets the goal', ({ feasible }) => (feasible ? 'yes' : 'no')],
   ];
   const told = [levelText(summary), costText(summary)].filter((text) => text !== '').join(' ');
   return html`<h2>Best and original</h2>
 ${told === '' ? none : html`<p>${told}</p>`}
-<div class="scroll"><table class="facts"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
+<div class="scroll"><table class="facts pair"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>
 <p class="soft">Ranges are 95 % intervals. ${points.length === 2 ? gainNote(summary) : ''}</p>
-${best.predicted ? html`<p class="soft">Predicted without its own measurements: ${describePrediction(best.predicted, best.compared)}.</p>` : none}`;
+${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, best.compared)}.</p>` : none}`;
 }
 
 /** Returns the metrics of the goal that no other row shows. */
@@ -101,8 +101,8 @@ function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly Poi
 function speedRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
   if (points.every(({ compared }) => compared === null)) return [];
   return [
-    ['at the usual speed, infer/s', (point) => withInterval((point.compared ?? point).throughput)],
-    [`at the usual speed, p${percentile}, ms`, (point) => withInterval((point.compared ?? point).budgetLatencyMs)],
+    ['at usual speed, infer/s', (point) => withInterval((point.compared ?? point).throughput)],
+    [`at usual speed, p${percentile}, ms`, (point) => withInterval((point.compared ?? point).budgetLatencyMs)],
   ];
 }
 

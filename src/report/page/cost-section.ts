@@ -31,16 +31,16 @@ export function costSection(state: StudyState, best: CostPoint | undefined): Htm
   });
   const paid = cost.per === 'gpu' ? `each ${cost.name} that a server uses` : `each server as a whole, ${cost.name}`;
   return html`<h2 id="cost">Cost at a rate</h2>
-<p>The servers that a rate takes, each with what it serves within the goal at most, less ${Math.round(100 * cost.headroom)} % of headroom, and sure to ${Math.round(100 * cost.chance)} % by its interval. Paid for is ${paid}, at ${describeAmount(cost.perHour, cost.currency)} an hour.</p>
+<p>The servers that a rate needs. Each serves its highest throughput within the goal, with ${Math.round(100 * cost.headroom)} % headroom, ${Math.round(100 * cost.chance)} % likely by its interval. The price is for ${paid}: ${describeAmount(cost.perHour, cost.currency)} an hour.</p>
 ${block}
 <div id="cost-controls" class="controls" hidden></div>
 <p id="cost-words" class="words" aria-live="polite">${cheapestWords(table[0], rate, cost.currency)}</p>
-<div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>one serves, infer/s</th><th>for each GPU</th><th>replicas</th><th>load of each</th><th>an hour, ${cost.currency}</th><th>a million, ${cost.currency}</th></tr></thead>
+<div class="scroll"><table id="cost-table"><thead><tr><th>config</th><th>infer/s per replica</th><th>infer/s per GPU</th><th>replicas</th><th>utilisation</th><th>hourly cost, ${cost.currency}</th><th>per million, ${cost.currency}</th></tr></thead>
 <tbody>${table.map(
     ({ row, replicas, load, cost: hourly }, index) =>
       html`<tr${index === 0 ? html` class="here"` : none}><td>${nameOf(row)}</td><td>${formatFigure(row.usable)}</td><td>${perGpuText(row)}</td><td>${formatFigure(replicas)}</td><td>${Math.round(100 * load)} %</td><td>${formatFigure(hourly)}</td><td>${formatFigure(costPerMillion(hourly, rate))}</td></tr>\n`,
   )}</tbody></table></div>
-<p class="soft">A million inferences at this rate, headroom and idle replicas included. Predicted configs were not measured: the queueing model expects that of them at the levels of <a href="#what-if">What if</a>, and their intervals are not counted.</p>
+<p class="soft">The cost per million inferences is at this rate, headroom and idle replicas included. Predicted configs were not measured: their throughput is the queueing model's, at the levels of <a href="#what-if">What if</a>, without its interval.</p>
 ${best?.instanceTypes ? html`<h3>The best config on other instances</h3>${instanceTypesTable(best.instanceTypes, cost.currency)}` : none}`;
 }
 
@@ -65,7 +65,7 @@ function cheapestWords(
 ): string {
   if (!cheapest) return '';
   const { row, replicas, cost } = cheapest;
-  return `${formatFigure(rate)} infer/s cost ${describeAmount(cost, currency)} an hour at least: ${formatFigure(replicas)} × ${nameOf(row)}.`;
+  return `${formatFigure(rate)} infer/s cost at least ${describeAmount(cost, currency)} an hour: ${formatFigure(replicas)} × ${nameOf(row)}.`;
 }
 
 const nameOf = ({ trial, predicted }: Pick<CostRow, 'trial' | 'predicted'>): string =>

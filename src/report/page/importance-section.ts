@@ -8,6 +8,7 @@ import {
 } from '../../study/analysis/importance/importance.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type Html, html, none } from '../html.ts';
+import { type Cell, table } from './table.ts';
 
 /** The longest text of a value in the table: some values are whole messages of the config. */
 const LONGEST_VALUE = 60;
@@ -23,14 +24,13 @@ export function importanceSection(state: StudyState): Html {
   if (!importance || parameters.length === 0) return none;
   const isFit = isPredictive(importance.predictedShare);
   const most = Math.max(...parameters.map(({ factor }) => Math.log(factor)), Number.MIN_VALUE);
-  const heads = isFit
-    ? html`<th>moved the result by</th><th>values tried, the best first</th><th>direct comparisons</th>`
-    : html`<th>direct comparisons</th>`;
   return html`<h2>What mattered</h2>
 <h3>${isFit ? titleOf(importance) : 'Direct comparisons: trials that differ in one parameter only'}</h3>
-<div class="scroll"><table class="importance"><thead><tr><th>parameter</th>${heads}</tr></thead><tbody>
-${parameters.map((parameter) => (isFit ? row(parameter, most) : pairRow(parameter)))}
-</tbody></table></div>
+${table({
+  className: 'importance',
+  heads: ['parameter', ...(isFit ? ['moved the result by', 'values tried, the best first'] : []), 'direct comparisons'],
+  rows: parameters.map((parameter) => (isFit ? row(parameter, most) : pairRow(parameter))),
+})}
 <p class="soft">${isFit ? methodText(importance, aimOf(state)) : pairsText(importance, aimOf(state))}</p>`;
 }
 
@@ -47,7 +47,7 @@ function titleOf({ parameters }: Importance): string {
   return `${first.name} had the largest effect over all trials, a factor of ${first.factor.toFixed(2)}${values}`;
 }
 
-function row(parameter: ParameterImportance, most: number): Html {
+function row(parameter: ParameterImportance, most: number): readonly Cell[] {
   const { name, factor, verdict, values, pairs } = parameter;
   const width = Math.round((100 * Math.log(factor)) / most);
   const moved =
@@ -58,11 +58,10 @@ function row(parameter: ParameterImportance, most: number): Html {
     const short = plainLine(value, LONGEST_VALUE);
     return index === 0 ? `${short} (${trials})` : `${short} ÷ ${formatFigure(worse)} (${trials})`;
   });
-  return html`<tr><th scope="row">${name}</th><td>${moved}</td><td>${list.join(', ')}</td><td>${pairWords(pairs)}</td></tr>\n`;
+  return [name, moved, list.join(', '), pairWords(pairs)];
 }
 
-const pairRow = ({ name, pairs }: ParameterImportance): Html =>
-  html`<tr><th scope="row">${name}</th><td>${pairWords(pairs)}</td></tr>\n`;
+const pairRow = ({ name, pairs }: ParameterImportance): readonly Cell[] => [name, pairWords(pairs)];
 
 const pairWords = (pairs: ParameterImportance['pairs']): string =>
   pairs ? `${pairs.count}, up to ${formatRatio(pairs.largest)}` : 'none';

@@ -29,7 +29,7 @@ export function methodSection(state: StudyState): Html {
   return html`<h2>How it was measured</h2>
 <dl>${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>
 ${repetition(state.started.commandLine)}
-<p class="soft">Everything here is computed from <code>journal.jsonl</code> beside this file; <code>tritune report</code> does it again. The rules of measuring are in docs/how-it-measures.md.</p>`;
+<p class="soft">Everything on this page is computed from <code>journal.jsonl</code> beside this file; <code>tritune report</code> repeats that. docs/how-it-measures.md describes the measurement rules.</p>`;
 }
 
 /** A program that tunes through the library has no tritune command line. */
@@ -59,7 +59,7 @@ function asked(state: StudyState): readonly Fact[] {
     ['goal', goalText(state)],
     ['load levels', `${mode} ${low} to ${high}`],
     ['search', `${started.sampler}, seed ${started.seed}${spaceText(started)}`],
-    ...(goal === started.goal ? [] : [['goal at the start', 'another one: it was changed during the run'] as const]),
+    ...(goal === started.goal ? [] : [['goal at the start', 'different: it was changed during the run'] as const]),
     ...(options.length > 0
       ? [
           [
@@ -121,7 +121,9 @@ function atRest(state: StudyState): readonly Fact[] {
 function measured(state: StudyState): readonly Fact[] {
   const { trials, finals, voidRounds, counts } = state;
   const again =
-    voidRounds === 0 ? '' : `; ${voidRounds} rounds did not count, as the original was far slower in them than before`;
+    voidRounds === 0
+      ? ''
+      : `; ${voidRounds} rounds were discarded, because the original was much slower in them than before`;
   const all = [...trials.flatMap(({ measurements }) => measurements), ...finals.map(({ measurement }) => measurement)];
   const tally: Fact = [
     'trials',
@@ -137,18 +139,20 @@ function measured(state: StudyState): readonly Fact[] {
     tally,
     [
       'a measurement',
-      `${middle(({ windows }) => windows)} windows, ${middle(({ durationMs }) => durationMs / 1e3)} s and ${middle(({ requests }) => requests)} requests in the median; ${loose === 0 ? 'all settled' : `${loose} of ${all.length} did not settle`}`,
+      `${middle(({ windows }) => windows)} windows, ${middle(({ durationMs }) => durationMs / 1e3)} s and ${middle(({ requests }) => requests)} requests in the median; ${loose === 0 ? 'all stable' : `${loose} of ${all.length} were not stable`}`,
     ],
     [
       'load generator',
-      `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which do not count`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, a due timer waited ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms at most`,
+      `${bound === 0 ? 'the limit in no measurement' : `the limit in ${bound} of ${all.length}, which were discarded`}; ${middle(({ client }) => client.cpuUsPerRequest)} µs of CPU per request in the median, timers were at most ${formatFigure(Math.max(...all.map(({ client }) => client.eventLoopDelayMs)))} ms late`,
     ],
     ...agentFacts(all),
     ...(held === null ? [] : [['speed', held] as const]),
-    ...(foreign > 0 ? [['traffic of others', `in ${foreign} of ${all.length} measurements`] as const] : []),
+    ...(foreign > 0 ? [['other traffic', `in ${foreign} of ${all.length} measurements`] as const] : []),
     [
       'final',
-      finals.length === 0 ? 'none' : `${finals.length} measurements, the best and the original in turn${again}`,
+      finals.length === 0
+        ? 'none'
+        : `${finals.length} measurements, alternating between the best and the original${again}`,
     ],
   ];
 }
@@ -166,8 +170,8 @@ function agentFacts(all: readonly Measurement[]): readonly Fact[] {
 function ended({ finished, restored, elapsedSeconds, loadSeconds }: StudyState): readonly Fact[] {
   return [
     ['time', `${formatDuration(elapsedSeconds)}, ${formatDuration(loadSeconds)} of it loading configs`],
-    ['stopped because', finished?.stopReason ?? 'it is not finished'],
+    ['stopped because', finished?.stopReason ?? 'the run is not finished'],
     ...(finished?.notes ?? []).map((note): Fact => ['at the end', note]),
-    ['model afterwards', restored?.detail ?? 'not restored yet'],
+    ['model after the run', restored?.detail ?? 'not restored yet'],
   ];
 }

@@ -24,9 +24,9 @@ export function repeatedReadings(state: StudyState): Html {
   const rank = ({ trial }: Repeated): number => (trial === state.best ? 0 : trial === state.baseline ? 1 : 2);
   const first = told.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_TOLD);
   const more = told.length - first.length;
-  return html`<p class="soft">Readings of one config at one level that differ by more than their intervals:</p>
+  return html`<p class="soft">Measurements of one config at one level that differ by more than their intervals:</p>
 <ul class="soft">${first.map((each) => html`<li>${sentenceOf(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>
-<p class="soft">The interval of a reading covers its own seconds, and a machine differs from minute to minute. The gain is not affected, because the final measures both configs in turn.</p>`;
+<p class="soft">An interval covers only the seconds of its own measurement, and a machine changes from minute to minute. The gain is not affected, because the final alternates between both configs.</p>`;
 }
 
 /**
@@ -84,8 +84,7 @@ function sentenceOf(state: StudyState, { trial, readings }: Repeated): string {
   );
   const who = trial === state.baseline ? 'Your config' : `Trial ${trial.number}`;
   const shown = representative(state, trial)?.measurement;
-  const which =
-    shown && readings.includes(shown) ? `, of which this page shows ${formatRate(shown.throughput.value)}` : '';
+  const which = shown && readings.includes(shown) ? `, and this page shows ${formatRate(shown.throughput.value)}` : '';
   return `${who} at ${describeLevel(level)} was measured ${readings.length} times: ${rates}${which}; p${budgetLatencyMs.percentile} ${times}${causeOf(state, readings)}.`;
 }
 
@@ -93,8 +92,10 @@ function causeOf({ speeds }: StudyState, readings: readonly Measurement[]): stri
   const all = readings.map((measurement) => speeds.of(measurement).value);
   const [lowest, highest] = [Math.min(...all), Math.max(...all)];
   if (highest > SPEED_MATTERS * lowest)
-    return `. The machine ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of its first minute's speed then, which comparisons allow for`;
+    return `. The machine ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of its first minute's speed then, and comparisons are normalised`;
   const loose = readings.filter(({ stable }) => !stable).length;
   if (loose === 0) return '';
-  return loose === readings.length ? '. None of them had settled' : `. ${loose} of them had not settled`;
+  return loose === readings.length
+    ? '. None of them was stable'
+    : `. ${loose} of them ${loose === 1 ? 'was' : 'were'} not stable`;
 }

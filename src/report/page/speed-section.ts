@@ -25,11 +25,11 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
   if (!chart) return none;
   const used =
     corrected === 0
-      ? 'All figures are compared as they were measured.'
-      : `${corrected} measurements were made at another speed. The search, the best and the gain use them as scaled to the usual speed. Figures and charts on this page are as measured.`;
+      ? 'Comparisons use the measured figures.'
+      : `${corrected} measurements were made at a different speed. The search, the best and the gain use them normalised to the usual speed. Figures and charts on this page show the measured values.`;
   return html`<h2>The machine's speed</h2>
-<p>The speed of machine and server went from ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of that in the study's first minute; usual was ${describeSpeedShare(state.speeds.usual)}. ${used}</p>
-${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, readings of the same config and, if the server is on this machine, a fixed piece of work.`)}`;
+<p>Machine and server ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of their speed in the study's first minute; usual was ${describeSpeedShare(state.speeds.usual)}. ${used}</p>
+${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, repeated measurements of a config and, if the server is on this machine, a fixed piece of work.`)}`;
 }
 
 /** Returns the message of the chart: the range of the machine's speed. */

@@ -9,6 +9,7 @@ import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 import { splitsOf } from './stage-bars.ts';
+import { table } from './table.ts';
 
 interface Told {
   readonly name: string;
@@ -50,19 +51,15 @@ function frontsTable({ goal }: StudyState, told: readonly Told[]): Html {
         ...(hasBudgets ? [formatFigure(budgets[model] ?? Number.NaN)] : []),
         `${formatFigure(100 * front.errorRate)} %`,
       ];
-      return [
-        html`<tr><th scope="row">${model}</th><td>${name}</td>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`,
-      ];
+      return [[model, name, ...cells]];
     }),
   );
   const heads = [
-    ...['model', '', 'its part of the load', 'infer/s', `p${first.measurement.budgetLatencyMs.percentile}, ms`],
+    ...['model', 'config', 'share of the load', 'infer/s', `p${first.measurement.budgetLatencyMs.percentile}, ms`],
     ...(hasBudgets ? ['budget, ms'] : []),
     'failed',
   ];
-  return html`<div class="scroll"><table id="fronts"><caption>What the clients of each model saw</caption>
-<thead><tr>${heads.map((head) => html`<th>${head}</th>`)}</tr></thead>
-<tbody>${rows}</tbody></table></div>`;
+  return table({ id: 'fronts', caption: 'What the clients of each model saw', heads, rows });
 }
 
 function stagesTable(state: StudyState, told: readonly Told[]): Html {
@@ -77,22 +74,22 @@ function stagesTable(state: StudyState, told: readonly Told[]): Html {
       const split = each.splits.find((one) => one.model === model);
       if (!split) return [];
       const isBusiest = busiestStage(each.splits) === split;
-      const cells = columns.map(([, of]) => html`<td>${of(split)}</td>`);
-      return [
-        html`<tr><th scope="row">${model}</th><td>${each.name}</td>${cells}<td>${isBusiest ? 'the busiest' : ''}</td></tr>\n`,
-      ];
+      return [[model, each.name, ...columns.map(([, of]) => of(split)), isBusiest ? 'busiest' : '']];
     }),
   );
-  return html`<div class="scroll"><table id="stages"><caption>Where the time went in each model, by the server's own statistics: means of one request to it</caption>
-<thead><tr><th>model</th><th></th>${columns.map(([head]) => html`<th>${head}</th>`)}<th></th></tr></thead>
-<tbody>${rows}</tbody></table></div>
-<p class="soft">An instance is busy while it executes${hasCalls ? ', and while it waits for the models that it calls' : ''}. More instances of the busiest help first, unless what they run on is full.</p>`;
+  return html`${table({
+    id: 'stages',
+    caption: "Mean time of a request in each model, from the server's own statistics",
+    heads: ['model', 'config', ...columns.map(([head]) => head), ''],
+    rows,
+  })}
+<p class="soft">An instance is busy while it executes${hasCalls ? ', and while it waits for the models that it calls' : ''}. Add instances of the busiest model first, unless its hardware is fully used.</p>`;
 }
 
 type Column = readonly [head: string, of: (split: StageSplit) => string];
 
 const columnsOf = (isPipeline: boolean, hasCalls: boolean): readonly Column[] => [
-  ...(isPipeline ? [['for one request', ({ timesPerRequest: n }) => formatFigure(n)] satisfies Column] : []),
+  ...(isPipeline ? [['per request', ({ timesPerRequest: n }) => formatFigure(n)] satisfies Column] : []),
   ['queue, ms', ({ queueMs }) => shortMs(queueMs)],
   ['compute, ms', ({ computeMs }) => shortMs(computeMs)],
   ...(hasCalls ? [['calls, ms', ({ callsMs }) => shortMs(callsMs)] satisfies Column] : []),

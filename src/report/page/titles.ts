@@ -59,7 +59,7 @@ export function pictureTitle(state: StudyState, { objective, limited }: Picture)
     const measurement = representative(state, trial)?.measurement;
     return metricText(metric, measurement && comparedFigure(state, metric, { measurement, trial }));
   };
-  if (!best) return 'What was measured';
+  if (!best) return 'Measurements';
   const at = limited.label.replace(/^(p\d+) latency$/, '$1');
   const own = `${nameOf(state, best)}: ${of(best, objective)} at ${at} ${of(best, limited)}`;
   return baseline && baseline !== best ? `${own}, before ${of(baseline, objective)} at ${of(baseline, limited)}` : own;
@@ -72,7 +72,7 @@ const nameOf = ({ baseline }: StudyState, trial: Trial): string =>
 function dominanceTitle(state: StudyState): string {
   const { best, trials } = state;
   const own = best && comparedOf(state, best);
-  if (!best || !own) return 'What was measured';
+  if (!best || !own) return 'Measurements';
   const others = trials.flatMap((trial) => (trial === best ? [] : (comparedOf(state, trial) ?? [])));
   if (others.length === 0) return 'One config was measured';
   const beaten = others.filter(
@@ -120,17 +120,17 @@ function overLoadTitle(
     `${formatMs(of(measurement) ?? Number.NaN)} at ${describeLevel(measurement.level)}`;
   if (limit === null)
     return first === last ? `${name}: ${what} ${at(last)}` : `${name}: ${what} from ${at(first)} to ${at(last)}`;
-  const kept = `${what} ≤ ${formatMs(limit)}`;
+  const met = `${what} ≤ ${formatMs(limit)}`;
   const highestOf = (one: Trial): Measurement | undefined =>
     risingLevels(state, one).findLast((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
   const until = (highest: Measurement | undefined): string =>
-    highest ? `up to ${describeLevel(highest.level)}` : 'at no level that was measured';
+    highest ? `up to ${describeLevel(highest.level)}` : 'at no measured level';
   const own = highestOf(trial);
-  if (!baseline || baseline === trial) return `${name} keeps ${kept} ${until(own)}`;
+  if (!baseline || baseline === trial) return `${name} meets ${met} ${until(own)}`;
   const other = highestOf(baseline);
   return own || other
-    ? `${name} keeps ${kept} ${until(own)}, your config ${until(other)}`
-    : `Neither ${name.toLowerCase()} nor your config keeps ${kept} at a level that was measured`;
+    ? `${name} meets ${met} ${until(own)}, your config ${until(other)}`
+    : `Neither ${name.toLowerCase()} nor your config meets ${met} at a measured level`;
 }
 
 /** Returns the part that now takes most of a request's time, and its time before. */
@@ -139,7 +139,7 @@ function breakdownTitle(explanation: Explanation | null): string {
     explanation?.reasons.find((reason) => reason.about === about)?.bar ?? null;
   const [before, now] = [barOf('before'), barOf('now')];
   const [most] = now && now.parts.length > 1 ? now.parts.toSorted((a, b) => b.value - a.value) : [];
-  if (!now || !most) return 'Where the mean time of a request went';
+  if (!now || !most) return 'Breakdown of the mean request time';
   const share = (bar: ReasonBar): string | null => {
     const part = bar.parts.find(({ name }) => name === most.name);
     return part ? `${Math.round((100 * part.value) / lengthOf(bar))} %` : null;
@@ -151,7 +151,7 @@ function breakdownTitle(explanation: Explanation | null): string {
 function tokensTitle(state: StudyState): string {
   const trial = state.best ?? state.baseline;
   const measurement = trial && representative(state, trial)?.measurement;
-  if (!trial || !measurement?.tokens) return 'Tokens of all against those of one user';
+  if (!trial || !measurement?.tokens) return 'Output of the server against output per user';
   const { outputTokensPerSecond, outputTokensPerSecondPerUser } = measurement.tokens;
-  return `${nameOf(state, trial)}: ${formatFigure(outputTokensPerSecond.value)} output tokens/s, of which one user sees ${formatFigure(outputTokensPerSecondPerUser)}`;
+  return `${nameOf(state, trial)}: ${formatFigure(outputTokensPerSecond.value)} output tokens/s, and each user sees ${formatFigure(outputTokensPerSecondPerUser)}`;
 }

@@ -15,8 +15,8 @@ type Told = readonly [name: string, measurement: Measurement, tokens: TokenFigur
 
 const counters: Readonly<Record<TokenFigures['countedBy'], string>> = {
   usage: "The server's own usage figures count the tokens.",
-  tokenizer: 'A tokenizer counts the tokens: the server does not say how many there were.',
-  pieces: 'Nobody counts the tokens: each piece of a stream is taken for one.',
+  tokenizer: 'A tokenizer counts the tokens, because the server does not report them.',
+  pieces: 'The tokens were not counted: each piece of a stream counts as one token.',
 };
 
 /** Returns the times and rates of a language model's tokens, in the best, in the original and over the load; empty for other models. */
@@ -35,8 +35,8 @@ export function tokensSection(
   const percentile = `p${measurement.budgetLatencyMs.percentile}`;
   return html`<h2>Tokens</h2>
 ${table(told, percentile)}
-<p class="soft">TTFT: from the sending to the first piece of the reply with output in it, reasoning included${measurement.openLoop ? '; its percentile here is from the time that a request was due' : ''}. ITL: each piece after the one before. TPOT: (end-to-end − TTFT) / (output tokens − 1), one figure a request. Per user: the mean of 1 / TPOT. In brackets 95 % intervals. ${counters[tokens.countedBy]}</p>
-${figure(charts.get('tokens-front'), 'tokens-front', title('tokens-front'), html`What one user sees against what the server gives to all: the line joins measurements that nothing beats in both.`)}
+<p class="soft">TTFT: from the sending to the first piece of the reply with output in it, reasoning included${measurement.openLoop ? '; its percentile here is from the time that a request was due' : ''}. ITL: each piece after the one before. TPOT: (end-to-end − TTFT) / (output tokens − 1), one figure a request. Per user: the mean of 1 / TPOT. Ranges are 95 % intervals. ${counters[tokens.countedBy]}</p>
+${figure(charts.get('tokens-front'), 'tokens-front', title('tokens-front'), html`Output per user against output of the server: the line joins measurements that nothing beats in both.`)}
 ${figure(charts.get('ttft-vs-load'), 'ttft-vs-load', title('ttft-vs-load'), html`Time to first token over load.`)}
 ${figure(charts.get('itl-vs-load'), 'itl-vs-load', title('itl-vs-load'), html`Inter-token latency over load.`)}
 ${figure(charts.get('tpot-vs-load'), 'tpot-vs-load', title('tpot-vs-load'), html`Time per output token over load.`)}`;
@@ -79,7 +79,7 @@ function table(told: readonly Told[], percentile: string): Html {
     if (cells.every((cell) => cell === null)) return [];
     return [html`<tr><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell ?? '–'}</td>`)}</tr>\n`];
   });
-  return html`<div class="scroll"><table id="tokens"><thead><tr><th></th>${told.map(([name]) => html`<th>${name}</th>`)}</tr></thead>
+  return html`<div class="scroll"><table id="tokens" class="pair"><thead><tr><th></th>${told.map(([name]) => html`<th>${name}</th>`)}</tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 }
 

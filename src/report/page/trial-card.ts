@@ -123,10 +123,10 @@ function notesOf({ speeds }: StudyState, measurement: Measurement, isFinal: bool
           `at ${describeSpeedShare(speeds.of(measurement).value)} of the first minute's speed: corrected to ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
         ]
       : []),
-    ...(isFinal ? ['of the final'] : []),
-    ...(stable ? [] : ['not settled']),
+    ...(isFinal ? ['in the final'] : []),
+    ...(stable ? [] : ['not stable']),
     ...(client.bound ? ['limited by the load generator'] : []),
-    ...(foreignRequests ? [`${foreignRequests} requests of others`] : []),
+    ...(foreignRequests ? [`${foreignRequests} requests from other clients`] : []),
     ...(budgetVerdict ? [`ended early: budget ${budgetVerdict}`] : []),
     ...failures.slice(0, 1).map(({ count, kind }) => `${count} failed (${kind})`),
   ].join('; ');

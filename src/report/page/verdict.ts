@@ -10,17 +10,17 @@ import { type Html, html } from '../html.ts';
 /** Returns the cost of the best as a sentence; '' without prices. */
 export const costText = ({ best }: Summary): string => (best?.cost ? `It costs ${describeCost(best.cost)}.` : '');
 
-/** Returns how many times better the best is than the original, and how sure that is; null if not measured. */
+/** Returns how many times better the best is than the original, and its uncertainty; null if not measured. */
 export function gainText({ gain, objectives }: Summary): string | null {
   if (!gain) return null;
   const { ratio, low, high } = gain;
   const interval = low !== null && high !== null ? `95 % interval ${formatRatio(low)} to ${formatRatio(high)}, ` : '';
   if (isInCost(objectives)) {
     const range = low !== null && high !== null ? `95 % interval ${shareText(high)} to ${shareText(low)}, ` : '';
-    return `at ${describeCostShare(ratio)} (${range}measured in turn)`;
+    return `at ${describeCostShare(ratio)} (${range}alternating runs)`;
   }
   const by = describeGainIn(objectives);
-  return `${formatRatio(ratio ?? Number.NaN)} ${by === '' ? '' : 'as good as '}the original config${by} (${interval}measured in turn)`;
+  return `${formatRatio(ratio ?? Number.NaN)} ${by === '' ? '' : 'as good as '}the original config${by} (${interval}alternating runs)`;
 }
 
 /** Returns the warnings that a reader needs before any figure. */
@@ -28,19 +28,21 @@ export function notices(state: StudyState, { rejected, clientBound, noiseFloor, 
   const { server, finished } = state;
   const noise = noiseFloor && describeNoise(noiseFloor, budget);
   const told = [
-    ...(server.emulated === null ? [] : ["These figures are of tritune's emulator, not of a real server."]),
-    ...(finished === null ? ['This run is not finished: what follows is what its journal holds so far.'] : []),
+    ...(server.emulated === null ? [] : ["These figures come from tritune's emulator, not from a real server."]),
+    ...(finished === null ? ['This run is not finished: the page shows its journal so far.'] : []),
     ...(finished?.interrupted ? ['This run was interrupted before its search was over.'] : []),
     ...(hasUncheckedVariants(state)
-      ? ['The outputs of the variants were not compared with expected ones: whether they are accurate is not known.']
+      ? ['The outputs of the variants were not compared with expected ones: their accuracy is unknown.']
       : []),
-    ...(rejected ? [`Trial ${rejected.trial} was not taken: ${rejected.reason}.`] : []),
+    ...(rejected ? [`Trial ${rejected.trial} was rejected: ${rejected.reason}.`] : []),
     ...(noise && noise.tone !== 'quiet'
-      ? [`When the study began: ${noiseSentence(noise)}.${noise.advice === null ? '' : ` ${capital(noise.advice)}.`}`]
+      ? [
+          `At the start of the study: ${noiseSentence(noise)}.${noise.advice === null ? '' : ` ${capital(noise.advice)}.`}`,
+        ]
       : []),
     ...(clientBound
       ? [
-          `${clientBound.measurements === 1 ? '1 measurement does' : `${clientBound.measurements} measurements do`} not count because the load generator was the limit: ${clientBound.reason}.`,
+          `${clientBound.measurements === 1 ? '1 measurement was' : `${clientBound.measurements} measurements were`} discarded because the load generator was the limit: ${clientBound.reason}.`,
         ]
       : []),
   ];

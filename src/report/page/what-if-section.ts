@@ -19,11 +19,11 @@ export function whatIfSection(state: StudyState): Html {
   if (!state.best) return none;
   const told = whatIf(state);
   if ('reason' in told) {
-    return html`<h2>What if</h2><p class="soft">There is nothing to move here: ${told.reason}.</p>`;
+    return html`<h2>What if</h2><p class="soft">Not available: ${told.reason}.</p>`;
   }
   const block = embedded(told, state);
   return html`<h2 id="what-if">What if</h2>
-<p>What the queueing model expects, fitted to this study's ${told.from} measurements: a prediction, to be measured before it is relied on.${isCorrected(state) ? ' All of it, the measured figures too, is for the machine at its usual speed.' : ''}</p>
+<p>Predictions of the queueing model, fitted to this study's ${told.from} measurements. Measure before you rely on them.${isCorrected(state) ? ' All figures, measured ones included, are normalised to the usual speed of the machine.' : ''}</p>
 ${block ?? none}
 <div id="what-if-controls" class="controls" hidden></div>
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
@@ -63,16 +63,16 @@ function banded(value: number | undefined, range: Bounds | null | undefined): st
 }
 
 function errorText({ misses, percentile, levels, configs }: WhatIf): string {
-  const extent = `${configs.length} config${configs.length === 1 ? '' : 's'} at ${levels.length} levels are predicted here: those that were tried, and those of the search space nearest to the best.`;
+  const extent = `${configs.length} config${configs.length === 1 ? '' : 's'} at ${levels.length} levels are predicted here: those that were tried, and those in the search space closest to the best.`;
   if (!misses) {
-    return `${extent} How far the predictions are off is not known: no measurement could be predicted from other trials.`;
+    return `${extent} The prediction error is unknown: no measurement could be predicted from other trials.`;
   }
   const { measurements, trials, share, throughput, latency } = misses;
   const between = ({ low, high }: Bounds): string => `${low.toFixed(2)} and ${high.toFixed(2)} times`;
   return (
-    `How far the model is off: each of ${trials} trials was predicted from all the others. About ${Math.round(100 * share)} % of their ` +
+    `Prediction error: each of ${trials} trials was predicted from all the others. About ${Math.round(100 * share)} % of their ` +
     `${measurements} measurements were between ${between(throughput.factors)} the predicted throughput and between ${between(latency.factors)} the predicted p${percentile}. ` +
-    `The range after a prediction follows from that, and is wider where the model is less sure; beyond what was tried (marked as a guess) it may be off by more. ${extent}`
+    `The range after a prediction follows from that, and is wider where the model is less certain; beyond the measured levels (marked as a guess) the error may be larger. ${extent}`
   );
 }
 

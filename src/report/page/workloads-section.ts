@@ -35,7 +35,7 @@ function introduction({ rule, holdout, of }: StartedWorkloads): string {
   const names = of.map(({ name, file }) => `${name} (${file})`).join(', ');
   const several =
     of.length > 1
-      ? ` Each level was measured under each in turn, and stands for ${describeRule(robustRuleOf(rule))}.`
+      ? ` Each level was measured under each of them; its figures are for ${describeRule(robustRuleOf(rule))}.`
       : '';
   const held =
     holdout === undefined

@@ -104,7 +104,7 @@ function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'
   const times = gain?.gain && gain.best === state.best.number ? gain.gain : null;
   const by = describeGainIn(state.goal.objectives);
   const gained = times
-    ? `; ${formatRatio(times.value)} the original${by} (95 % interval ${formatRatio(times.low)} to ${formatRatio(times.high)}, measured in turn)`
+    ? `; ${formatRatio(times.value)} the original${by} (95 % interval ${formatRatio(times.low)} to ${formatRatio(times.high)}, alternating runs)`
     : state.finished
       ? '; no final has confirmed its gain'
       : '';

@@ -18,7 +18,7 @@ import { whyList } from './why-list.ts';
 function captionOf(state: StudyState): Html {
   const isCorrected = pagePoints(state).some(({ measurement }) => comparedOf(state.speeds, measurement) !== null);
   const speed =
-    "Every measurement is shown as it would have been at the machine's usual speed, which is what is compared. What was measured is in the charts below.";
+    "Measurements are normalised to the machine's usual speed, as they are compared. The charts below show the measured values.";
   const told = [...(isCorrected ? [speed] : []), ...standingReadings(state)];
   return told.length === 0 ? none : html`${told.join(' ')}`;
 }

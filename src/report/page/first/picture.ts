@@ -48,7 +48,7 @@ export function pictureOf(state: StudyState): Picture | null {
   });
   const axes = {
     ...{ x: metricHead(limited), y: metricHead(objective), isLogX: limited.unit === 'ms' },
-    limit: limit && { value: limit.value, text: `limit ${metricText(limited, limit.value)}` },
+    limit: limit && { value: limit.value, text: `${limitName(limit)} ${metricText(limited, limit.value)}` },
   };
   return {
     chart: frontChart(
@@ -119,6 +119,9 @@ function percentileNamed(metric: Metric, { trials }: StudyState): Metric {
   const [first] = trials.flatMap(({ measurements }) => measurements);
   return { ...metric, label: percentileLabel(metric, first?.budgetLatencyMs.percentile ?? 99) };
 }
+
+/** The latency has a budget; other metrics have limits. */
+const limitName = ({ metric }: Constraint): string => (metric === 'latency' ? 'budget' : 'limit');
 
 /** Returns the limit that the best is closest to; null if the goal limits only failed requests. */
 function tightestLimit(state: StudyState): Constraint | null {

@@ -49,7 +49,7 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
   const { percentile } = measurement.budgetLatencyMs;
   const limits = limitNames(state).map((limited) => {
     const metric = metrics.named(limited);
-    const over = missed.has(limited) ? ', over the limit' : '';
+    const over = missed.has(limited) ? `, over ${limited === 'latency' ? 'budget' : 'the limit'}` : '';
     return `${percentileLabel(metric, percentile)} ${metricText(metric, read(limited))}${over}`;
   });
   return {
@@ -87,7 +87,7 @@ function otherCard(state: StudyState): Card {
   const { trials, baseline, gain } = state;
   const others = trials.filter((trial) => trial !== baseline && trial.measurements.length > 0);
   const rejected = others.find(({ number }) => number === gain?.rejected?.trial);
-  const name = 'the best of the others';
+  const name = 'best alternative';
   const throughputOf = (trial: Trial): number => representative(state, trial)?.measurement.throughput.value ?? 0;
   const feasible = others.filter((trial) => representative(state, trial)?.feasible);
   const other = rejected ?? feasible.toSorted((a, b) => throughputOf(b) - throughputOf(a))[0];
@@ -97,8 +97,8 @@ function otherCard(state: StudyState): Card {
 function gainCard(summary: Summary, { trials }: StudyState): Card {
   const { gain, searchGain, best, baseline, rejected, objectives, feasible } = summary;
   const isCost = isInCost(objectives);
-  const name = isCost ? 'what it costs now' : 'gain';
-  if (!feasible) return { name, value: 'none', notes: ['nothing that was tried meets the goal'], tone: 'bad' };
+  const name = isCost ? 'relative cost' : 'gain';
+  if (!feasible) return { name, value: 'none', notes: ['nothing tried meets the goal'], tone: 'bad' };
   if (best?.trial === baseline?.trial) {
     const others = trials.filter(({ measurements }) => measurements.length > 0).length - 1;
     const reason = rejected
@@ -114,11 +114,11 @@ function gainCard(summary: Summary, { trials }: StudyState): Card {
     return {
       name,
       value: `about ${factor(ratio)}`,
-      notes: ['by the search alone', 'not confirmed by a final'],
+      notes: ['from the search alone', 'not confirmed by a final'],
       tone: 'unsure',
     };
   if (low === null || high === null || !(low > 0))
-    return { name, value: `about ${factor(ratio)}`, notes: ['one comparison only, so no interval'], tone: 'unsure' };
+    return { name, value: `about ${factor(ratio)}`, notes: ['a single comparison, so no interval'], tone: 'unsure' };
   const [from, to] = isCost ? [high, low] : [low, high];
   return {
     name,
@@ -126,14 +126,14 @@ function gainCard(summary: Summary, { trials }: StudyState): Card {
     notes: [
       ...(isCost ? ["of your config's cost"] : []),
       `95 %: ${factor(from)} to ${factor(to)}`,
-      'both measured in turn',
+      'from alternating runs',
     ],
     tone: low > 1 ? 'good' : 'unsure',
   };
 }
 
 /** A gain that differs from the quotient of the two figures by more than this factor is explained. */
-const ALIKE = 1.03;
+const SAME_RATIO = 1.03;
 
 /** Explains why the gain differs from the quotient of the two figures next to it. */
 function quotientNote(state: StudyState, { gain, best, baseline, objectives }: Summary): Html {
@@ -141,9 +141,9 @@ function quotientNote(state: StudyState, { gain, best, baseline, objectives }: S
   const quotient = quotientOf(state, metricsOf(state.goal), objectives[0]?.metric);
   if (objectives.length > 1 || quotient === null) return none;
   const apart = Math.max(quotient / gain.ratio, gain.ratio / quotient);
-  if (apart <= ALIKE) return none;
+  if (apart <= SAME_RATIO) return none;
   const shown = isInCost(objectives) ? factorText(quotient, objectives) : formatFigure(quotient);
-  return html`<p class="soft">The two figures alone would give ${shown}. Each is a single measurement; the gain compares the two configs round by round, so that slow minutes of the machine count for both.</p>`;
+  return html`<p class="soft">The ratio of the two figures is ${shown}. Each is a single measurement; the gain comes from alternating runs of both configs, so that slow periods of the machine affect both.</p>`;
 }
 
 /** Returns how many times better the best's figure is than the original's. */
