@@ -88,7 +88,7 @@ function limitOf(
 ): string | null {
   if (done >= plan.maxTrials)
     return `the limit of ${plan.maxTrials} ${plan.maxTrials === 1 ? 'trial' : 'trials'} was reached`;
-  return time.allowsTrial({ hasFinalists }) ? null : 'the time budget was used up';
+  return time.allowsTrial({ hasFinalists }) ? null : time.lackOfTime({ hasFinalists });
 }
 
 /** Returns the benefit of continuing, if the sampler has an estimate. */

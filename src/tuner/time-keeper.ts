@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { formatDuration } from '../base/format.ts';
 import { MS_PER_S, nsToMs } from '../base/units.ts';
 import type { Pace } from '../study/types.ts';
 
@@ -11,6 +12,9 @@ const MOST_OF_USUAL = 1.1;
 const APPLIES_TO_KNOW = 4;
 /** The largest share of the budget that is reserved for the final. */
 const MAX_RESERVE = 1 / 3;
+
+/** A time budget of which less than this share is left was used up. */
+const USED_UP = 0.05;
 
 /** The work after the search, besides restoring the model. */
 interface AfterSearch {
@@ -84,6 +88,18 @@ export class TimeKeeper {
   /** No time is reserved for a final before there is anything to compare. */
   allowsTrial({ hasFinalists }: { readonly hasFinalists: boolean }): boolean {
     return this.#turn <= this.#left - (hasFinalists ? this.#reserve : this.#trace);
+  }
+
+  /** Says why there is no time for another trial: with the figures, unless nothing is left. */
+  lackOfTime({ hasFinalists }: { readonly hasFinalists: boolean }): string {
+    const secondsOf = (ms: number): string => formatDuration(Math.max(0, ms) / MS_PER_S);
+    const [turn, left] = [this.#turn, this.#left];
+    if (left < USED_UP * this.#budgetMs) return 'the time budget was used up';
+    const reserve = hasFinalists ? this.#reserve : this.#trace;
+    const work = `the next trial (about ${secondsOf(turn)})`;
+    return turn > left || reserve === 0
+      ? `${work} would not fit into the ${secondsOf(left)} that are left of the time budget`
+      : `${work} would not fit into the time budget: of the ${secondsOf(left)} that are left, ${secondsOf(reserve)} are reserved for ${hasFinalists ? 'the final' : 'the trace'}`;
   }
 
   get allowsLevel(): boolean {

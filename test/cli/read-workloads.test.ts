@@ -59,6 +59,27 @@ describe('the workloads of a study', () => {
     expect(passesSeconds((await read()).workloads)).toBeCloseTo(42, 9);
   });
 
+  it('have passes so short that eight measurements fit into two thirds of a time budget, and of 5 s at least', async () => {
+    const seconds = async (timeBudget: number): Promise<number[]> =>
+      (await read({ timeBudget })).workloads.record.of.map(({ passSeconds }) => passSeconds);
+    expect(await seconds(240)).toEqual([10, 10]);
+    expect(await seconds(192)).toEqual([8, 8]);
+    expect(await seconds(60)).toEqual([5, 5]);
+    expect(await seconds(3600)).toEqual([10, 30]);
+  });
+
+  it('keep the passes that they began with when a study goes on with another time budget', async () => {
+    const { spec, workloads } = await read({ timeBudget: 192 });
+    const longer = { ...spec, limits: { ...spec.limits, timeBudgetSeconds: 3600 } };
+    const begun = { spec, workloads: workloads.record };
+    expect((await readWorkloads(longer, begun))?.record).toEqual(workloads.record);
+    // A study of an earlier version: its passes were not shortened for its budget.
+    const earlier = (await read()).workloads.record;
+    expect(
+      (await readWorkloads(spec, { spec, workloads: earlier }))?.record.of.map(({ passSeconds }) => passSeconds),
+    ).toEqual([10, 30]);
+  });
+
   it('are judged by what was held out of the search', async () => {
     const { workloads } = await read({ workloadHoldout: 0.3, timeScale: 1 });
     const [search, final] = [workloads.search, workloads.final].map((each) => each.map(({ played }) => played));

@@ -75,7 +75,7 @@ export async function resumeStudy(
   try {
     const { started } = foldStudy(records);
     const spec = change(started.spec);
-    const workloads = await readWorkloads(spec);
+    const workloads = await readWorkloads(spec, started);
     const parts = await partsOf(spec, given, started, workloads);
     checkAdapter(started, parts.adapter?.name);
     checkSameWorkloads(started.workloads, workloads);

@@ -1,10 +1,11 @@
 import type { EngineProfile } from '../../../adapter/engine/adapter.ts';
 import { shorterWindows } from '../../../adapter/triton/profile.ts';
 import { realClock } from '../../../base/clock.ts';
+import { MS_PER_S } from '../../../base/units.ts';
 import type { Schedule } from '../../../loadgen/pacing/pacers.ts';
 import type { LoadLevel, RequestHeader } from '../../../loadgen/types.ts';
 import { engineProbe } from '../../../profiler/devices/engine-metrics.ts';
-import type { LevelOptions, WindowRule } from '../../../profiler/level-options.ts';
+import { defaultWindowRule, type LevelOptions, type WindowRule } from '../../../profiler/level-options.ts';
 import { measureLevel } from '../../../profiler/measure-level.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { measureWorkloads } from '../../../profiler/workloads/measure-workloads.ts';
@@ -33,12 +34,26 @@ export interface LanguageServer {
 
 const MOST_IN_FLIGHT = 4096;
 
-/** Returns shorter windows for a trial, which has several levels and whose best result the final measures again. */
-const windowsOf = (purpose: MeasurePurpose | undefined): Partial<WindowRule> => ({
-  ...languageWindows,
-  maxVoidWindows: 1,
-  maxWindows: purpose === undefined ? 6 : (shorterWindows[purpose].maxWindows ?? 3),
-});
+/**
+ * Returns shorter windows for a trial, which has several levels and whose best result the final measures again, and for a study whose time
+ * budget would hold only a few measurements: replies take seconds.
+ */
+function windowsOf(purpose: MeasurePurpose | undefined, timeBudgetSeconds: number | undefined): Partial<WindowRule> {
+  const maxWindows = purpose === undefined ? 6 : (shorterWindows[purpose].maxWindows ?? 3);
+  const { maxWindowMs, minWindowMs, maxWarmUpMs } = { ...defaultWindowRule, ...languageWindows };
+  const shareMs = ((timeBudgetSeconds ?? Number.POSITIVE_INFINITY) * MS_PER_S) / MIN_MEASUREMENTS;
+  const within = (mostMs: number, fittingMs: number): number => Math.min(mostMs, Math.max(minWindowMs, fittingMs));
+  return {
+    ...languageWindows,
+    maxVoidWindows: 1,
+    maxWindows,
+    maxWindowMs: within(maxWindowMs, shareMs / maxWindows),
+    maxWarmUpMs: within(maxWarmUpMs, shareMs / 2),
+  };
+}
+
+/** Measurements for which a time budget has room: the original, a few candidates, and a final. */
+const MIN_MEASUREMENTS = 8;
 
 /** A smaller change does not justify reopening connections. */
 const isNear = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
@@ -117,7 +132,7 @@ export async function languageProfile(
         ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
         ...(budgetMs !== undefined && { budgetMs }),
         ...{ limits, scheduleAt, isFresh },
-        windows: windowsOf(purpose),
+        windows: windowsOf(purpose, spec.limits.timeBudgetSeconds),
         maxInFlight: MOST_IN_FLIGHT,
         // Requests left over from one level must not affect the next.
         drainMs: timeoutMs,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { TrituneError } from '../../../base/errors.ts';
 import type { RequestLimits } from '../../../queueing/continuous/request-limits.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import type { StartedWorkloads } from '../../../study/records/records.ts';
+import type { StartedWorkloads, StudyStarted } from '../../../study/records/records.ts';
 import { meanRateOf } from '../../../workload/plan/plan-of.ts';
 import { readWorkload } from '../../../workload/read-workload.ts';
 import { robustRuleOf } from '../../../workload/robust-rule.ts';
@@ -13,7 +13,11 @@ import { durationOf } from '../../../workload/workload.ts';
 import { limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
 
 /** A longer pass is scaled down to this many seconds, unless the spec gives a time scale: trials play a pass for each level and workload. */
-const MOST_SECONDS = 30;
+const MAX_PASS_SECONDS = 30;
+/** Passes are shortened further so that a time budget has room for this many measurements: the original, a few candidates, and a final. */
+const MIN_MEASUREMENTS = 8;
+/** The share of a time budget for passes; the rest is for loads, lead-ins, and measurements that are repeated. */
+const SHARE_FOR_PASSES = 2 / 3;
 /** Levels range from the mean rate of the first workload divided by this factor to that rate times the factor. */
 const LEVELS_AROUND = 4;
 
@@ -41,8 +45,36 @@ export interface StudiedWorkloads {
   readonly record: StartedWorkloads;
 }
 
-/** Reads the workloads of a study; null for a study without. Errors: INPUT_INVALID, USAGE for two with the same name. */
-export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads | null> {
+/** Returns the longest pass of each of `count` workloads, in seconds, so that enough measurements fit into the time budget. */
+export function longestPassSeconds(timeBudgetSeconds: number | undefined, count: number): number {
+  if (timeBudgetSeconds === undefined) return MAX_PASS_SECONDS;
+  const fitting = (SHARE_FOR_PASSES * timeBudgetSeconds) / (MIN_MEASUREMENTS * count);
+  return Math.min(MAX_PASS_SECONDS, Math.max(LEAST_SECONDS, fitting));
+}
+
+/** The start of a resumed study: its passes stay as long as they were, whatever time it gets now. */
+type Begun = Pick<StudyStarted, 'spec' | 'workloads'>;
+
+/** Returns the time scale of a workload in a study that gives none. */
+function usualScale(workload: Workload, place: number, spec: StudySpec, begun: Begun | null): number {
+  const durationS = durationOf(workload);
+  const scaleTo = (mostS: number): number => Math.min(1, mostS / durationS);
+  const recordedS = begun?.workloads?.of[place]?.passSeconds;
+  // Earlier versions did not shorten passes by the time budget.
+  if (recordedS !== undefined && Math.abs(durationS * scaleTo(MAX_PASS_SECONDS) - recordedS) < SAME_SECONDS)
+    return scaleTo(MAX_PASS_SECONDS);
+  const { timeBudgetSeconds } = (begun?.spec ?? spec).limits;
+  return scaleTo(longestPassSeconds(timeBudgetSeconds, spec.workloads?.files.length ?? 1));
+}
+
+/** Passes within this difference are the same one. */
+const SAME_SECONDS = 1e-6;
+
+/**
+ * Reads the workloads of a study; null for a study without. `begun`: of a resumed study. Errors: INPUT_INVALID, USAGE for two with the same
+ * name.
+ */
+export async function readWorkloads(spec: StudySpec, begun: Begun | null = null): Promise<StudiedWorkloads | null> {
   const asked = spec.workloads;
   if (!asked) return null;
   const whole = await Promise.all(asked.files.map((file) => readWorkload(file)));
@@ -53,7 +85,7 @@ export async function readWorkloads(spec: StudySpec): Promise<StudiedWorkloads |
     name: workload.name,
     weight: asked.weights?.[place] ?? 1,
     perLevel: meanRateOf(workload) / levelRate,
-    played: played(workload, { seed, timeScale: timeScale ?? Math.min(1, MOST_SECONDS / durationOf(workload)) }),
+    played: played(workload, { seed, timeScale: timeScale ?? usualScale(workload, place, spec, begun) }),
   });
   const parts = whole.map((workload, place) => {
     const search = (part: Workload): StudiedWorkload => as(part, place, seedOf(spec, place));

@@ -112,7 +112,12 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
         wasHardlyWorth(trials, context, gainAfter) &&
         (pace === 'late' || wasHardlyWorth(trials.slice(0, -1), context, gainAfter))
       )
-        return showing(state, trials) ?? { kind: 'stop', reason: stopReason(gainAfter(trials), trials, context) };
+        return (
+          showing(state, trials) ?? {
+            kind: 'stop',
+            reason: stopReason(gainAfter(trials), trials, context, state.context.seconds(next.choice)),
+          }
+        );
       const proposal = {
         ...proposalOf(next.choice, next.level),
         chance: next.prediction.feasibleChance(1),

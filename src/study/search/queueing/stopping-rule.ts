@@ -1,3 +1,4 @@
+import { formatDuration } from '../../../base/format.ts';
 import { assess, costHalfWidth } from '../../goal/goal.ts';
 import { chosenOf } from '../../goal/ranking.ts';
 import type { Goal, Remaining, Trial } from '../../types.ts';
@@ -31,12 +32,14 @@ type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' |
 
 /** True if the expected gain, halved for every two trials in a row without one, is below the threshold. */
 export function isHardlyWorth(gain: number, trials: readonly Trial[], context: StoppingContext): boolean {
-  const discount =
-    context.pace === 'early' || context.without?.has('belief')
-      ? 1
-      : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * patienceOf(context)));
-  return gain * discount < requiredGain(trials, context);
+  return gain * beliefIn(trials, context) < requiredGain(trials, context);
 }
+
+/** Returns the factor by which the model's expectation counts: half for each two trials in a row that gained nothing. */
+const beliefIn = (trials: readonly Trial[], context: StoppingContext): number =>
+  context.pace === 'early' || context.without?.has('belief')
+    ? 1
+    : 0.5 ** (trialsWithoutGain(trials, context.goal) / (HALVED_AFTER * patienceOf(context)));
 
 const patienceOf = (context: StoppingContext): number =>
   modelsOf(context) * (context.findsCapacities ? HALVED_LATER : 1);
@@ -81,11 +84,16 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
   return count;
 }
 
-/** Returns the reason for people, with the expected gain in per cent. */
-export function stopReason(gain: number, trials: readonly Trial[], context: StoppingContext): string {
-  const expected = `another trial is expected to gain ${(100 * gain).toFixed(1)} %`;
-  if (gain < Math.log1p(LEAST_GAIN)) return expected;
-  if (gain < requiredGain(trials, context))
-    return `${expected}, too little for the time it takes after ${trials.length} trials`;
-  return `${expected} at most, and the last ${trialsWithoutGain(trials, context.goal)} trials gained nothing`;
+/**
+ * Returns the reason for people: what the next trial costs, `seconds`, and its expected gain, after what the latest trials say about the
+ * model's expectation.
+ */
+export function stopReason(gain: number, trials: readonly Trial[], context: StoppingContext, seconds: number): string {
+  const percent = (log: number): string => `${(100 * Math.expm1(log)).toFixed(1)} %`;
+  const expected = gain * beliefIn(trials, context);
+  const costs = `the next trial costs about ${formatDuration(seconds)} and is expected to gain ${percent(expected)}`;
+  if (expected < Math.log1p(LEAST_GAIN) && gain < Math.log1p(LEAST_GAIN)) return costs;
+  const worth = `after ${trials.length} trials the next must promise ${percent(requiredGain(trials, context))}`;
+  if (gain < requiredGain(trials, context)) return `${costs}; ${worth}`;
+  return `${costs}: the model predicts ${percent(gain)}, but the last ${trialsWithoutGain(trials, context.goal)} trials gained nothing; ${worth}`;
 }

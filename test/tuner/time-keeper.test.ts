@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/base/clock.ts';
+import { TimeKeeper } from '../../src/tuner/time-keeper.ts';
+
+const keeperAfter = async (seconds: number, measureMs: number, finalRounds = 0): Promise<TimeKeeper> => {
+  const clock = new VirtualClock();
+  const time = new TimeKeeper(clock, { timeBudgetMs: 120_000 }, { finalRounds, traced: false }, seconds * 1e3);
+  time.learn({ applyMs: [1000], measureMs: [measureMs] });
+  return time;
+};
+
+describe('why there is no time for another trial', () => {
+  it('is said with what it takes and what is left', async () => {
+    const time = await keeperAfter(67, 60_000);
+    expect(time.allowsTrial({ hasFinalists: false })).toBe(false);
+    expect(time.lackOfTime({ hasFinalists: false })).toBe(
+      'the next trial (about 1 min 1 s) would not fit into the 53 s that are left of the time budget',
+    );
+  });
+
+  it('names what is reserved for the final', async () => {
+    const time = await keeperAfter(67, 20_000, 2);
+    expect(time.allowsTrial({ hasFinalists: true })).toBe(false);
+    expect(time.lackOfTime({ hasFinalists: true })).toBe(
+      'the next trial (about 21 s) would not fit into the time budget: of the 53 s that are left, 40 s are reserved for the final',
+    );
+  });
+
+  it('is that the time budget was used up only where it was', async () => {
+    expect((await keeperAfter(119, 20_000)).lackOfTime({ hasFinalists: false })).toBe('the time budget was used up');
+  });
+});
