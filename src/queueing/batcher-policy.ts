@@ -38,7 +38,8 @@ type BatchingConfig = {
   readonly max_batch_size?: number;
   readonly dynamic_batching?: {
     readonly preferred_batch_size?: readonly number[];
-    readonly max_queue_delay_microseconds?: number;
+    /** Text beyond the integers that numbers hold exactly. */
+    readonly max_queue_delay_microseconds?: number | string;
     readonly [field: string]: unknown;
   };
 };

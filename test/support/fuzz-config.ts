@@ -56,8 +56,18 @@ function anyScalar(kind: ScalarKind): fc.Arbitrary<Json> {
     case 'uint32':
       return fc.nat(2 ** 31 - 1).map((n) => n * 2 + 1);
     case 'int64':
-      return fc.maxSafeInteger();
+      return int64(-(2n ** 63n), 2n ** 63n - 1n);
     case 'uint64':
-      return fc.maxSafeNat();
+      return int64(0n, 2n ** 64n - 1n);
   }
 }
+
+/** Numbers, and texts beyond the exact ones; a third each at and beyond that limit. */
+const int64 = (min: bigint, max: bigint): fc.Arbitrary<Json> =>
+  fc
+    .oneof(
+      fc.maxSafeNat().map(BigInt),
+      fc.bigInt({ min: 2n ** 53n - 2n, max: 2n ** 53n + 1n }),
+      fc.bigInt({ min, max }),
+    )
+    .map((value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)));

@@ -58,9 +58,9 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
 
     const requestOf = (value: number): InferRequest => {
       const [{ name, dims }] = config.input as readonly [TensorConfig];
-      const count = SAMPLES * dims.reduce((product, size) => product * size, 1);
+      const count = SAMPLES * dims.reduce<number>((product, size) => product * Number(size), 1);
       const floats = (of: number): Uint8Array => new Uint8Array(new Float32Array(count).fill(of).buffer);
-      const inputs = [{ name, datatype: 'FP32', shape: [SAMPLES, ...dims], raw: floats(value) }];
+      const inputs = [{ name, datatype: 'FP32', shape: [SAMPLES, ...dims.map(Number)], raw: floats(value) }];
       const expected = [
         { name: config.output?.[0]?.name as string, datatype: 'FP32', raw: floats(server.answer(value)) },
       ];

@@ -116,6 +116,17 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
       expect(await client.modelConfig(model)).toEqual(original);
     });
 
+    it('keeps integers beyond the exact numbers', async () => {
+      const policy = { default_timeout_microseconds: '18446744073709551615', allow_timeout_override: true };
+      const dynamic_batching = { max_queue_delay_microseconds: '9007199254740993', default_queue_policy: policy };
+      await client.load(model, { ...original, dynamic_batching });
+      expect((await client.modelConfig(model)).dynamic_batching).toMatchObject(dynamic_batching);
+      expect((await twin.modelConfig(model)).dynamic_batching).toMatchObject(dynamic_batching);
+      await client.load(model, await client.modelConfig(model));
+      expect((await twin.modelConfig(model)).dynamic_batching).toMatchObject(dynamic_batching);
+      await client.load(model, original);
+    });
+
     it('tells why a load was refused, and the model stays as it was', async () => {
       const invalid = await refusalOf(client.load(model, { ...original, no_such_field: 1 }));
       expect(invalid).toMatchObject({ code: 'LOAD_REFUSED', kind: 'invalid-config' });

@@ -90,7 +90,7 @@ describe('normaliseConfig', () => {
     [{ instance_group: {} }, 'instance_group'],
     [{ instance_group: [{ gpus: [0, 'x'] }] }, 'instance_group[0].gpus[1]'],
     [{ dynamic_batching: true }, 'dynamic_batching'],
-    [{ dynamic_batching: { max_queue_delay_microseconds: '9007199254740993' } }, 'max_queue_delay_microseconds'],
+    [{ dynamic_batching: { max_queue_delay_microseconds: '18446744073709551616' } }, 'max_queue_delay_microseconds'],
     [{ dynamic_batching: { max_queue_delay_microseconds: -1 } }, 'max_queue_delay_microseconds'],
     [{ parameters: { k: { string_value: 4 } } }, 'parameters["k"].string_value'],
     [[], 'the whole'],

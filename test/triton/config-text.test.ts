@@ -93,7 +93,7 @@ describe('parseConfigText', () => {
     ['max_batch_size: 1\nmax_batch_size: 2', '2:1', 'given a second time'],
     ['optimization { }\n\toptimization { }', '2:2', 'given a second time'],
     ['dynamic_batching { } sequence_batching { }', '1:22', "'sequence_batching' excludes 'dynamic_batching'"],
-    ['dynamic_batching { max_queue_delay_microseconds: 9007199254740993 }', '1:50', '2^53'],
+    ['dynamic_batching { max_queue_delay_microseconds: 18446744073709551616 }', '1:50', 'outside uint64'],
     ['dynamic_batching { max_queue_delay_microseconds: -1 }', '1:50', 'outside uint64'],
     ['dynamic_batching [ { } ]', '1:18', "expected '{' for 'dynamic_batching'"],
     ['instance_group [ { kind: KIND_TPU } ]', '1:26', 'one of KIND_AUTO, KIND_GPU, KIND_CPU, KIND_MODEL'],

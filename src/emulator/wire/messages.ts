@@ -1,3 +1,4 @@
+import protobuf from 'protobufjs';
 import type { JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { BatchStatistics, CudaMemoryRegion, ModelStatistics, SharedMemoryRegion } from '../../triton/types.ts';
@@ -73,16 +74,27 @@ export const logSettingsMessage = (values: LogValues): JsonObject => ({
   ),
 });
 
-/** Returns a config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set. */
-export function configJson(config: ModelConfig): JsonObject {
-  const type = messageType('ModelConfig');
-  const full = type.toObject(type.fromObject(config), { defaults: true, enums: String, longs: Number, bytes: String });
-  return withoutNulls(full) as JsonObject;
+declare global {
+  interface JSON {
+    /** Returns a value that is written as this text (ECMA-262, since V8 11.4); TypeScript does not know it yet. */
+    rawJSON(text: string): JsonObject;
+  }
 }
 
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+/**
+ * Returns a config as Triton prints it over HTTP: every plain field with its default, sub-messages only where they are set, integers as digits,
+ * however many.
+ */
+export function configJson(config: ModelConfig): JsonObject {
+  const type = messageType('ModelConfig');
+  const full = type.toObject(type.fromObject(config), { defaults: true, enums: String, bytes: String });
+  return asPrinted(full) as JsonObject;
+}
+
+function asPrinted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asPrinted);
+  if (value instanceof protobuf.util.Long) return JSON.rawJSON(String(value));
   if (value === null || typeof value !== 'object') return value;
   const kept = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
-  return Object.fromEntries(kept.map(([key, field]) => [key, withoutNulls(field)]));
+  return Object.fromEntries(kept.map(([key, field]) => [key, asPrinted(field)]));
 }

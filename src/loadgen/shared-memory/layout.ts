@@ -43,7 +43,7 @@ export function layoutOfOutputs(
   const outputs = output.map(({ name, data_type, dims }) => {
     const datatype = data_type === 'TYPE_STRING' ? 'BYTES' : data_type.replace(/^TYPE_/, '');
     const element = numericType(datatype)?.bytes;
-    const count = dims.reduce((product, size) => product * Number(size), max_batch_size > 0 ? batch : 1);
+    const count = dims.reduce<number>((product, size) => product * Number(size), max_batch_size > 0 ? batch : 1);
     const isKnown = element !== undefined && dims.every((size) => Number(size) >= 0);
     const place = { name, offset: slotBytes, byteSize: isKnown ? Math.max(1, count * element) : unknownBytes };
     slotBytes += aligned(place.byteSize);

@@ -21,7 +21,7 @@ export function warmUpTo(
   { max_batch_size: largest = 0, input: inputs = [] }: ModelConfig,
   { batches }: RelativeWarmUp,
 ): { readonly value: Json } | { readonly reason: string } {
-  const open = inputs.find(({ dims = [] }) => dims.some((size) => size < 0));
+  const open = inputs.find(({ dims = [] }) => dims.some((size) => Number(size) < 0));
   if (open) return { reason: `model_warmup needs sizes, and input '${open.name}' has a dimension of any size` };
   if (inputs.length === 0) return { reason: 'model_warmup needs the inputs of the model, and the config names none' };
   const last = Math.max(1, largest);

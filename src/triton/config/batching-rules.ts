@@ -1,13 +1,14 @@
 import { type ConfigFault, faultIf, preferredSizeFaults } from './fault.ts';
 import type { ModelConfig } from './model-config.ts';
+import type { Int64 } from './scalars.ts';
 
-type QueuePolicy = { readonly timeout_action?: string; readonly default_timeout_microseconds?: number };
+type QueuePolicy = { readonly timeout_action?: string; readonly default_timeout_microseconds?: Int64 };
 
 type DynamicBatchingFields = {
   readonly preferred_batch_size?: readonly number[];
   readonly preserve_ordering?: boolean;
-  readonly priority_levels?: number;
-  readonly default_priority_level?: number;
+  readonly priority_levels?: Int64;
+  readonly default_priority_level?: Int64;
   readonly default_queue_policy?: QueuePolicy;
   readonly priority_queue_policy?: { readonly [level: string]: QueuePolicy };
 };
@@ -24,15 +25,15 @@ export function dynamicBatchingFaults(config: ModelConfig): readonly ConfigFault
 }
 
 function priorityFaults(batching: DynamicBatchingFields): readonly ConfigFault[] {
-  const levels = batching.priority_levels ?? 0;
-  if (levels === 0) return [];
-  const usual = batching.default_priority_level ?? 0;
-  const isLevel = (level: number): boolean => level >= 1 && level <= levels;
+  const levels = BigInt(batching.priority_levels ?? 0);
+  if (levels === 0n) return [];
+  const usual = BigInt(batching.default_priority_level ?? 0);
+  const isLevel = (level: bigint): boolean => level >= 1n && level <= levels;
   const range = `must be in 1 to priority_levels ${levels}`;
   return [
     ...faultIf(!isLevel(usual), 'dynamic_batching.default_priority_level', `${usual} ${range}`),
     ...Object.keys(batching.priority_queue_policy ?? {}).flatMap((level) =>
-      faultIf(!isLevel(Number(level)), `dynamic_batching.priority_queue_policy["${level}"]`, `the level ${range}`),
+      faultIf(!isLevel(BigInt(level)), `dynamic_batching.priority_queue_policy["${level}"]`, `the level ${range}`),
     ),
   ];
 }
@@ -45,7 +46,7 @@ function orderFaults(batching: DynamicBatchingFields): readonly ConfigFault[] {
   );
   return [
     ...faultIf(
-      (batching.priority_levels ?? 0) > 1,
+      Number(batching.priority_levels ?? 0) > 1,
       'dynamic_batching.priority_levels',
       'must be at most 1 with preserve_ordering',
     ),

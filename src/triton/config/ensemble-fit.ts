@@ -1,12 +1,13 @@
 import { type EnsembleStep, ensembleSteps } from './ensemble-rules.ts';
 import type { ModelConfig, TensorConfig } from './model-config.ts';
+import type { Int64 } from './scalars.ts';
 
 /** A model's description of a tensor of the ensemble. */
 interface Said {
   readonly model: string;
   readonly dataType: string;
   /** Includes the batch dimension. */
-  readonly shape: readonly number[];
+  readonly shape: readonly Int64[];
 }
 
 /**
@@ -72,7 +73,9 @@ function difference(before: Said, now: Said): string | null {
   if (before.dataType !== now.dataType) return inferred('data type', ({ dataType }) => dataType);
   const isAlike =
     before.shape.length === now.shape.length &&
-    before.shape.every((size, index) => size === now.shape[index] || size < 0 || (now.shape[index] ?? 0) < 0);
+    before.shape.every(
+      (size, index) => size === now.shape[index] || Number(size) < 0 || Number(now.shape[index] ?? 0) < 0,
+    );
   return isAlike ? null : inferred('shape', ({ shape }) => `[${shape.join(',')}]`);
 }
 

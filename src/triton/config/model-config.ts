@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../base/json.ts';
+import type { Int64 } from './scalars.ts';
 
 /**
- * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, 64-bit integers as numbers. Both protocols and
+ * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, integers as numbers, or as text where only that is exact (`Int64`). Both protocols and
  * the config.pbtxt reader return this form, with the same values for the same config. Only the fields that tritune reasons about are typed; all
  * other fields of ModelConfig are carried along unchanged.
  */
@@ -29,7 +30,7 @@ export type TensorConfig = {
   /** As in the config: TYPE_FP32, TYPE_STRING, … (metadata and requests say FP32, BYTES). */
   readonly data_type: string;
   /** Without the batch dimension; -1 is any size. */
-  readonly dims: readonly number[];
+  readonly dims: readonly Int64[];
   readonly optional?: boolean;
   readonly [field: string]: Json | undefined;
 };
@@ -44,6 +45,6 @@ export type InstanceGroup = {
 
 export type DynamicBatching = {
   readonly preferred_batch_size?: readonly number[];
-  readonly max_queue_delay_microseconds?: number;
+  readonly max_queue_delay_microseconds?: Int64;
   readonly [field: string]: Json | undefined;
 };

@@ -33,7 +33,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns a model config in normal form, independent of its protocol or file. Takes protobuf JSON: snake_case or camelCase names, enums by name in
- * any case or by number, 64-bit integers as numbers or text, null for absent. Returns snake_case, enum names and numbers. Leaves out fields at
+ * any case or by number, 64-bit integers as numbers or text, null for absent. Returns snake_case, enum names, and integers as `Int64`. Leaves out fields at
  * their proto3 default (except a tensor's name, data_type and dims), keeps empty messages, and carries unknown fields along. Errors: CONFIG_INVALID
  * (a ConfigValueError with the path) for a value that does not fit its field.
  */

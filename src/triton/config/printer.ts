@@ -63,7 +63,7 @@ function fieldLines(field: FieldSchema, value: Json, path: string, unknown: Prin
 function mapLines(field: FieldSchema, map: JsonObject, path: string, unknown: Printing['unknown']): string[] {
   const [key, value] = mapEntrySchema(field).fields as readonly [FieldSchema, FieldSchema];
   const numeric = key.value.type === 'scalar' && key.value.scalar !== 'string' && key.value.scalar !== 'bool';
-  const keys = Object.keys(map).sort(numeric ? (a, b) => Number(a) - Number(b) : undefined);
+  const keys = Object.keys(map).sort(numeric ? (a, b) => Number(BigInt(a) - BigInt(b)) : undefined);
   return keys.flatMap((name) => {
     const place = `${path}[${JSON.stringify(name)}]`;
     const keyText = field.mapKey === 'string' ? quote(name) : name;
@@ -79,6 +79,7 @@ function scalarText(field: FieldSchema, value: Json, path: string): string {
     throw new ConfigValueError(path, `${quote(text)} is not a name of an enum value`);
   }
   if (typeof value === 'number') return numberText(value);
+  // The text of a number: an integer that only text holds exactly, or a value that is not finite.
   return field.value.type === 'scalar' && field.value.scalar === 'string' ? quote(value as string) : notFinite(value);
 }
 

@@ -1,5 +1,8 @@
 import type { FloatKind, IntegerKind } from './schema.ts';
 
+/** A 64-bit integer as JSON: a number, or beyond ±(2^53 − 1), where numbers are not exact, its decimal digits as text. */
+export type Int64 = number | string;
+
 /** Reports why a value cannot be used; the caller knows its position and throws. */
 export type Refuse = (reason: string) => never;
 
@@ -11,12 +14,11 @@ const ranges: Record<IntegerKind, readonly [low: bigint, high: bigint]> = {
 };
 const exact = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Returns the integer as a number, within the range of its type and of exact JSON numbers. */
-export function integerValue(kind: IntegerKind, value: bigint, refuse: Refuse): number {
+/** Returns the integer as JSON, exactly. Refuses one outside the range of its type. */
+export function integerValue(kind: IntegerKind, value: bigint, refuse: Refuse): Int64 {
   const [low, high] = ranges[kind];
   if (value < low || value > high) return refuse(`${value} is outside ${kind} (${low} to ${high})`);
-  if (value > exact || value < -exact) return refuse(`${value} is beyond 2^53 - 1, the largest exact number here`);
-  return Number(value);
+  return value > exact || value < -exact ? String(value) : Number(value);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type ConfigFault, faultIf } from './fault.ts';
 import type { ModelConfig, TensorConfig } from './model-config.ts';
+import type { Int64 } from './scalars.ts';
 
 /** Rules for `input` and `output`. Only the backend can tell whether both lists are complete. */
 export function tensorFaults(config: ModelConfig): readonly ConfigFault[] {
@@ -11,7 +12,7 @@ export function tensorFaults(config: ModelConfig): readonly ConfigFault[] {
 
 function oneTensorFaults(config: ModelConfig, tensor: TensorConfig, path: string): readonly ConfigFault[] {
   const { name, data_type, dims, format } = tensor;
-  const reshape = tensor.reshape as { readonly shape?: readonly number[] } | undefined;
+  const reshape = tensor.reshape as { readonly shape?: readonly Int64[] } | undefined;
   const asPlan = isTensorRt(config);
   const imageFormat = format === 'FORMAT_NHWC' || format === 'FORMAT_NCHW';
   return [
@@ -34,15 +35,15 @@ function nonLinearFaults(tensor: TensorConfig, asPlan: boolean, path: string): r
   ];
 }
 
-const sizeFaults = (sizes: readonly number[], path: string): readonly ConfigFault[] =>
+const sizeFaults = (sizes: readonly Int64[], path: string): readonly ConfigFault[] =>
   sizes.flatMap((size, i) =>
-    faultIf(size < 1 && size !== -1, `${path}[${i}]`, `${size} must be 1 or more, or -1 for any`),
+    faultIf(Number(size) < 1 && size !== -1, `${path}[${i}]`, `${size} must be 1 or more, or -1 for any`),
   );
 
 function reshapeFaults(
   config: ModelConfig,
-  dims: readonly number[],
-  shape: readonly number[],
+  dims: readonly Int64[],
+  shape: readonly Int64[],
   path: string,
 ): readonly ConfigFault[] {
   const noBatch = (config.max_batch_size ?? 0) === 0;
@@ -54,13 +55,13 @@ function reshapeFaults(
 }
 
 /** The products between variable dimensions must be equal: [2,4,-1,6] reshapes to [8,-1,1,6]. An empty product is 1. */
-function sameElements(dims: readonly number[], shape: readonly number[]): boolean {
+function sameElements(dims: readonly Int64[], shape: readonly Int64[]): boolean {
   const a = productsBetweenVariables(dims);
   const b = productsBetweenVariables(shape);
   return a.length === b.length && a.every((product, i) => product === b[i]);
 }
 
-function productsBetweenVariables(sizes: readonly number[]): readonly bigint[] {
+function productsBetweenVariables(sizes: readonly Int64[]): readonly bigint[] {
   const products = [1n];
   for (const size of sizes) {
     if (size === -1) products.push(1n);

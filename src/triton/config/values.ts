@@ -76,7 +76,7 @@ function readEnum(lexer: ConfigLexer, schema: Extract<ValueSchema, { type: 'enum
   if (lexer.next.kind === 'name') return lexer.failExpecting(expected);
   const place = lexer.next;
   const number = integerValue('int32', takeInteger(lexer, expected), (reason) => lexer.fail(reason, place));
-  return schema.names.get(number) ?? number;
+  return schema.names.get(number as number) ?? number;
 }
 
 function takeInteger(lexer: ConfigLexer, expected: string): bigint {
