@@ -1,5 +1,6 @@
 import { addressesOf, connectControl } from '../app/server/addresses.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { readOtherConfigs } from '../triton/control/other-configs.ts';
 import type { TritonClient } from '../triton/types.ts';
 import type { ModelChoice, ServerChoice } from '../tui/guide.ts';
 import { createProgram } from './program.ts';
@@ -38,14 +39,13 @@ async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
     const names = [...new Set(entries.map(({ name }) => name))];
     if (names.length === 0)
       throw new TrituneError('MODEL_UNKNOWN', `the server at ${url} has no models`, 'check its model repository');
-    return Promise.all(
-      names.map(async (name): Promise<ModelChoice> => {
-        const state = entries.find((entry) => entry.name === name && entry.state !== '')?.state ?? 'unloaded';
-        if (state !== 'READY') return { name, state, backend: '' };
-        const { backend, platform } = await client.modelConfig(name);
-        return { name, state, backend: backend || platform || '' };
-      }),
-    );
+    const ready = entries.flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
+    const { configs } = await readOtherConfigs(client, ready);
+    return names.map((name): ModelChoice => {
+      const state = entries.find((entry) => entry.name === name && entry.state !== '')?.state ?? 'unloaded';
+      const { backend, platform } = configs[name] ?? {};
+      return { name, state, backend: backend || platform || '' };
+    });
   });
 }
 

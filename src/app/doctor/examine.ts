@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
+import { errorLine } from '../../base/error-line.ts';
 import { findTriton } from '../../launch/triton-install.ts';
 import { metricsProbe } from '../../profiler/devices/device-probe.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
 import type { AgentsSpec } from '../../spec/traffic-spec.ts';
+import { readOtherConfigs } from '../../triton/control/other-configs.ts';
 import type { ModelIndexEntry } from '../../triton/types.ts';
 import { addressesOf, connectControl } from '../server/addresses.ts';
 import { leftoversIn } from '../server/leftover.ts';
@@ -46,7 +48,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
     yield repository(index);
     yield await metrics(subject, index, options.model);
     if (options.model !== undefined) yield* examineModel(subject, index, options.model);
-    else for await (const error of leftoversIn(subject, loadedIn(index))) yield failed('models', error);
+    else yield* leftovers(subject, loadedIn(index));
   } catch (error) {
     yield failed('server', error);
   } finally {
@@ -55,6 +57,13 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
 }
 
 type Subject = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers' | 'metricsUrl' | 'metricsTls'>;
+/** A config that cannot be read ends only a run of its own model. */
+async function* leftovers(subject: Subject, models: readonly string[]): AsyncGenerator<Finding> {
+  const { configs, unreadable } = await readOtherConfigs(subject.client, models);
+  for (const [model, error] of unreadable) yield note(model, errorLine(error));
+  for await (const error of leftoversIn(subject, Object.keys(configs))) yield failed('models', error);
+}
+
 type Look = (subject: Subject) => AsyncGenerator<Finding>;
 
 async function machine(): Promise<Finding> {

@@ -8,6 +8,7 @@ import type { LevelRange } from '../../study/types.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { readOtherConfigs } from '../../triton/control/other-configs.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import { type OpenServer, type OriginalModel, readOriginal } from '../server/open-server.ts';
 import { openTraffic } from '../traffic/open-traffic.ts';
@@ -119,7 +120,8 @@ async function composingOf(
   const add = async (parts: readonly string[]): Promise<void> => {
     const added = parts.filter((name) => !found.has(name));
     for (const name of added) found.add(name);
-    for (const name of added) await add(composingModels(await client.modelConfig(name)));
+    const { configs } = await readOtherConfigs(client, added);
+    for (const each of Object.values(configs)) await add(composingModels(each));
   };
   await add(composingModels(config));
   const called = (blsComposingModels ?? '').split(',').map((name) => name.replace(/:.*/, '').trim());

@@ -9,6 +9,7 @@ import { assembleLanguageParts } from './engine/language-on-triton.ts';
 import { checkAllParts, takeModels } from './held-model.ts';
 import type { OpenStudy } from './open-study.ts';
 import { trafficTo } from './pipeline/front-inputs.ts';
+import { unreadableLines } from './pipeline/read-together.ts';
 import { planStudy } from './plan-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, type NamedModels, type StudyModels } from './study-models.ts';
 import { tuneAndWrite } from './tune-and-write.ts';
@@ -55,6 +56,7 @@ export async function tuneStudy(
     watch.tell,
     callsFinder(study, named.given, opened, watch.tell),
   );
+  for (const line of unreadableLines(models.together)) watch.tell(line);
   return during(async () => {
     const { plan, parts, close } = await prepared(prepare(study, opened, models, watch));
     return tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {

@@ -99,7 +99,8 @@ async function withCalls(
 }
 
 /** A resumed study has a fixed search space, so other clients' ensembles no longer matter. */
-const resumed = ({ topology }: StudyStarted): Together | null => (topology ? { topology, bystanders: {} } : null);
+const resumed = ({ topology }: StudyStarted): Together | null =>
+  topology ? { topology, bystanders: {}, unreadable: new Map() } : null;
 
 function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<StudyModels, 'together'> {
   const [ownName] = named.names;

@@ -1,7 +1,7 @@
-import { isTrituneError } from '../../base/errors.ts';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../config/model-config.ts';
-import { normaliseConfig } from '../config/normal-form.ts';
+import { ConfigValueError, normaliseConfig } from '../config/normal-form.ts';
 import { runMarkIn, withoutRunMark } from '../config/run-mark.ts';
 import type { CallOptions, ModelIndexEntry, TritonClient } from '../types.ts';
 import {
@@ -50,7 +50,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     indexOf(await ask({ kind: 'index' }, call));
 
   const configOf = async (model: string, call?: CallOptions): Promise<ModelConfig> =>
-    normaliseConfig(messageIn(await ask({ kind: 'model-config', model }, call), 'config'));
+    readConfig(model, messageIn(await ask({ kind: 'model-config', model }, call), 'config'));
 
   /** A fault of a call about one model may require a look at the index. */
   const explain = async (operation: Operation, fault: WireFault, signal: AbortSignal | undefined): Promise<Error> => {
@@ -138,6 +138,21 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     changeTraceSettings: async (change, call) => traceSettingsOf(await ask({ kind: 'trace-settings', change }, call)),
     close: () => wire.close(),
   };
+}
+
+/** Errors: CONFIG_INVALID, with the name of the model. */
+function readConfig(model: string, reply: JsonObject): ModelConfig {
+  try {
+    return normaliseConfig(reply);
+  } catch (error) {
+    if (!(error instanceof ConfigValueError)) throw error;
+    const { path, reason } = error;
+    throw new TrituneError(
+      'CONFIG_INVALID',
+      `the server's config of '${model}': ${path || 'the whole'}: ${reason}`,
+      'check the version of the server, and what answers at its address',
+    );
+  }
 }
 
 function names(entries: readonly ModelIndexEntry[] | undefined): readonly string[] | undefined {

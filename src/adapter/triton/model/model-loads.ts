@@ -5,6 +5,7 @@ import { composingModels } from '../../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import { withRunMark } from '../../../triton/config/run-mark.ts';
 import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
+import { readOtherConfigs } from '../../../triton/control/other-configs.ts';
 import type { LoadCall, ModelFiles } from '../../../triton/types.ts';
 import type { ControlClient, LoadOptions, OriginalState } from './control-options.ts';
 
@@ -102,9 +103,10 @@ export class ModelLoads {
   async canBeAway(): Promise<boolean> {
     const served = (await this.#client.index()).filter(({ state }) => state === 'READY').map(({ name }) => name);
     if (!served.includes(this.model)) return false;
-    const others = new Set(served.filter((name) => name !== this.model));
-    const configs = await Promise.all([...others].map((name) => this.#client.modelConfig(name)));
-    return configs.every((config) => !composingModels(config).includes(this.model));
+    const others = served.filter((name) => name !== this.model);
+    const { configs, unreadable } = await readOtherConfigs(this.#client, others);
+    // A model with an unreadable config may be an ensemble over this one.
+    return unreadable.size === 0 && Object.values(configs).every((each) => !composingModels(each).includes(this.model));
   }
 
   async #until(holds: () => Promise<boolean>, what: string, signal?: AbortSignal): Promise<void> {

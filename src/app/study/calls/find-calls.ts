@@ -7,7 +7,7 @@ import { isEnsemble } from '../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import type { TritonClient } from '../../../triton/types.ts';
+import { readOtherConfigs } from '../../../triton/control/other-configs.ts';
 import type { OpenServer, OriginalModel } from '../../server/open-server.ts';
 import { checkProtected } from '../../server/protect.ts';
 import type { SeededTraffic } from '../../traffic/open-traffic.ts';
@@ -87,16 +87,16 @@ async function askFront(
   const spent = new Set<string>();
   for (;;) {
     const index = await client.index();
-    const configs = await configsOf(
-      client,
-      index.flatMap(({ name, state }) => (state === 'READY' ? [name] : [])),
-    );
+    const ready = index.flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
+    const { configs, unreadable } = await readOtherConfigs(client, ready);
     const isAlone = index.every(({ name }) => name === front);
     if (isAlone || original.config.sequence_batching || ![...read.values()].some(({ config }) => mayCall(config)))
       return null;
     const traffic = trafficTo(spec, front);
     const sent = { spec: traffic, config: original.config, inputs: await requestsOf(traffic, original) };
-    const asked = await whileTraced(opened, REQUESTS_SENT, () => askModel(opened, sent, Object.keys(configs)));
+    const asked = await whileTraced(opened, REQUESTS_SENT, () =>
+      askModel(opened, sent, [...Object.keys(configs), ...unreadable.keys()]),
+    );
     if (!('refusal' in asked.result)) {
       const answer = await withoutHeld(opened, asked.result);
       return { front, ...answer, traced: asked.calls, configs };
@@ -129,17 +129,6 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
 async function withoutHeld({ server }: OpenServer, { rates, unclear }: Answer): Promise<Answer> {
   const held = await heldByOthers([...rates.keys()], server);
   return { rates: new Map([...rates].filter(([name]) => !held.has(name))), unclear: [...unclear, ...held] };
-}
-
-/** Reads the configs of all models. A config that cannot be read is empty. */
-async function configsOf(client: TritonClient, models: readonly string[]): Promise<ModelConfigs> {
-  const read = async (name: string): Promise<ModelConfig> =>
-    client.modelConfig(name).catch((error: unknown) => {
-      if (isTrituneError(error, 'UNSUPPORTED', 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED')) return {};
-      throw error;
-    });
-  const names = [...new Set(models)];
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 }
 
 /** Leaves out models that the user has protected. */

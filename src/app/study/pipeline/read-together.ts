@@ -1,7 +1,9 @@
+import { plainLine } from '../../../base/format.ts';
 import { type AskedTopology, ensemblesIn, partsOf, topologyOf } from '../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
 import type { Topology } from '../../../space/topology.ts';
 import { composingModels } from '../../../triton/config/ensemble-rules.ts';
+import { type OtherConfigs, readOtherConfigs } from '../../../triton/control/other-configs.ts';
 import type { TritonClient } from '../../../triton/types.ts';
 import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
 
@@ -10,6 +12,8 @@ export interface Together {
   readonly topology: Topology;
   /** Another client's ensembles over the same models, which must always stay served. */
   readonly bystanders: ModelConfigs;
+  /** Served models of which that is not known, and why. */
+  readonly unreadable: OtherConfigs['unreadable'];
 }
 
 /**
@@ -40,17 +44,20 @@ export async function togetherOf(
   const topology = topologyOf(asked, configs);
   const [stage, ...others] = topology.stages;
   if (others.length === 0 && stage === topology.fronts[0]?.model) return null;
-  return { topology, bystanders: await bystandersOf(client, topology.stages, configs) };
+  const served = (await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
+  const strangers = served.filter((name) => !Object.hasOwn(configs, name));
+  const beside = await readOtherConfigs(client, strangers);
+  const bystanders = Object.entries(beside.configs).filter(([, config]) =>
+    composingModels(config).some((part) => topology.stages.includes(part)),
+  );
+  return { topology, bystanders: Object.fromEntries(bystanders), unreadable: beside.unreadable };
 }
 
-async function bystandersOf(client: TritonClient, stages: readonly string[], own: ModelConfigs): Promise<ModelConfigs> {
-  const served = (await client.index()).flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
-  const strangers = [...new Set(served)].filter((name) => !Object.hasOwn(own, name));
-  const configs = await Promise.all(strangers.map(async (name) => [name, await client.modelConfig(name)] as const));
-  return Object.fromEntries(
-    configs.filter(([, config]) => composingModels(config).some((part) => stages.includes(part))),
+/** Returns a warning for each model that may be an ensemble over the tuned ones. */
+export const unreadableLines = (together: Together | null): readonly string[] =>
+  [...(together?.unreadable ?? [])].map(([name, error]) =>
+    plainLine(`warning: '${name}' is taken for no ensemble over these models: ${error.message}`),
   );
-}
 
 /** Returns the configs of the stages, and those of the ensembles, inner ones first. */
 export function splitConfigs({ stages }: Topology, configs: ModelConfigs): readonly [ModelConfigs, ModelConfigs] {
