@@ -18,7 +18,9 @@ const command = new AbbreviatingCommand('tritune-perf-analyzer')
   .exitOverride();
 
 const { refuse } = addRefusedOptions(command);
-addOptions(command, profileOptionTable).action(async (options: ProfileOptions & { readonly version?: boolean }) => {
+addOptions(command, profileOptionTable).action(async (given: ProfileOptions & { readonly version?: boolean }) => {
+  // Without -i perf_analyzer sends over HTTP.
+  const options = { ...given, protocol: given.protocol ?? 'http' };
   if (options.version) {
     processTerminal.tell(`Perf Analyzer Version ${trituneVersion} (tritune)`);
     return;

@@ -4,6 +4,7 @@ import { type CapacityOutputs, prepareCapacity, writeCapacity } from '../app/cap
 import { limitAsked, measureCapacity } from '../app/capacity/measure.ts';
 import { openLanguage, openTriton } from '../app/capacity/targets.ts';
 import { afterRestoring } from '../app/restore/restore-first.ts';
+import { withProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
 import { TrituneError } from '../base/errors.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
@@ -12,8 +13,7 @@ import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
  * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts. `latencyBudget` is in milliseconds, `maxDuration`
- * and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line, except that
- * `protocol` is grpc. Set `endpoint` for a language model.
+ * and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set `endpoint` for a language model.
  */
 export type CapacityOptions = Partial<CapacitySpec> & CapacityOutputs & { readonly model: string };
 
@@ -30,7 +30,6 @@ export interface CapacityWatch {
 const usual = {
   ...capacityDefaults,
   batch: 1,
-  protocol: 'grpc',
   requestTimeout: 30,
   seed: 1,
   dockerImage: DEFAULT_DOCKER_IMAGE,
@@ -47,14 +46,16 @@ export async function capacity(
   { onEvent, onNote, signal = new AbortController().signal }: CapacityWatch = {},
 ): Promise<CapacityDocument> {
   const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const spec: CapacitySpec = { ...usual, ...asked };
-  if (!spec.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
-  limitAsked(spec);
+  const checked: CapacitySpec = { protocol: 'grpc', ...usual, ...asked };
+  if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
+  limitAsked(checked);
+  const isTriton = checked.endpoint === undefined;
+  const spec = isTriton ? await withProtocol<CapacitySpec>({ ...checked, protocol: given.protocol }) : checked;
   const outputs = { ...(json !== undefined && { json }), ...(output !== undefined && { output }) };
   await prepareCapacity(outputs);
   const tell = (line: string): void => onNote?.(line);
   warnIfInsecure(spec, { tell });
-  const open = spec.endpoint === undefined ? openTriton : openLanguage;
+  const open = isTriton ? openTriton : openLanguage;
   const target = await afterRestoring(spec, tell, () => open(spec, signal));
   const watch = { tell, onEvent: (event: CapacityEvent) => onEvent?.(event), onProgress: () => undefined };
   try {

@@ -1,4 +1,5 @@
 import { discardEmpty } from '../app/output/directory.ts';
+import { withStudyProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
 import { type OpenStudy, openStudy, resumeStudy } from '../app/study/open-study.ts';
 import { resumedSpec } from '../app/study/resumed-spec.ts';
@@ -33,7 +34,8 @@ export interface TuneWatch {
  * SERVER_UNREACHABLE or RESTORE_FAILED.
  */
 export async function tune(options: TuneOptions, { onEvent, onNote, signal }: TuneWatch = {}): Promise<Summary> {
-  const study = await opened(options, askedOf(options));
+  const reached = await withStudyProtocol(options);
+  const study = await opened(reached, askedOf(reached));
   const { watch, written } = watchOf({ onEvent, onNote });
   try {
     warnIfInsecure(study.spec.server, watch);

@@ -44,7 +44,9 @@ export const addressSpec = z.strictObject({
   controlUrl: text.optional().describe('HOST:PORT of gRPC for loading models when requests go over HTTP'),
   metricsUrl: text
     .optional()
-    .describe("Address of the server's Prometheus metrics; `http://HOST:8002/metrics` by default"),
+    .describe(
+      "Address of the server's Prometheus metrics; by default the port after that of gRPC if it has them, else `http://HOST:8002/metrics`",
+    ),
   ...tlsSpec.shape,
   ...headerSpec.shape,
 });

@@ -29,12 +29,12 @@ describe('a study over a group of servers', () => {
     [{ tokenFile: 'token' }, '--token-file', /fleet worker --server/],
     [{ tlsCa: 'ca.pem' }, '--tls-ca', /fleet worker --server/],
     [{ trace: true }, '--trace', /on one server/],
-    [{ adapter: 'a.ts' }, '--adapter', /without --fleet/],
+    [{ adapter: 'a.ts' }, '--adapter', /without --temporal/],
     [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
     [{ endpoint: 'openai' }, '--endpoint openai', /triton-grpc/],
   ])('is refused with %j, and says what to do', (options, name, hint) => {
     const refusal = expect.objectContaining({
-      ...{ code: 'USAGE', message: `${name} cannot be used with --fleet` },
+      ...{ code: 'USAGE', message: `${name} cannot be used with --temporal` },
       hint: expect.stringMatching(hint),
     });
     expect(() => checkFleetSpec(study(options))).toThrow(refusal);

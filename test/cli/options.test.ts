@@ -9,6 +9,7 @@ import { failureOf } from '../../src/cli/failure.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import {
   durationSeconds,
+  latencyMs,
   percentile,
   positiveNumber,
   positiveRange,
@@ -65,7 +66,6 @@ describe('the options of tune', () => {
     );
     expect(options).toMatchObject({
       model: 'mlp',
-      protocol: 'grpc',
       latencyBudget: 0.75,
       percentile: 95,
       timeBudget: 600,
@@ -98,6 +98,19 @@ describe('option values', () => {
     ['30', 30],
   ])('reads the duration %s', (text, seconds) => {
     expect(durationSeconds(text)).toBe(seconds);
+  });
+
+  it.each([
+    ['8', 8],
+    ['8ms', 8],
+    ['0.5 s', 500],
+    ['500us', 0.5],
+  ])('a latency of %j is %d ms', (text, ms) => {
+    expect(latencyMs(text)).toBe(ms);
+  });
+
+  it.each(['', 'ms', '0', '-8ms', '8m', '8 ms 3', 'Infinity', '0x', '8msms'])('%j is no latency', (text) => {
+    expect(() => latencyMs(text)).toThrow(TrituneError);
   });
 
   it('reads ranges, percentiles and numbers', () => {

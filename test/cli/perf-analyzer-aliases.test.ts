@@ -14,7 +14,10 @@ function parsed(...args: string[]): ProfileOptions {
   const { refuse } = addRefusedOptions(command);
   command.parse(args, { from: 'user' });
   refuse();
-  return withoutAliases(command.opts());
+  return withoutAliases({
+    ...command.opts<ProfileOptions>(),
+    protocol: command.opts<ProfileOptions>().protocol ?? 'http',
+  });
 }
 
 describe("perf_analyzer's other spellings", () => {

@@ -52,7 +52,10 @@ async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
     tell: (line: string) => told.push(line),
     status: () => undefined,
   };
-  const exitCode = await runPlainHttp({ ...defaults, requestTimeout: 5, requestCount: 20, ...options }, terminal);
+  const exitCode = await runPlainHttp(
+    { ...defaults, protocol: 'http', requestTimeout: 5, requestCount: 20, ...options },
+    terminal,
+  );
   return { exitCode, printed, told };
 }
 

@@ -126,7 +126,7 @@ export class TestFleet {
 
   tune(study: string, ...more: readonly string[]): RunningCli {
     const { model = MODEL } = this.#setting;
-    const where = ['--fleet', this.#address, '--group', GROUP, '-o', this.outputOf(study), ...this.#options];
+    const where = ['--temporal', this.#address, '--group', GROUP, '-o', this.outputOf(study), ...this.#options];
     const named = more.includes('-m') ? [] : ['-m', model];
     return this.tritune('tune', ...where, '--study', study, ...named, '--ui', 'lines', ...more);
   }

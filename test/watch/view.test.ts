@@ -31,6 +31,8 @@ describe('what the page shows of a study', () => {
       ...{ what: 'trial 8', config: 'instances=2', level: 'concurrency 8', note: 'attempt 2' },
       ...{ figures: 'window 2: 110 infer/s, p99 9 ms', windows: [100, 110] },
     });
+    study.setProgress(fleetProgress([work], { idle: ['s0'], held: ['s0', 's1', 's2'], joining: ['s2'] }));
+    expect(study.view(0).servers[2]).toMatchObject({ server: 's2', state: 'getting ready' });
     const done = servers.reduce((sum, each) => sum + each.done, 0);
     expect(done).toBe(study.view(0).progress.done);
     // What a server did is forgotten with the work.

@@ -7,6 +7,7 @@ import type { AgentsSpec } from '../../spec/traffic-spec.ts';
 import { readOtherConfigs } from '../../triton/control/other-configs.ts';
 import type { ModelIndexEntry } from '../../triton/types.ts';
 import { addressesOf, connectControl } from '../server/addresses.ts';
+import { findMetrics } from '../server/find-metrics.ts';
 import { leftoversIn } from '../server/leftover.ts';
 import { checkControllable, type OpenServer } from '../server/open-server.ts';
 import { readTls } from '../server/read-tls.ts';
@@ -40,9 +41,10 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   try {
     const tls = await readTls(options);
     const addresses = addressesOf(options, tls);
-    const metricsUrl = options.metricsUrl ?? addresses.metricsUrl;
     const { tls: trafficTls, headers = [] } = addresses;
-    subject = { ...(await connectControl(addresses)), tls: trafficTls, headers, metricsUrl, metricsTls: tls };
+    const connection = await connectControl(addresses);
+    const metricsUrl = await findMetrics(options.metricsUrl, addresses, tls);
+    subject = { ...connection, tls: trafficTls, headers, metricsUrl, metricsTls: tls };
     for (const look of [server, control, extensions]) yield* look(subject);
     const index = await subject.client.index();
     yield repository(index);

@@ -16,9 +16,13 @@ type Refused = readonly [isGiven: boolean, what: string, hint: string];
 export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): void {
   const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
   const wrong: readonly Refused[] = [
-    [adapter !== undefined, '--adapter', 'tune this server without --fleet: workers drive Tritons only'],
+    [adapter !== undefined, '--adapter', 'tune this server without --temporal: workers drive Tritons only'],
     [server.launch !== undefined, '--launch', ofWorkers],
-    [server.launchCommand !== undefined, '--launch-command', 'start the servers yourself, or tune one without --fleet'],
+    [
+      server.launchCommand !== undefined,
+      '--launch-command',
+      'start the servers yourself, or tune one without --temporal',
+    ],
     [
       server.endpoint !== undefined && !server.endpoint.startsWith('triton-'),
       `--endpoint ${server.endpoint}`,
@@ -34,7 +38,7 @@ export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): 
   ];
   const [, what, hint] = wrong.find(([isGiven]) => isGiven) ?? [];
   if (what === undefined || hint === undefined) return;
-  throw new TrituneError('USAGE', `${what} cannot be used with --fleet`, hint);
+  throw new TrituneError('USAGE', `${what} cannot be used with --temporal`, hint);
 }
 
 /**

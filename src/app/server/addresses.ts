@@ -86,7 +86,7 @@ export interface ControlConnection {
 
 /**
  * Connects for control calls, over gRPC if possible: an HTTP load call blocks one of the server's HTTP workers, and inference with it. Errors:
- * SERVER_UNREACHABLE if neither address answers.
+ * SERVER_UNREACHABLE if neither address answers, or if the port speaks the other protocol.
  */
 export async function connectControl(addresses: Addresses): Promise<ControlConnection> {
   const client = await controlClient(addresses);
@@ -113,8 +113,38 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
     };
   } catch (error) {
     await client.close();
-    throw error;
+    throw await orOtherProtocol(error, addresses);
   }
+}
+
+/** The longest time for a server to say whether it is live. */
+const PROBE_TIMEOUT_MS = 2_000;
+
+/** True if the server of the requests answers in their protocol. */
+export async function speaks({ protocol, url, tls, headers }: Addresses): Promise<boolean> {
+  const connect = protocol === 'grpc' ? connectGrpc : connectHttp;
+  const client = connect(url, { tls, headers });
+  try {
+    await client.live({ timeoutMs: PROBE_TIMEOUT_MS });
+    return true;
+  } catch (error) {
+    if (!isTrituneError(error)) throw error;
+    return false;
+  } finally {
+    await client.close();
+  }
+}
+
+const NAMES = { grpc: 'gRPC', http: 'HTTP' } as const;
+
+/** Returns the error of a connection, or one that names the protocol that the port speaks instead of the given one. */
+async function orOtherProtocol(error: unknown, addresses: Addresses): Promise<unknown> {
+  if (!isTrituneError(error, 'SERVER_UNREACHABLE')) return error;
+  const { protocol, url } = addresses;
+  const other = protocol === 'grpc' ? 'http' : 'grpc';
+  if (!(await speaks({ ...addresses, protocol: other }))) return error;
+  const message = `${url} speaks ${NAMES[other]}, not ${NAMES[protocol]}`;
+  return new TrituneError(error.code, message, `leave out -i, or give -i ${other}`, { cause: error });
 }
 
 async function controlClient(addresses: Addresses): Promise<TritonClient> {
@@ -123,7 +153,7 @@ async function controlClient(addresses: Addresses): Promise<TritonClient> {
   const grpc = connectGrpc(addresses.control.url, { tls: addresses.control.tls, headers });
   if (!addresses.control.isGuess) return grpc;
   try {
-    await grpc.live({ timeoutMs: 2000 });
+    await grpc.live({ timeoutMs: PROBE_TIMEOUT_MS });
     return grpc;
   } catch (error) {
     if (!isTrituneError(error)) throw error;

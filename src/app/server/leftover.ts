@@ -62,11 +62,13 @@ export async function* leftoversIn(served: Served, models: readonly string[]): A
   }
 }
 
+/** null if it cannot be read: for a model that is not loaded, and from servers of text models that have no configs. */
 async function configIfLoaded(client: TritonClient, model: string): Promise<ModelConfig | null> {
   try {
     return await client.modelConfig(model);
   } catch (error) {
-    if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY')) return null;
+    // What takes the config for an original reads it next, and reports the fault.
+    if (isTrituneError(error)) return null;
     throw error;
   }
 }

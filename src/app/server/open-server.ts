@@ -11,6 +11,7 @@ import type { ModelIndexEntry, ModelMetadata, TritonClient } from '../../triton/
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { temporaryFolder } from '../output/directory.ts';
 import { addressesOf, addressesOfLaunched, connectControl, type TritonIdentity } from './addresses.ts';
+import { findMetrics } from './find-metrics.ts';
 import { headersOf } from './headers.ts';
 import { checkLaunch, type LaunchRequest, launchServer } from './launch.ts';
 import { readTls } from './read-tls.ts';
@@ -49,13 +50,14 @@ export async function openServer(
   try {
     const addresses = launched ? addressesOfLaunched(launched, options.protocol) : addressesOf(options, tls);
     const { client, server } = await connectControl(addresses);
+    const metricsUrl = launched ? undefined : await findMetrics(options.metricsUrl, addresses, tls);
     return {
       client,
       server,
       headers: headersOf(options),
       tls: addresses.tls,
       metricsTls: tls,
-      metricsUrl: options.metricsUrl ?? addresses.metricsUrl,
+      metricsUrl: metricsUrl ?? addresses.metricsUrl,
       close: async () => {
         await client.close();
         await launched?.stop();

@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
+import { msPer } from './option-values.ts';
 
 const example = "write for example e2e<=50ms, 'ttft<=200ms itl<=20ms tpot<=15ms e2e<=5s', or ttft:200 e2el:5000";
 
@@ -15,8 +16,6 @@ const fields: Readonly<Record<string, keyof RequestLimits>> = {
   e2el: 'e2eNs',
   request_latency: 'e2eNs',
 };
-
-const msPer: Readonly<Record<string, number>> = { us: 1e-3, ms: 1, s: 1e3 };
 
 /** Reads limits, and adds them to the earlier ones. A value without a unit is in milliseconds. Errors: USAGE. */
 export function goodputLimits(text: string, previous: RequestLimits | undefined): RequestLimits {

@@ -13,6 +13,17 @@ export function positiveNumber(text: string): number {
   return value;
 }
 
+export const msPer: Readonly<Record<string, number>> = { us: 1e-3, ms: 1, s: 1e3 };
+
+/** '8', '8ms', '0.5s' or '500us' → milliseconds, as in --goodput. */
+export function latencyMs(text: string): number {
+  const [, value = '', unit = 'ms'] = /^(.*?) *(us|ms|s)?$/i.exec(text.trim()) ?? [];
+  const ms = Number(value) * (msPer[unit.toLowerCase()] as number);
+  if (value === '' || !Number.isFinite(ms) || ms <= 0)
+    throw usage(`'${text}' is not a latency`, 'give milliseconds, such as 8 or 0.5, or a unit, such as 8ms or 2s');
+  return ms;
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
     throw usage(`'${text}' is not a whole number`, 'give a number such as 42');

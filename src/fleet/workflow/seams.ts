@@ -71,6 +71,8 @@ export interface FleetProgress {
   readonly idle: readonly string[];
   /** Servers that must be restored. */
   readonly held: readonly string[];
+  /** Those of them that are getting ready for the study; absent from workers of an earlier version. */
+  readonly joining?: readonly string[];
   readonly phase: 'opening' | 'tuning' | 'restoring' | 'over';
 }
 

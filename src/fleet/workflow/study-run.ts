@@ -57,8 +57,8 @@ export class StudyRun {
   }
 
   get progress(): FleetProgress {
-    const { idle, held } = this.#servers;
-    return { keeper: this.#keeper, running: [...this.#running.values()], idle, held, phase: this.#phase };
+    const { idle, held, joining } = this.#servers;
+    return { keeper: this.#keeper, running: [...this.#running.values()], idle, held, joining, phase: this.#phase };
   }
 
   async run(): Promise<StudyEnd> {

@@ -15,6 +15,8 @@ export class StudyServers {
   readonly #onNews: () => void;
   readonly #idle = new Set<string>();
   readonly #held: Set<string>;
+  /** Servers that were asked and have not answered. */
+  readonly #joining = new Set<string>();
   /** Servers that were asked to take the study, and those that took it. */
   readonly #known = new Set<string>();
   /** Servers that refused the study: why, how often, and when they are asked again. */
@@ -37,6 +39,11 @@ export class StudyServers {
     return [...this.#held].sort();
   }
 
+  /** Servers that are asked to take the study, by name. */
+  get joining(): readonly string[] {
+    return [...this.#joining].sort();
+  }
+
   get refusals(): readonly Refusal[] {
     return [...this.#refusals.values()].map(({ server, reason, isFinal }) => ({ server, reason, isFinal }));
   }
@@ -53,16 +60,19 @@ export class StudyServers {
     this.#known.add(server);
     // Before asking, because a hold whose answer is lost has begun all the same.
     this.#held.add(server);
+    this.#joining.add(server);
     this.#on(server)
       .hold(this.#input.study, started)
       .then(
         () => {
+          this.#joining.delete(server);
           this.#refusals.delete(server);
           this.#idle.add(server);
           this.#onNews();
         },
         (error: unknown) => {
           const isRefused = isPermanent(error);
+          this.#joining.delete(server);
           this.#refuse(server, messageOf(error), isRefused);
           // A hold that was refused or never began has changed nothing.
           if (isRefused || neverBegan(error)) this.#held.delete(server);

@@ -14,9 +14,9 @@ const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /**
  * Reads Triton's metrics page (`http://HOST:8002/metrics`). Ignores a page that counts the inferences of other models but not of `model`: another
- * server on that machine has the usual port. `tls` is for an https:// address.
+ * server on that machine has the usual port. null for any model. `tls` is for an https:// address.
  */
-export function metricsPage(url: string, model: string, tls?: TlsOptions): MetricsPage {
+export function metricsPage(url: string, model: string | null, tls?: TlsOptions): MetricsPage {
   // No idle connection between readings, because nothing would close the last one.
   const dispatcher = new Agent({
     pipelining: 0,
@@ -34,7 +34,7 @@ export function metricsPage(url: string, model: string, tls?: TlsOptions): Metri
       const text = await response.body.text();
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
       const samples = parsePrometheus(text);
-      if (isOfOthers(samples, model)) throw new Error('it is the page of another server');
+      if (model !== null && isOfOthers(samples, model)) throw new Error('it is the page of another server');
       failures = 0;
       return samples;
     } catch {

@@ -8,7 +8,7 @@ import { AT_WORK, type WorkMoment } from './work-moment.ts';
 /** The activity of one server. */
 export interface ServerRow {
   readonly server: string;
-  readonly state: WorkMoment['state'] | 'idle' | 'away' | 'left' | 'back as it was' | 'not as it was';
+  readonly state: WorkMoment['state'] | 'idle' | 'getting ready' | 'away' | 'left' | 'back as it was' | 'not as it was';
   /** `trial 12`, `the original`, `final: trial 3`; '' for nothing. */
   readonly what: string;
   readonly config: string;
@@ -45,8 +45,13 @@ export function serverRows(watched: Watched): readonly ServerRow[] {
     if (work) return { ...row, ...workRow(watched, work) };
     const left = known.find(({ name }) => name === server)?.left ?? null;
     if (left !== null) return { ...NOTHING, ...row, state: 'left', note: plainLine(left) };
-    return { ...NOTHING, ...row, state: progress?.idle.includes(server) ? 'idle' : 'away' };
+    return { ...NOTHING, ...row, state: waitingState(watched, server) };
   });
+}
+
+function waitingState({ progress }: Watched, server: string): ServerRow['state'] {
+  if (progress?.idle.includes(server)) return 'idle';
+  return progress?.joining?.includes(server) ? 'getting ready' : 'away';
 }
 
 function workRow({ state, moments }: Watched, work: Work): Omit<ServerRow, 'server' | 'speed' | 'done'> {

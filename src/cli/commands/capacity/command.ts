@@ -1,8 +1,9 @@
 import { Command } from 'commander';
+import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
-import { refuseOthers, serviceKindOf } from '../profile/service-kind.ts';
+import { refuseOthers, type ServiceKind, serviceKindOf } from '../profile/service-kind.ts';
 import { type CapacityOptions, capacityOptionTable } from './options.ts';
 
 /** Our options that suit every kind of service, and that `profile` lacks or uses for other purposes. */
@@ -30,7 +31,7 @@ export function capacityCommand(terminal: Terminal): Command {
     'Find the highest request rate that a model keeps within a latency budget',
   );
   addExamples(command, examples, 'Guide: docs/capacity.md');
-  return addOptions(command, capacityOptionTable, mostUsed).action(async (options: CapacityOptions) => {
+  return addOptions(command, capacityOptionTable, mostUsed).action(async (options: AnyProtocol<CapacityOptions>) => {
     const kind = serviceKindOf(options);
     const given = command.options.filter(
       (option) => command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
@@ -40,8 +41,15 @@ export function capacityCommand(terminal: Terminal): Command {
       given.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),
     );
     const { runCapacityCommand } = await import('./run.ts');
-    process.exitCode = await runCapacityCommand(kind, options, terminal);
+    process.exitCode = await runCapacityCommand(kind, await withProtocolOf(kind, options), terminal);
   });
+}
+
+/** A language model's endpoint says its protocol, and any URL is one of HTTP. */
+async function withProtocolOf(kind: ServiceKind, options: AnyProtocol<CapacityOptions>): Promise<CapacityOptions> {
+  if (kind !== 'triton') return { protocol: 'http', ...options };
+  const { withProtocol } = await import('../../../app/server/find-protocol.ts');
+  return withProtocol<CapacityOptions>(options);
 }
 
 /** Options that `profile` does not have. */

@@ -6,7 +6,7 @@ import type { BurstShape } from '../../../capacity/loads.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { costOptionTable } from '../../options/cost.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { durationSeconds, percentile, positiveNumber } from '../../options/option-values.ts';
+import { durationSeconds, latencyMs, percentile, positiveNumber } from '../../options/option-values.ts';
 import { endpointOptionTable } from '../profile/endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from '../profile/http-options.ts';
 import { type ProfileOptions, profileOptionTable } from '../profile/options.ts';
@@ -42,7 +42,7 @@ const own: OptionTable<CapacityFlags> = under<CapacityFlags>('Measurement', {
     flags: '-l, --latency-budget <ms>',
     help: 'Highest latency allowed at the --percentile, in ms, from the time that a request is due; or give --goodput',
     heading: 'Goal',
-    parse: positiveNumber,
+    parse: latencyMs,
   },
   percentile: {
     flags: '--percentile <p>',

@@ -1,9 +1,18 @@
 import { Command } from 'commander';
+import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { addExamples } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type ConfigOptions, configOptionTable } from './options.ts';
+
+/** Only the config of a server needs a protocol. */
+async function reached(options: AnyProtocol<ConfigOptions>): Promise<ConfigOptions> {
+  const isOffline = !options.load && (options.from ?? options.backend ?? options.platform) !== undefined;
+  if (isOffline) return { protocol: 'grpc', ...options };
+  const { withProtocol } = await import('../../../app/server/find-protocol.ts');
+  return withProtocol<ConfigOptions>(options);
+}
 
 /** `tritune config`: creates or edits a config.pbtxt, and prints on stderr which fields changed. */
 export function configCommand(terminal: Terminal): Command {
@@ -15,7 +24,8 @@ export function configCommand(terminal: Terminal): Command {
     ],
     ['Change the config of a model on the server', 'tritune config -m resnet --max-batch-size 16 --load'],
   ]);
-  return addOptions(command, configOptionTable).action(async (options: ConfigOptions) => {
+  return addOptions(command, configOptionTable).action(async (given: AnyProtocol<ConfigOptions>) => {
+    const options = await reached(given);
     warnIfInsecure(options, terminal);
     const { runConfig } = await import('./run.ts');
     await runConfig(options, terminal);

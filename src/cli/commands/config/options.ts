@@ -54,10 +54,9 @@ export const configOptionTable: OptionTable<ConfigOptions> = under<ConfigOptions
   },
   protocol: {
     flags: '-i, --protocol <protocol>',
-    help: 'Protocol of the control calls',
+    help: 'Protocol of the control calls (default: the one that the port speaks)',
     heading: 'Connection',
     choices: ['grpc', 'http'],
-    default: 'grpc',
   },
   ...tlsOptionTable,
   ...headerOptionTable,

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { ExamineOptions } from '../../../app/doctor/examine.ts';
+import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { inertLine } from '../../../base/format.ts';
 import { exitCodeFor, worstExitCode } from '../../exit-codes.ts';
@@ -31,7 +32,9 @@ export function doctorCommand(terminal: Terminal): Command {
     'Check the server, the model and the connection before a run; change nothing',
   );
   addExamples(command, [['Check a server and a model', 'tritune doctor --url gpu-box:8001 --model resnet']]);
-  return addOptions(command, table).action(async (options: ExamineOptions) => {
+  return addOptions(command, table).action(async (given: AnyProtocol<ExamineOptions>) => {
+    const { withProtocol } = await import('../../../app/server/find-protocol.ts');
+    const options = await withProtocol<ExamineOptions>(given);
     warnIfInsecure(options, terminal);
     const { examine } = await import('../../../app/doctor/examine.ts');
     const codes: number[] = [];

@@ -54,14 +54,13 @@ export const workerOptionTable: OptionTable<WorkerFlags> = {
   },
   protocol: {
     flags: '-i, --protocol <protocol>',
-    help: 'Protocol of the requests',
+    help: 'Protocol of the requests (default: the one that the port speaks)',
     choices: protocols,
-    default: 'grpc',
   },
   controlUrl: { flags: '--control-url <host:port>', help: 'Address of gRPC for loading models, with --protocol http' },
   metricsUrl: {
     flags: '--metrics-url <url>',
-    help: "Address of the server's Prometheus metrics (default: http://HOST:8002/metrics)",
+    help: "Address of the server's Prometheus metrics (default: at the port after gRPC's, or at 8002)",
   },
   ...tlsOptionTable,
   ...headerOptionTable,

@@ -18,7 +18,7 @@ export async function runStatus(flags: StatusFlags, terminal: Terminal): Promise
   const { client, close } = await openClient(await temporalAddress(flags.temporal, flags));
   try {
     const studies = await listStudies(client, flags.group);
-    for (const line of studies.flatMap(linesOf)) terminal.print(inertLine(line));
+    for (const line of studies.flatMap(statusLines)) terminal.print(inertLine(line));
     if (studies.length === 0) terminal.print('there are no studies');
     return exitCodes.done;
   } finally {
@@ -26,17 +26,25 @@ export async function runStatus(flags: StatusFlags, terminal: Terminal): Promise
   }
 }
 
-function linesOf({ study, group, status, startedAt, progress }: StudyStatus): readonly string[] {
+/** Returns a line for the study and one for each of its servers. */
+export function statusLines({ study, group, status, startedAt, progress }: StudyStatus): readonly string[] {
   const phase = progress ? `, ${progress.phase}` : '';
   const head = `${study}  group ${group}  ${status.toLowerCase()}${phase}  since ${startedAt.toISOString().slice(0, 19)}Z`;
   if (!progress) return [head];
-  const { running, idle, held } = progress;
+  const { running, idle, held, joining = [] } = progress;
   const work = running.map(
     ({ server, kind, trial }) => `  ${server}: ${kind === 'original' ? 'original' : `${kind} ${trial}`}`,
   );
   const waiting = idle.map((server) => `  ${server}: idle`);
   const others = held.filter((server) => !idle.includes(server) && !running.some((each) => each.server === server));
-  return [head, ...[...work, ...waiting, ...others.map((server) => `  ${server}: away`)].sort()];
+  return [
+    head,
+    ...[
+      ...work,
+      ...waiting,
+      ...others.map((server) => `  ${server}: ${joining.includes(server) ? 'getting ready' : 'away'}`),
+    ].sort(),
+  ];
 }
 
 /** `tritune fleet stop`. */

@@ -6,10 +6,12 @@ import { serverHost } from '../../../app/fleet/server-host.ts';
 import { studyHost } from '../../../app/fleet/study-host.ts';
 import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
 import { serverAddress } from '../../../app/server/address-text.ts';
+import { withProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { agentAccess } from '../../../app/traffic/client-threads.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { runFleetWorker } from '../../../fleet/temporal/worker.ts';
+import type { AddressSpec } from '../../../spec/server-spec.ts';
 import { specOf } from '../../../spec/spec-of-options.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
@@ -17,14 +19,16 @@ import type { Terminal } from '../../terminal.ts';
 import type { WorkerFlags } from './options.ts';
 
 /** `tritune fleet worker`: serves until it is interrupted. */
-export async function runWorker(flags: WorkerFlags, terminal: Terminal): Promise<number> {
-  const { server: url, group, state, temporal, protocol } = flags;
+export async function runWorker(given: WorkerFlags, terminal: Terminal): Promise<number> {
+  const { server: url, group, state, temporal } = given;
   if (!/^[\w.-]+$/.test(group))
     throw new TrituneError(
       'USAGE',
       `'${group}' is not a valid name of a group`,
       'use only letters, digits, dots, hyphens and underscores',
     );
+  const flags = { ...given, ...(await withProtocol<AddressSpec>({ ...given, url })) };
+  const { protocol } = flags;
   const { server, traffic } = specOf({ ...flags, model: '-', url });
   const agents = agentsIn(traffic);
   if (agents.agents !== undefined) await agentAccess(agents);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
+import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
@@ -8,10 +9,10 @@ import { AbbreviatingCommand } from './abbreviations.ts';
 import { endpointOptionTable } from './endpoint-options.ts';
 import { type PlainHttpFlags, plainHttpOptionTable } from './http-options.ts';
 import { type ProfileOptions, profileOptionTable } from './options.ts';
-import { addRefusedOptions } from './perf-analyzer-aliases.ts';
+import { addRefusedOptions, withoutAliases } from './perf-analyzer-aliases.ts';
 import { addPromptAliases } from './prompt-aliases.ts';
 import { promptOptionTable } from './prompt-options.ts';
-import { refuseOthers, serviceKindOf } from './service-kind.ts';
+import { refuseOthers, type ServiceKind, serviceKindOf } from './service-kind.ts';
 
 type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
 
@@ -53,14 +54,15 @@ export function profileCommand(terminal: Terminal): Command {
   addExamples(command, examples, "perf_analyzer's other options are accepted too; docs/profile.md lists them.");
   const { refuse } = addRefusedOptions(command, ['--endpoint']);
   const prompts = addPromptAliases(command);
-  return addOptions(command, table, mostUsed).action(async (options: AllOptions) => {
+  return addOptions(command, table, mostUsed).action(async (given: AnyProtocol<AllOptions>) => {
     refuse();
-    const kind = serviceKindOf(options);
+    const kind = serviceKindOf(given);
     const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
     refuseOthers(
       kind,
       command.options.filter((option) => isGiven(option.attributeName())),
     );
+    const options = await withProtocolOf(kind, given);
     if (kind === 'language') {
       const { runEndpoint } = await import('./endpoint.ts');
       const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
@@ -73,6 +75,13 @@ export function profileCommand(terminal: Terminal): Command {
       process.exitCode = await runPlainHttp(options, terminal);
     } else process.exitCode = await runModel(options, terminal);
   });
+}
+
+/** A language model's endpoint says its protocol, and any URL is one of HTTP. */
+async function withProtocolOf(kind: ServiceKind, options: AnyProtocol<AllOptions>): Promise<AllOptions> {
+  if (kind !== 'triton') return { protocol: 'http', ...options };
+  const { withProtocol } = await import('../../../app/server/find-protocol.ts');
+  return withProtocol<AllOptions>(options, withoutAliases);
 }
 
 async function runModel(options: AllOptions, terminal: Terminal): Promise<number> {

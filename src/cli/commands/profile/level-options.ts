@@ -1,7 +1,7 @@
 import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
 import { requestDistributions } from '../../../spec/study-spec.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { positiveNumber } from '../../options/option-values.ts';
+import { latencyMs, positiveNumber } from '../../options/option-values.ts';
 import {
   burstShape,
   concurrencySweep,
@@ -95,5 +95,5 @@ export const levelOptionTable: OptionTable<LevelSpec> = under<LevelSpec>('Load',
 });
 
 function threshold(text: string): number {
-  return Number(text) === 0 ? 0 : positiveNumber(text);
+  return Number(text) === 0 ? 0 : latencyMs(text);
 }

@@ -34,14 +34,13 @@ export const profileOptionTable: OptionTable<ProfileOptions> = {
   },
   url: {
     flags: '-u, --url <host:port>',
-    help: 'Address of the server (default: localhost:8000 for http, localhost:8001 for grpc)',
+    help: 'Address of the server (default: localhost:8001 for grpc, localhost:8000 for http)',
     heading: 'Connection',
   },
   protocol: {
     flags: '-i, --protocol <protocol>',
-    help: 'Protocol of the requests: http or grpc',
+    help: 'Protocol of the requests: http or grpc (default: the one that the port speaks)',
     parse: protocol,
-    default: 'http',
     heading: 'Connection',
   },
   ...levelOptionTable,

@@ -23,7 +23,7 @@ export const outputOptionTable: OptionTable<ProfileOutputs> = under<ProfileOutpu
   collectMetrics: { flags: '--collect-metrics', help: "Report the server's GPU metrics" },
   metricsUrl: {
     flags: '--metrics-url <url>',
-    help: "Address of the server's Prometheus metrics (default: http://HOST:8002/metrics)",
+    help: "Address of the server's Prometheus metrics (default: at the port after gRPC's, or at 8002)",
     heading: 'Connection',
   },
   verbose: { flags: '-v, --verbose', help: 'Print a line for each window, and stack traces with errors' },

@@ -1,7 +1,7 @@
 import { TrituneError } from '../../../base/errors.ts';
 import type { RecordingOptions, TuneOptions } from '../../../spec/tune-options.ts';
 import type { OptionTable } from '../../options/option-table.ts';
-import { durationSeconds, positiveNumber, positiveWhole, wholeRange } from '../../options/option-values.ts';
+import { durationSeconds, latencyMs, positiveWhole, wholeRange } from '../../options/option-values.ts';
 import { wholeList } from '../../options/sweep-values.ts';
 import { type TuneFlags, tuneOptionTable } from '../tune/options.ts';
 
@@ -76,7 +76,7 @@ export const recordOptionTable: OptionTable<RecordFlags> = {
     flags: '--latency-limit <ms>',
     help: 'Skip higher levels of a candidate when its p99 exceeds this, in ms, and its throughput has stopped growing',
     heading: 'Measurement',
-    parse: positiveNumber,
+    parse: latencyMs,
   },
   window: {
     flags: '--window <duration>',

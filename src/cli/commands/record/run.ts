@@ -1,6 +1,7 @@
 import { discardEmpty, safeName } from '../../../app/output/directory.ts';
 import { type PlannedRecording, planRecording } from '../../../app/record/plan-recording.ts';
 import { writeRecording } from '../../../app/record/write-recording.ts';
+import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -25,7 +26,8 @@ import { dryRecording } from './dry-run.ts';
 import { type RecordFlags, studyOptionsOf } from './options.ts';
 
 /** Runs `tritune record`, from its options to its exit code. `named`: the options that the user gave. */
-export async function runRecord(flags: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
+export async function runRecord(given: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
+  const flags = await withStudyProtocol(given);
   if (flags.resume !== undefined) return record(() => resumedRecording(flags.resume ?? '', flags, named), terminal);
   if (flags.model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   const spec = specOf(studyOptionsOf(flags, flags.output ?? `${safeName(flags.model)}-grid.json`));

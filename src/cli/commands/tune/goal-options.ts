@@ -2,7 +2,7 @@ import type { TuneOptions } from '../../../spec/tune-options.ts';
 import { constraintHelp } from '../../../study/goal/goal-text.ts';
 import { builtInMetrics } from '../../../study/goal/metrics/registry.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { collect, percentile, positiveNumber } from '../../options/option-values.ts';
+import { collect, latencyMs, percentile } from '../../options/option-values.ts';
 
 type GoalOptions = Pick<TuneOptions, 'latencyBudget' | 'percentile' | 'constraint' | 'objective'>;
 
@@ -11,7 +11,7 @@ export const goalOptionTable: OptionTable<GoalOptions> = under<GoalOptions>('Goa
   latencyBudget: {
     flags: '--latency-budget <ms>',
     help: 'Highest latency allowed at the --percentile, in ms',
-    parse: positiveNumber,
+    parse: latencyMs,
   },
   percentile: {
     flags: '--percentile <p>',

@@ -36,7 +36,7 @@ export interface TuneFlags
 
 type ConnectionOptions = Pick<AddressSpec, 'url' | 'protocol' | 'controlUrl' | 'metricsUrl'>;
 
-/** Where a server is, for commands that speak gRPC by default. */
+/** Where a server is. */
 export const connectionOptionTable: OptionTable<ConnectionOptions> = under<ConnectionOptions>('Connection', {
   url: {
     flags: '-u, --url <host:port>',
@@ -44,9 +44,8 @@ export const connectionOptionTable: OptionTable<ConnectionOptions> = under<Conne
   },
   protocol: {
     flags: '-i, --protocol <protocol>',
-    help: 'Protocol of the requests',
+    help: 'Protocol of the requests (default: the one that the port speaks)',
     choices: protocols,
-    default: 'grpc',
   },
   controlUrl: {
     flags: '--control-url <host:port>',
@@ -54,7 +53,7 @@ export const connectionOptionTable: OptionTable<ConnectionOptions> = under<Conne
   },
   metricsUrl: {
     flags: '--metrics-url <url>',
-    help: "Address of the server's Prometheus metrics (default: http://HOST:8002/metrics)",
+    help: "Address of the server's Prometheus metrics (default: at the port after gRPC's, or at 8002)",
   },
 });
 

@@ -20,10 +20,10 @@ interface FleetRun extends TuneFleetFlags {
   readonly ui: UiName;
 }
 
-/** `tritune tune --fleet`: starts the study on the fleet, and follows it unless told to leave. */
-export async function runOnFleet(spec: StudySpec, flags: FleetRun, terminal: Terminal): Promise<number> {
-  const { fleet = '', group, detach } = flags;
-  if (group === undefined) throw new TrituneError('USAGE', '--fleet needs a group of servers', 'add --group NAME');
+/** `tritune tune --temporal`: starts the study on the fleet at this address, and follows it unless told to leave. */
+export async function runOnFleet(spec: StudySpec, fleet: string, flags: FleetRun, terminal: Terminal): Promise<number> {
+  const { group, detach } = flags;
+  if (group === undefined) throw new TrituneError('USAGE', '--temporal needs a group of servers', 'add --group NAME');
   checkFleetSpec(spec);
   checkSpec(spec);
   const study = nameOf(flags.study ?? `${safeName(spec.model)}-${stamp(realClock.wallMs())}`);

@@ -2,6 +2,7 @@ import { discardEmpty } from '../../../app/output/directory.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
 import { isSeries } from '../../../app/series/directory.ts';
 import { newSeries, resumeSeries } from '../../../app/series/open-series.ts';
+import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { type OpenStudy, openStudy, resumeStudy } from '../../../app/study/open-study.ts';
@@ -29,7 +30,8 @@ import type { SeriesFlags } from './series-options.ts';
 type Named = ReadonlySet<string>;
 
 /** Runs `tritune tune`, from its options to its exit code: a study, a series, or a dry run of either. */
-export async function runTune(flags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
+export async function runTune(given: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
+  const flags = given.printSpec ? given : await withStudyProtocol(given);
   if (flags.resume !== undefined) return resume(flags.resume, flags, named, terminal);
   const asked = askedBy(withAnalyzerFile(flags, named, terminal), named);
   const studies = isSeriesSpec(asked) ? asked.studies : [asked];
@@ -43,15 +45,16 @@ export async function runTune(flags: SeriesFlags, named: Named, terminal: Termin
     return !isSeriesSpec(asked) && asked.server.launchCommand !== undefined
       ? dryRunOfEngine(asked, terminal)
       : dryRun(asked, terminal);
-  if (flags.fleet !== undefined) {
+  const fleet = flags.temporal ?? flags.fleet;
+  if (fleet !== undefined) {
     if (isSeriesSpec(asked))
       throw new TrituneError(
         'USAGE',
-        '--fleet runs one study at a time',
+        '--temporal runs one study at a time',
         'start a study for each model, or use --together',
       );
     const { runOnFleet } = await import('./run-fleet.ts');
-    return runOnFleet(asked, flags, terminal);
+    return runOnFleet(asked, fleet, flags, terminal);
   }
   const commandLine = process.argv.slice(2);
   const wallMs = realClock.wallMs();

@@ -1,6 +1,6 @@
 import type { BlsCalls, Budget, SeriesOptions } from '../../../spec/series-fields.ts';
 import type { OptionTable } from '../../options/option-table.ts';
-import { collect, positiveNumber } from '../../options/option-values.ts';
+import { collect, latencyMs, positiveNumber } from '../../options/option-values.ts';
 import { type TuneFleetFlags, tuneFleetOptionTable } from './fleet-options.ts';
 import { type TuneFlags, tuneOptionTable } from './options.ts';
 
@@ -98,5 +98,5 @@ function forEach(help: string): string {
 /** A model's name may contain '='; a number does not. */
 function budgetOf(text: string): Budget {
   const at = text.lastIndexOf('=');
-  return { model: at < 0 ? null : text.slice(0, at), latencyMs: positiveNumber(text.slice(at + 1)) };
+  return { model: at < 0 ? null : text.slice(0, at), latencyMs: latencyMs(text.slice(at + 1)) };
 }
