@@ -1,5 +1,5 @@
 import { formatDuration, formatFigure, formatMs } from '../base/format.ts';
-import { describeFailed, describeTooManyFailed } from '../profiler/failed-requests.ts';
+import { describeFailed, describeTooManyFailed, type FailedRequests } from '../profiler/failed-requests.ts';
 import type { Interval } from '../stats/interval.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { describeAmount } from '../study/summary/cost-point.ts';
@@ -66,10 +66,23 @@ export function verdictText(document: CapacityDocument): string {
   }
 }
 
+/** A measured rate, as far as failures at it are concerned. */
+interface Failing extends FailedRequests {
+  readonly perSecond: number;
+  readonly percentileMs: Interval | null;
+  readonly errorRate: number;
+}
+
 /** Returns how many requests failed at the lowest rate that only failures, not latency, kept from the limit; null if there is none. */
-function failedText({ limit: { percentile, budgetMs }, probes }: CapacityDocument): string | null {
+export function failedText({
+  limit: { percentile, budgetMs },
+  probes,
+}: {
+  readonly limit: Pick<CapacityDocument['limit'], 'percentile' | 'budgetMs'>;
+  readonly probes: readonly Failing[];
+}): string | null {
   const allowed = 1 - percentile / 100;
-  const isInTime = ({ percentileMs }: Point): boolean =>
+  const isInTime = ({ percentileMs }: Failing): boolean =>
     percentileMs === null || budgetMs === null || percentileMs.value <= budgetMs;
   const failing = probes.filter((probe) => probe.errorRate > allowed && isInTime(probe));
   const [lowest] = failing.toSorted((a, b) => a.perSecond - b.perSecond);

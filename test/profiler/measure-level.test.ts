@@ -137,6 +137,14 @@ describe('measureLevel', () => {
     expect(measurement.latencyMs.max).toBe(2);
   });
 
+  it('calls nothing stable of which most requests failed, however evenly', async () => {
+    const outcome = (request: number): SendOutcome => (request % 10 === 3 ? { ok: true } : failure('status', 'no'));
+    const model = { instances: 4, executionNs: () => 2e6, outcome };
+    const stability = { kind: 'request-count', requests: 200 } as const;
+    expect(await measure(model, 4)).toMatchObject({ stable: false, errorRate: expect.closeTo(0.9, 2) });
+    expect(await measure(model, 4, { stability })).toMatchObject({ stable: false, requests: 200, errorRate: 0.9 });
+  });
+
   it('reports a model that fails every request, without an exception and soon', async () => {
     const run = simulate({ executionNs: () => 1e6, outcome: () => failure('status', 'broken model') }, 4);
     const measurement = await run.measurement;

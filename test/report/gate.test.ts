@@ -348,6 +348,33 @@ describe('measured in turn', () => {
 });
 
 describe('what the gate reads', () => {
+  it('says that requests failed, and how many are allowed, unless they failed in the baseline too', () => {
+    const level = {
+      ...{ level: { mode: 'concurrency', value: 8 }, stable: true, client: { bound: false } },
+      throughput: { value: 1000, low: 990, high: 1010 },
+      budgetLatencyMs: { percentile: 99, value: 8, low: 7.9, high: 8.1 },
+    };
+    const refused = { failures: [{ kind: 'status', count: 25, firstMessage: 'Exceeds maximum queue size' }] };
+    const profile = (...levels: object[]): GateDocument =>
+      readGateDocument(
+        JSON.stringify({ schemaVersion: 1, model: 'm', server: { emulated: null }, levels }),
+        'profile.json',
+      );
+    const sound = profile({ ...level, errorRate: 0 });
+    const failing = profile({ ...level, errorRate: 0.025, ...refused });
+    const reason = 'concurrency 8: 2.5 % of requests failed (`Exceeds maximum queue size`), 1 % are allowed';
+    expect(decide(sound, failing)).toMatchObject({ isRegression: true, faults: [reason] });
+    expect(decide(failing, failing)).toMatchObject({ isRegression: false, faults: [] });
+    expect(decide(sound, profile({ ...level, errorRate: 0.01 })).faults).toEqual([]);
+
+    // A level at which nothing was served has no figures, and no latency of 0 that would be better.
+    const nothing = { value: 0, low: 0, high: 0 };
+    const dead = { ...level, errorRate: 1, throughput: nothing, budgetLatencyMs: { percentile: 99, ...nothing } };
+    const { comparisons, faults } = decide(sound, profile({ ...dead, ...refused }));
+    expect(comparisons.map(({ verdict }) => verdict)).toEqual(['missing', 'missing']);
+    expect(faults).toEqual([expect.stringContaining('all requests failed (`Exceeds maximum queue size`)')]);
+  });
+
   const interval = { value: 100, low: 98, high: 102 };
   const best = {
     load: { mode: 'concurrency', value: 32 },

@@ -45,7 +45,8 @@ export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { pac
     ...(options.percentiles && { latencyPercentilesMs: latencyPercentiles(figures.latencies, options.percentiles) }),
     budgetLatencyMs: { percentile: options.percentile, ...figures.percentileMs },
     ...(windowPercentilesMs && { windowPercentilesMs }),
-    stable: figures.stable,
+    // The few that succeed among failures say nothing of the model.
+    stable: figures.stable && figures.failed <= figures.succeeded,
     windows: figures.windows,
     ...(figures.coldWindows > 0 && { coldWindows: figures.coldWindows }),
     ...(figures.voidWindows > 0 && { voidWindows: figures.voidWindows }),

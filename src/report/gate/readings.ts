@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { failedText } from '../../capacity/words.ts';
+import { describeTooManyFailed, type FailedRequests } from '../../profiler/failed-requests.ts';
 import type { Interval } from '../../stats/interval.ts';
+import { allowedErrorRate } from '../../study/goal/goal.ts';
 import { builtInMetrics } from '../../study/goal/metrics/registry.ts';
 import { describeRate } from '../../study/summary/cost-point.ts';
 
@@ -51,6 +54,9 @@ const tokens = z
   })
   .optional();
 
+/** Documents of early versions have no share of failed requests. */
+const failed = { errorRate: z.number().nullable().optional(), failure: z.string().optional() };
+
 const summary = z.looseObject({
   schemaVersion: z.literal(1),
   model: z.string(),
@@ -65,9 +71,12 @@ const summary = z.looseObject({
       tokens,
       goodput: interval.optional(),
       cost,
+      ...failed,
     }),
   ),
-  constraints: z.array(z.unknown()).optional(),
+  constraints: z
+    .array(z.looseObject({ metric: z.string(), relation: z.enum(['<=', '>=']), value: z.number() }))
+    .optional(),
   objectives: z.array(z.looseObject({ metric: z.string() })).optional(),
 });
 
@@ -84,6 +93,8 @@ const profile = z.looseObject({
       goodput: interval.optional(),
       stable: z.boolean(),
       client: z.looseObject({ bound: z.boolean() }),
+      errorRate: failed.errorRate,
+      failures: z.array(z.looseObject({ firstMessage: z.string() })).optional(),
     }),
   ),
 });
@@ -100,6 +111,11 @@ const capacity = z.looseObject({
   }),
   outcome: z.string(),
   capacity: z.nullable(interval),
+  probes: z
+    .array(
+      z.looseObject({ perSecond: z.number(), percentileMs: z.nullable(interval), ...failed, errorRate: z.number() }),
+    )
+    .optional(),
   burst: z.nullable(
     z.looseObject({
       factor: z.number(),
@@ -137,7 +153,8 @@ function parsed<S extends z.ZodType>(schema: S, json: unknown, path: string): z.
 
 /** With a budget, or limits on the times of tokens, only rates count: the study chose the level that uses them up. */
 function tuneDocument({ model, emulated, budget, feasible, best, ...more }: z.infer<typeof summary>): GateDocument {
-  const flaw = !feasible || !best ? 'no configuration met the constraints' : null;
+  const why = best && describeTooManyFailed(failedOf(best), allowedErrorRate(more.constraints ?? []));
+  const flaw = !feasible || !best ? `no configuration met the constraints${why ? `: ${why}` : ''}` : null;
   const costs = best ? costReadings(best.cost, more.objectives) : [];
   const throughput = best && throughputOf('best', best.throughput);
   const isLimited = budget !== null || (more.constraints ?? []).length > 0;
@@ -181,14 +198,28 @@ function costReadings(
 
 function profileDocument({ model, server, levels }: z.infer<typeof profile>): GateDocument {
   const bound = levels.find(({ client }) => client.bound);
+  const failing = levels.flatMap((each) => {
+    const why = describeTooManyFailed(failedOf(each), allowedErrorRate([]));
+    return why === null ? [] : [`${nameOf(each.level)}: ${why}`];
+  });
   return {
     kind: 'profile',
     model,
     isEmulated: server.emulated !== null,
-    flaw: bound ? `the client was the limit at ${nameOf(bound.level)}` : null,
-    readings: levels.flatMap((each) => levelReadings(each)),
+    flaw: bound ? `the client was the limit at ${nameOf(bound.level)}` : (failing[0] ?? null),
+    readings: levels.flatMap((each) => (each.throughput.value > 0 ? levelReadings(each) : [])),
   };
 }
+
+const failedOf = ({
+  errorRate = null,
+  failure,
+  failures = [],
+}: {
+  readonly errorRate?: number | null | undefined;
+  readonly failure?: string | undefined;
+  readonly failures?: readonly { readonly firstMessage: string }[] | undefined;
+}): FailedRequests => ({ errorRate, failure: failure ?? failures[0]?.firstMessage });
 
 const SENT_RATES: readonly string[] = ['throughput', 'output-token-throughput'];
 
@@ -216,12 +247,13 @@ function capacityReadings(found: z.infer<typeof capacity>): GateDocument {
     better: 'higher',
     interval: of,
   });
+  const why = failedText({ limit, probes: found.probes ?? [] });
   const recovering = burst?.recoverSeconds == null ? '' : `, over within ${burst.recoverSeconds} s`;
   return {
     kind: 'capacity',
     model,
     isEmulated: server.emulated !== null,
-    flaw: found.capacity === null ? `no capacity was found (${outcome})` : null,
+    flaw: found.capacity === null ? `no capacity was found (${outcome})${why ? `: ${why}` : ''}` : null,
     readings: [
       ...(found.capacity ? [rate('capacity', found.capacity)] : []),
       ...(burst?.basePerSecond
