@@ -69,7 +69,7 @@ export function capacityDocument(
     outcome,
     precision,
     capacity,
-    atLeast: kept.length > 0 ? Math.max(...kept) : null,
+    atLeast: kept.length > 0 || state.metDespiteClient !== null ? Math.max(...kept, state.metDespiteClient ?? 0) : null,
     at: state.answer && pointOf(state.answer, batch),
     saturation: saturationOf(state, batch),
     cliff: state.cliff.map(({ factor, measurement, windows }) => ({
@@ -183,7 +183,9 @@ function notesOf({ clientLimit, probes }: CapacityState, speed: CapacityDocument
   const foreign = probes.filter(({ foreignRequests }) => foreignRequests !== undefined).length;
   return [
     ...(clientLimit
-      ? [`the load generator was the limit at ${clientLimit.perSecond} requests/s: ${clientLimit.reason}`]
+      ? [
+          `the load generator was the limit at ${clientLimit.perSecond} requests/s: ${clientLimit.reason}. Run tritune where the CPU is idle, or send the load from other machines (--agents)`,
+        ]
       : []),
     ...(speed?.hasChanged
       ? [

@@ -40,6 +40,8 @@ export interface CapacityState {
   readonly probes: RateMeasurement[];
   ending: BisectEnding | 'client' | null;
   clientLimit: ClientLimit | null;
+  /** The highest rate that met the limit although the load generator delayed requests; null for none. */
+  metDespiteClient: number | null;
   posterior: CapacityPosterior | null;
   /** The complete measurement at the lower end of the interval. */
   answer: RateMeasurement | null;
@@ -58,6 +60,7 @@ export const freshState = (): CapacityState => ({
   probes: [],
   ending: null,
   clientLimit: null,
+  metDespiteClient: null,
   posterior: null,
   answer: null,
   cliff: [],

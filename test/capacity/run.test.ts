@@ -226,6 +226,26 @@ describe('the search for the capacity', () => {
     expect(document.notes.join()).toContain('the load generator was the limit');
   }, 180_000);
 
+  it('gives the highest rate that met the limit although the load generator delayed requests', async () => {
+    const model = { servers: 4, serviceMs: 2, budgetMs: 20 };
+    const { loads, clock } = queueLoads(model, 1);
+    const state = freshState();
+    const busy: typeof loads = {
+      ...loads,
+      scouting: { kind: 'rate', perSecond: 800, passSeconds: 8 },
+      atRate: async (perSecond, length) => {
+        const measurement = await loads.atRate(perSecond, length);
+        return { ...measurement, client: { ...measurement.client, bound: true, starved: true, reason: 'busy' } };
+      },
+    };
+    const question = asked(model);
+    await runCapacity(question, state, { loads: busy, clock, onEvent: () => undefined });
+    const document = capacityDocument(head, question, state, end);
+    expect(document).toMatchObject({ outcome: 'client-limited', capacity: null, probes: [] });
+    expect(document.atLeast).toBe(state.clientLimit?.perSecond);
+    expect(verdictText(document)).toMatch(/^capacity of at least [\d,]+ requests\/s with p99 within 20 ms/);
+  });
+
   it('finds the base rate of a burst, and a higher one where it may recover', async () => {
     const model = { servers: 1, serviceMs: 2, budgetMs: 20 };
     const burst = { factor: 2, seconds: 5 };
