@@ -19,10 +19,10 @@ describe('why there is no time for another trial', () => {
   });
 
   it('names what is reserved for the final', async () => {
-    const time = await keeperAfter(67, 20_000, 2);
+    const time = await keeperAfter(47, 20_000, 2);
     expect(time.allowsTrial({ hasFinalists: true })).toBe(false);
     expect(time.lackOfTime({ hasFinalists: true })).toBe(
-      'the next trial (about 21 s) would not fit into the time budget: of the 53 s that are left, 40 s are reserved for the final',
+      'the next trial (about 21 s) would not fit into the time budget: of the 1 min 13 s that are left, 1 min are reserved for the final',
     );
   });
 
@@ -30,3 +30,22 @@ describe('why there is no time for another trial', () => {
     expect((await keeperAfter(119, 20_000)).lackOfTime({ hasFinalists: false })).toBe('the time budget was used up');
   });
 });
+
+it.each([4000, 5000, 6000])(
+  'ends the search of a minute while two rounds of a final fit, with turns of %i ms',
+  async (turnMs) => {
+    const clock = new VirtualClock();
+    const time = new TimeKeeper(clock, { timeBudgetMs: 55_000 }, { finalRounds: 2, traced: false }, 0);
+    const measure = () => time.timeMeasure(() => clock.sleep(turnMs));
+    await measure();
+    while (time.allowsTrial({ hasFinalists: true })) await measure();
+    let rounds = 0;
+    while (time.allowsFinalRound(2)) {
+      await measure();
+      await measure();
+      rounds++;
+    }
+    // One round gives no interval.
+    expect(rounds).toBeGreaterThanOrEqual(2);
+  },
+);
