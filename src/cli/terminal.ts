@@ -5,8 +5,8 @@ import { inertLine, inertText } from '../base/format.ts';
  * them, except for the full screen, which does its own cleaning.
  */
 export interface Terminal {
-  /** Prints a line of the command's output. */
-  print(line: string): void;
+  /** Prints a line of the command's output; `bad`: in red, if the terminal has colours. */
+  print(line: string, tone?: 'bad'): void;
   /** Prints a line for the person watching, separate from the output. */
   tell(line: string): void;
   /** Shows progress on a line that the next call replaces and null clears; does nothing if no one watches. */
@@ -25,6 +25,8 @@ export interface TerminalCanvas {
 }
 
 const CLEAR_LINE = '\r\u001b[K';
+const RED = '\u001b[31m';
+const DEFAULT = '\u001b[39m';
 const FALLBACK_COLUMNS = 80;
 
 let hasStatus = false;
@@ -37,12 +39,13 @@ function setStatus(text: string | null): void {
   process.stderr.write(CLEAR_LINE + inertLine(text ?? '').slice(0, (process.stderr.columns ?? FALLBACK_COLUMNS) - 1));
 }
 
+/** https://no-color.org */
+const hasColours = ({ NO_COLOR = '' }: NodeJS.ProcessEnv): boolean => NO_COLOR === '';
+
 function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
   const isInCi = ![undefined, '', '0', 'false'].includes(env.CI);
   const isReadAloud = [env.INK_SCREEN_READER, env.SCREEN_READER].some((value) => value === '1' || value === 'true');
-  // https://no-color.org
-  const hasColours = (env.NO_COLOR ?? '') === '';
-  return { stdin, stdout, hasColours, isWatched: env.TERM !== 'dumb' && !isInCi && !isReadAloud };
+  return { stdin, stdout, hasColours: hasColours(env), isWatched: env.TERM !== 'dumb' && !isInCi && !isReadAloud };
 }
 
 /** The reader of our output may go away, or its disk may be full. That must not end a run that has a model to restore. */
@@ -51,8 +54,9 @@ export function outliveReaders(): void {
 }
 
 export const processTerminal: Terminal = {
-  print: (line) => {
-    process.stdout.write(`${inertText(line)}\n`);
+  print: (line, tone) => {
+    const isRed = tone === 'bad' && process.stdout.isTTY && hasColours(process.env);
+    process.stdout.write(`${isRed ? `${RED}${inertText(line)}${DEFAULT}` : inertText(line)}\n`);
   },
   tell: (line) => {
     process.stderr.write(`${inertText(line)}\n`);

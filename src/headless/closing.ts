@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { formatMs, inertLine, wrapped } from '../base/format.ts';
 import { labelledWords, type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
+import { describeClientChange, describeSmallerBatch } from '../study/summary/client-words.ts';
 import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import {
   describeAssignment,
@@ -64,6 +65,7 @@ function verdict(summary: Summary): string[] {
     ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost))] : []),
+    ...clients(summary),
     ...rejected(summary),
     ...speed(summary),
   ];
@@ -74,6 +76,18 @@ function costLines(cost: CostPoint): string[] {
   const { currency, instanceTypes = [] } = cost;
   const types = instanceTypes.length > 1 ? instanceTypes.map((type) => describeInstanceType(type, currency)) : [];
   return [row('cost', describeCost(cost)), ...types.map((type) => row('', type))];
+}
+
+/** The name of rows about what clients of the best may no longer send or get. */
+export const BREAKS = 'BREAKS';
+
+/** Returns what clients notice, what they cost, and what happened to a latency without a limit. */
+function clients({ clientChanges, smallerBatch, latencyNote, model }: Summary): string[] {
+  return [
+    ...clientChanges.map((change) => row(change.breaks ? BREAKS : 'clients', describeClientChange(change, model))),
+    ...(smallerBatch ? [row('clients', describeSmallerBatch(smallerBatch, model))] : []),
+    ...(latencyNote === null ? [] : [row('latency', latencyNote)]),
+  ];
 }
 
 /** Explains why a trial that seemed better in the search is not the best. */

@@ -5,6 +5,7 @@ import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { StartedWorkloads, StudyRecord, TrialApplied } from '../study/records/records.ts';
 import { describeAccuracy } from '../study/summary/accuracy-words.ts';
+import { describeClients } from '../study/summary/client-words.ts';
 import {
   describeAssignment,
   describeBottleneck,
@@ -14,6 +15,7 @@ import {
   describeServer,
   describeSpeedChange,
 } from '../study/summary/describe.ts';
+import { latencyWarning } from '../study/summary/latency-note.ts';
 import type { NoiseFloor } from '../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Doubted, Goal, TrialFailure } from '../study/types.ts';
@@ -123,6 +125,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
 
 function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[] {
   const { server, goal } = event;
+  const warning = latencyWarning(event, goal);
   const emulated =
     server.emulated === null
       ? []
@@ -134,6 +137,8 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
     `model ${event.model} on ${describeServer(server)} at ${server.url} (${server.protocol})${control}`,
     `goal: ${describeGoal(goal)}; sampler ${event.sampler}, seed ${event.seed}`,
     ...(event.workloads ? workloadLines(event.workloads) : []),
+    ...describeClients(event),
+    ...(warning === null ? [] : [`WARNING: ${warning}`]),
   ];
 }
 

@@ -11,8 +11,10 @@ export function mostPlaces(space: SearchSpace, base: Candidate): number {
     bound.settings.flatMap(({ parameter, cases }) =>
       cases.flatMap(({ options }) =>
         options.flatMap(({ value }) => {
-          const outcome = buildBound(bound, { [parameter.name]: value });
-          return outcome.legal ? [outcome.candidate.shape] : [];
+          const alone = { [parameter.name]: value };
+          // Larger batches than the original's may need the batcher.
+          const outcomes = [alone, { ...alone, dynamic_batching: true }].map((each) => buildBound(bound, each));
+          return outcomes.flatMap((outcome) => (outcome.legal ? [outcome.candidate.shape] : []));
         }),
       ),
     ),

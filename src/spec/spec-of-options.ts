@@ -79,6 +79,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   ignoreEos: ['prompts', 'ignoreEos'],
   tokenizer: ['prompts', 'tokenizer'],
   batch: ['traffic', 'batch'],
+  clientBatch: ['traffic', 'clientBatch'],
   inputData: ['traffic', 'inputData'],
   shape: ['traffic', 'shape'],
   integers: ['traffic', 'integers'],

@@ -53,7 +53,16 @@ export const clientSpec = z.strictObject({
 });
 
 /** The requests of a study: their content, their transport, and their sender. */
-export const trafficSpec = z.strictObject({ ...requestSpec.shape, ...transportSpec.shape, ...clientSpec.shape });
+export const trafficSpec = z.strictObject({
+  ...requestSpec.shape,
+  ...transportSpec.shape,
+  ...clientSpec.shape,
+  clientBatch: positiveWhole
+    .optional()
+    .describe(
+      'Largest number of samples that your clients send in one request: no config takes less; without it no config takes less than the original one',
+    ),
+});
 
 export type TransportSpec = ReadOnly<z.infer<typeof transportSpec>>;
 export type AgentsSpec = ReadOnly<z.infer<typeof agentsSpec>>;

@@ -98,6 +98,8 @@ export interface TuneOptions
   readonly concurrency?: NumberRange;
   /** Samples in one request. */
   readonly batchSize?: NumberRange;
+  /** The most samples that clients send in one request. */
+  readonly clientBatch?: number;
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
   /** Workload files. */

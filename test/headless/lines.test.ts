@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
 import { labelledWords, reasonLabels } from '../../src/study/analysis/explain/reasons.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
@@ -84,7 +85,8 @@ describe('the lines about the noise at rest', () => {
     const lines: string[] = [];
     const onEvent = createLines((line) => lines.push(line));
     const goal = goalOf(latencyMs);
-    onEvent(studyStarted(goal));
+    const spec = specOf({ model: 'm', concurrency: { low: 1, high: 64 } });
+    onEvent(studyStarted(goal, { spec }));
     onEvent({ ...floor, highMs, share: latencyMs === null ? null : (highMs - 4) / (latencyMs - 4) });
     return lines.slice(2);
   };

@@ -17,7 +17,7 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import { FINAL_ROUNDS } from '../../study/final/final.ts';
 import { goalOverModels } from '../../study/goal/goal-of-models.ts';
 import type { Metrics } from '../../study/goal/metrics/registry.ts';
-import type { ServerIdentity } from '../../study/records/records.ts';
+import type { ServerIdentity, StartedClients } from '../../study/records/records.ts';
 import { createSampler, type SamplerKind } from '../../study/search/samplers/registry.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Goal, Sampler } from '../../study/types.ts';
@@ -33,6 +33,7 @@ import { jointTarget, jointTargetOf } from './pipeline/joint-target.ts';
 import type { Together } from './pipeline/read-together.ts';
 import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
 import { readCandidates } from './read-candidates.ts';
+import { clientsOf, type ServedClients } from './served-clients.ts';
 import { configsOf, limitsOf, type StudyModels } from './study-models.ts';
 import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 
@@ -72,6 +73,7 @@ export interface Subject {
   readonly unloadedOthers?: readonly string[] | undefined;
   /** Absent for a single model. */
   readonly topology?: Topology | undefined;
+  readonly clients?: readonly StartedClients[];
   /** The search space for the journal, and its number of candidates. */
   readonly space: JsonObject;
   readonly size: number;
@@ -88,12 +90,16 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, models: St
   const { started } = study;
   const { own, others, together } = models;
   if (!started) for (const { config } of [own, ...others.values()]) checkNotUploaded(config);
-  const space = together ? spaceOfTogether(study, models) : spaceOfModel(study, models);
+  const clients = started ? started.clients : undefined;
+  const served = clientsOf(study, models);
+  const space = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
+  const told = clients ?? served?.told();
   const run = planRun(study, {
     ...{ adapter: TRITON, server, original: space.original },
     wasLoaded: started?.wasLoaded ?? own.wasLoaded,
     unloadedOthers: started ? started.unloadedOthers : unloadedIn(others),
     topology: together?.topology,
+    ...(told && told.length > 0 && { clients: told }),
     space: space.definition,
     size: space.size,
     places: space.places,
@@ -102,14 +108,18 @@ export function planStudy(study: PlannedFrom, server: ServerIdentity, models: St
   return { ...run, space };
 }
 
-function spaceOfModel({ spec, started }: PlannedFrom, { own, others, given, names }: StudyModels): TunedSpace {
+function spaceOfModel(
+  { spec, started }: PlannedFrom,
+  { own, others, given, names }: StudyModels,
+  clients: ServedClients | null,
+): TunedSpace {
   if (started) return spaceOfOne(spaceFromJson(started.space), started.original);
   if (given.across) throw aboutSeveral(spec.model);
   const { config } = own;
   const preset = presetFor(config.backend || config.platform);
   const limits = limitsOf(spec.goal.latencyBudgetMs);
   const asked = given.members[names[0]] ?? given.whole ?? loadSpace(preset, { limits });
-  const space = withKnownBuilds(asked, cacheDirectory());
+  const space = withKnownBuilds(clients?.serving(asked, spec.model, config) ?? asked, cacheDirectory());
   for (const [name, other] of others) checkAlike(spec.model, own, name, other);
   const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
   // An exact copy, because a config that the server has already needs no load.
@@ -127,10 +137,14 @@ function aboutSeveral(model: string): TrituneError {
   );
 }
 
-function spaceOfTogether({ spec, started }: PlannedFrom, models: StudyModels): TunedSpace {
+function spaceOfTogether(
+  { spec, started }: PlannedFrom,
+  models: StudyModels,
+  clients: ServedClients | null,
+): TunedSpace {
   if (started) return spaceOfSeveral(jointTargetOf(started));
   const limits = limitsOf(spec.goal.latencyBudgetMs);
-  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits));
+  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits, clients));
 }
 
 /** Errors: RESTORE_FAILED for a model that another study has uploaded files for, because this study could not restore the model's own files. */
@@ -203,6 +217,7 @@ export function planRun(study: PlannedFrom, subject: Subject): PlannedRun {
         wasLoaded: subject.wasLoaded,
         ...(subject.unloadedOthers && { unloadedOthers: subject.unloadedOthers }),
         ...(subject.topology && { topology: subject.topology }),
+        ...(subject.clients && { clients: subject.clients }),
         goal,
         levels,
         ...(workloads && { workloads: workloads.record }),

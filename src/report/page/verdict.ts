@@ -1,6 +1,7 @@
 import { capital, formatRatio } from '../../base/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
+import { describeClientChange, describeSmallerBatch } from '../../study/summary/client-words.ts';
 import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
 import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
@@ -24,7 +25,8 @@ export function gainText({ gain, objectives }: Summary): string | null {
 }
 
 /** Returns the warnings that a reader needs before any figure. */
-export function notices(state: StudyState, { rejected, clientBound, noiseFloor, budget }: Summary): Html {
+export function notices(state: StudyState, summary: Summary): Html {
+  const { rejected, clientBound, noiseFloor, budget, clientChanges, smallerBatch, latencyNote, model } = summary;
   const { server, finished } = state;
   const noise = noiseFloor && describeNoise(noiseFloor, budget);
   const told = [
@@ -46,7 +48,16 @@ export function notices(state: StudyState, { rejected, clientBound, noiseFloor, 
         ]
       : []),
   ];
-  return html`${told.map((text) => html`<p class="notice">${text}</p>`)}`;
+  const broken = clientChanges.filter((change) => change.breaks).map((change) => describeClientChange(change, model));
+  const others = [
+    ...clientChanges.filter((change) => !change.breaks).map((change) => describeClientChange(change, model)),
+    ...(smallerBatch ? [describeSmallerBatch(smallerBatch, model)] : []),
+    ...(latencyNote === null ? [] : [latencyNote]),
+  ];
+  return html`${broken.map((text) => html`<p class="notice bad">The best config breaks clients: ${text}.</p>`)}${[
+    ...told,
+    ...others.map((text) => `${capital(text)}.`),
+  ].map((text) => html`<p class="notice">${text}</p>`)}`;
 }
 
 /** Returns how well the best keeps the budget; '' if the goal has no curve. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { ClientBatch } from '../../space/clients/batches.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -67,6 +68,8 @@ export interface StudyStarted extends Stamped {
   readonly seed: number;
   /** The search space as it was used, in the file's own vocabulary. */
   readonly space: JsonObject;
+  /** What clients send to each model, and the smaller values of `max_batch_size` that were left out for it. Absent where nothing limits. */
+  readonly clients?: readonly StartedClients[];
   /** The request for the study; a resumed run continues with it. Header values are left out. */
   readonly spec: StudySpec;
   readonly commandLine: readonly string[];
@@ -76,6 +79,15 @@ export interface StudyStarted extends Stamped {
     readonly ignored: readonly { readonly key: string; readonly reason: string }[];
   };
   readonly trituneVersion: string;
+}
+
+/** The requests of the clients of a model. */
+export interface StartedClients extends ClientBatch {
+  readonly model: string;
+  /** `max_batch_size` of the original config. */
+  readonly original: number;
+  /** Ascending. */
+  readonly leftOut: readonly number[];
 }
 
 /** The workloads of a study. Measurements have the figures of each if there are several. */

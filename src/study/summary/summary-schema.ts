@@ -49,6 +49,31 @@ const summary: z.ZodType<Summary> = z
         }),
       )
       .describe('metrics to improve'),
+    clientChanges: z
+      .array(
+        z.strictObject({
+          model: text.describe('the model'),
+          what: text.describe('the field of its config, `name`, or an input or output'),
+          before: z.json().describe('its value in the original config; null for none'),
+          after: z.json().describe('its value in the best config; null for none'),
+          breaks: z.boolean().describe('whether requests that were answered may now fail or get another kind of reply'),
+          text: text.describe('the change as a client sees it'),
+        }),
+      )
+      .describe('what clients notice if the best is served instead of the original config'),
+    smallerBatch: z
+      .strictObject({
+        model: text.describe('the model'),
+        maxBatchSize: count.describe('the smaller max_batch_size'),
+        ratio: z.number().describe('its predicted throughput within the budget over that of the best'),
+      })
+      .nullable()
+      .describe(
+        'what a max_batch_size below that which clients may use would give, if 10 % more or better; null if not, or unknown',
+      ),
+    latencyNote: text
+      .nullable()
+      .describe('what happened to latencies without a limit; null where all have one, or the original config stays'),
     feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
     verdict: z
       .enum(verdicts)

@@ -1,11 +1,13 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { Measurement, OpenLoopFigures } from '../../profiler/measurement.ts';
+import { type ClientChange, clientChanges } from '../../space/clients/changes.ts';
 import { documentOf, modelConfigsOf } from '../../space/model-configs.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Assignment, Candidate } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { type Explanation, explainBest } from '../analysis/explain/explain.ts';
+import { type SmallerBatch, smallerBatch } from '../analysis/smaller-batch.ts';
 import { representative } from '../final/final.ts';
 import { gainSoFar } from '../final/gain-so-far.ts';
 import { decidingWorkload } from '../goal/deciding-workload.ts';
@@ -16,6 +18,7 @@ import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Objective, Trial } from '../types.ts';
 import { type CostPoint, costPointOf } from './cost-point.ts';
+import { latencyNote } from './latency-note.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
@@ -85,6 +88,12 @@ export interface Summary {
   readonly budget: { readonly percentile: number; readonly latencyMs: number } | null;
   readonly constraints: readonly Constraint[];
   readonly objectives: readonly Objective[];
+  /** What clients notice if the best is served instead of the original config; empty if nothing. */
+  readonly clientChanges: readonly ClientChange[];
+  /** What a smaller `max_batch_size` would give, if clients did not need the original's; null if not 10 % more, or unknown. */
+  readonly smallerBatch: SmallerBatch | null;
+  /** What happened to latencies that the goal has no limit for, in words; null where it has limits or nothing changed. */
+  readonly latencyNote: string | null;
   /** Whether `best` meets the budget and the constraints. */
   readonly feasible: boolean;
   readonly verdict: Verdict;
@@ -123,6 +132,7 @@ export interface Summary {
 export function summarize(state: StudyState, journal: string): Summary {
   const { started, goal } = state;
   const best = state.best && finalPoint(state, state.best);
+  const baseline = state.baseline && finalPoint(state, state.baseline);
   const { restored, finished } = state;
   return {
     schemaVersion: 1,
@@ -134,10 +144,13 @@ export function summarize(state: StudyState, journal: string): Summary {
     budget: goal.budget,
     constraints: goal.constraints,
     objectives: goal.objectives,
+    clientChanges: state.best ? clientChanges(started.original, state.best.candidate) : [],
+    smallerBatch: smallerBatch(state),
+    latencyNote: latencyNote(started, goal, best, baseline),
     feasible: best?.feasible ?? false,
     verdict: verdictOf(state),
     best: best && { ...best, predicted: predictBest(state) },
-    baseline: state.baseline && finalPoint(state, state.baseline),
+    baseline,
     gain: gainOf(state),
     searchGain: searchGainOf(state),
     rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,

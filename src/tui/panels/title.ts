@@ -3,6 +3,7 @@ import { metricText } from '../../study/goal/metrics/format.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { describeConstraint, describeObjectives, describeServer } from '../../study/summary/describe.ts';
+import { latencyWarning } from '../../study/summary/latency-note.ts';
 import { foreign, type Row, row, span, spread } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
@@ -15,7 +16,7 @@ export function titleRows({ study }: ViewState, width: number): readonly Row[] {
   const where = `${describeServer(server)} · ${server.url} (${server.protocol})`;
   const budget: Row = goal.budget
     ? [span('budget ', 'muted'), span(`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`, 'strong')]
-    : [span('no latency budget', 'muted')];
+    : [span('no latency budget', latencyWarning(started, goal) === null ? 'muted' : 'warning')];
   const others = goal.constraints.map((constraint) => ` · ${describeConstraint(constraint, metricsOf(goal))}`).join('');
   const wanted: Row = [
     span('best ', 'muted'),

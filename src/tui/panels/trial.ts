@@ -1,10 +1,12 @@
 import { wrapped } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { clientChanges } from '../../space/clients/changes.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { isInDoubt, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
 import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
+import { describeClientChange } from '../../study/summary/client-words.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
@@ -138,8 +140,16 @@ function differenceRows(study: StudyState, trial: Trial, other: Trial | null, wi
     row(`  config, against ${against}`, 'muted'),
     ...lines,
     ...(more > 0 ? [row(`  and ${more} more`, 'muted')] : []),
+    ...brokenRows(study, trial, width),
   ];
 }
+
+/** Returns what clients of the original config can no longer send or get, whatever the config is compared with. */
+const brokenRows = ({ started }: StudyState, { candidate }: Trial, width: number): readonly Row[] =>
+  clientChanges(started.original, candidate)
+    .filter((change) => change.breaks)
+    .flatMap((change) => wrapped(foreign(describeClientChange(change, started.model)), width - 2))
+    .map((line) => row(`  ${line}`, 'bad'));
 
 /** Returns the end of a path, which says more than its beginning, but keeps the model's name, if any. */
 function tailOf(path: string, width: number): string {

@@ -10,6 +10,7 @@ import { presetFor } from '../../../space/source/presets.ts';
 import type { Limits, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../../study/records/records.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { ServedClients } from '../served-clients.ts';
 import { splitConfigs, type Together } from './read-together.ts';
 
 /**
@@ -21,6 +22,7 @@ export function jointTarget(
   configs: ModelConfigs,
   { whole, members, across }: GivenSpaces,
   limits: Limits,
+  clients: ServedClients | null,
 ): JointSpace {
   const { stages } = topology;
   const stray = Object.keys(members).find((model) => !stages.includes(model));
@@ -29,7 +31,8 @@ export function jointTarget(
   const original = jointOriginal(...splitConfigs(topology, configs), front);
   const spaceOf = (model: string): SearchSpace => {
     const given = Object.hasOwn(members, model) ? members[model] : whole;
-    return withoutVariants(model, given ?? loadSpace(presetOf(configs[model] ?? {}), { limits }));
+    const space = withoutVariants(model, given ?? loadSpace(presetOf(configs[model] ?? {}), { limits }));
+    return clients?.serving(space, model, configs[model] ?? {}) ?? space;
   };
   const spaces = stages.map((model) => [model, withinEnsembles(spaceOf(model), model, bystanders)] as const);
   return joinSpaces(Object.fromEntries(spaces), original, front, across);

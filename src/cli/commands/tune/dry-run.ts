@@ -18,6 +18,8 @@ import { MS_PER_S } from '../../../base/units.ts';
 import { workloadLines } from '../../../headless/studied-workloads.ts';
 import type { SeriesSpec } from '../../../spec/series-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
+import { describeClients } from '../../../study/summary/client-words.ts';
+import { latencyWarning } from '../../../study/summary/latency-note.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -75,6 +77,9 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(space.describe());
+  for (const line of describeClients(plan.study)) terminal.print(line);
+  const warning = latencyWarning(plan.study, plan.study.goal);
+  if (warning !== null) terminal.print(`WARNING: ${warning}`);
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request repeatedly' : `${length} different requests in turn`;
   const { batch } = plan.study.levels;

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { StudyWatch } from '../../../app/study/watch.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
-import { closingLines } from '../../../headless/closing.ts';
+import { BREAKS, closingLines } from '../../../headless/closing.ts';
 import { createJsonLines } from '../../../headless/json-lines.ts';
 import { createLines } from '../../../headless/lines.ts';
 import { seriesLines } from '../../../headless/series-lines.ts';
@@ -75,7 +75,8 @@ export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSumma
 }
 
 function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void {
-  for (const line of closingLines(summary, files, terminal.canvas?.stdout.columns)) terminal.print(line);
+  for (const line of closingLines(summary, files, terminal.canvas?.stdout.columns))
+    terminal.print(line, line.startsWith(BREAKS) ? 'bad' : undefined);
 }
 
 /** Opens the terminal UI over a run that it can steer. */

@@ -14,7 +14,7 @@ import {
 
 type SearchOptions = Pick<
   TuneOptions,
-  'space' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'maxTrials' | 'timeBudget'
+  'space' | 'clientBatch' | 'sampler' | 'candidates' | 'seed' | 'leastGain' | 'maxTrials' | 'timeBudget'
 >;
 type LevelOptions = Pick<TuneOptions, 'concurrency' | 'batchSize' | 'requestRate' | 'requestDistribution'>;
 
@@ -23,6 +23,11 @@ export const searchOptionTable: OptionTable<SearchOptions> = under<SearchOptions
   space: {
     flags: '--space <file|preset>',
     help: "Search space: a YAML file or a preset (default: the preset of the model's backend)",
+  },
+  clientBatch: {
+    flags: '--client-batch <n>',
+    help: "Most samples that your clients send in one request: allows a max_batch_size down to this (default: not below the original's)",
+    parse: positiveWhole,
   },
   timeBudget: {
     flags: '--time-budget <duration>',

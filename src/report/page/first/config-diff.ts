@@ -1,11 +1,13 @@
 import { emittedConfig } from '../../../adapter/triton/documents.ts';
 import { canonicalJson } from '../../../base/json.ts';
 import { type DiffLine, diffLines, GAP, withContext } from '../../../base/line-diff.ts';
+import { clientChanges } from '../../../space/clients/changes.ts';
 import { differencesOf } from '../../../space/differences.ts';
 import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
 import { documentOf, modelConfigsOf, otherConfigsOf } from '../../../space/model-configs.ts';
 import type { Candidate } from '../../../space/types.ts';
 import type { StudyState } from '../../../study/records/state.ts';
+import { describeClientChange } from '../../../study/summary/client-words.ts';
 import { type Html, html, none } from '../../html.ts';
 
 /** Lines around a change, enough to show its block. */
@@ -24,7 +26,9 @@ export function configDiff({ started, best }: StudyState): Html {
 <pre class="lines">${changes.map(({ name, lines }) => html`<span class="file">${name}</span>\n${lines.map(line)}`)}${files.map(
     ({ before, after }) =>
       html`${line({ kind: 'removed', text: `files: ${canonicalJson(before ?? 'those of the server')}` })}${line({ kind: 'added', text: `files: ${canonicalJson(after ?? 'those of the server')}` })}`,
-  )}</pre></div>`;
+  )}</pre>${clientChanges(started.original, best.candidate)
+    .filter((change) => change.breaks)
+    .map((change) => html`<p class="breaks">${describeClientChange(change, started.model)}</p>`)}</div>`;
 }
 
 const signs: Readonly<Record<DiffLine['kind'], string>> = { same: ' ', removed: '-', added: '+' };

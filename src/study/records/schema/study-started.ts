@@ -50,6 +50,18 @@ export const studyStarted = z
     sampler: text.describe('the sampler'),
     seed: z.number().describe('seed of the random numbers'),
     space: json.describe('the search space as it was used'),
+    clients: z
+      .array(
+        z.looseObject({
+          model: text.describe('the model'),
+          largest: count.describe('the largest batch of one request of its clients, in samples'),
+          basis: z.enum(['config', 'option']).describe('how it is known: the original config, or --client-batch'),
+          original: count.describe('max_batch_size of the original config'),
+          leftOut: z.array(count).describe('smaller values of max_batch_size that the search left out'),
+        }),
+      )
+      .optional()
+      .describe('what clients send, where the search keeps max_batch_size for them'),
     spec: studySpec.describe('the request for the study, without header values'),
     commandLine: z.array(text).describe('the command line'),
     modelAnalyzer: modelAnalyzerSource

@@ -1,0 +1,57 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
+import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+
+const started = async (output: string) => {
+  const [first] = await recordsOf(output);
+  if (first?.type !== 'study-started') throw new Error('no study was started');
+  return first;
+};
+
+describe('the batches of clients', () => {
+  it('are kept by default, and said', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile({ a: 4, config: { dynamic_batching: {} } }) });
+    const output = join(await freshDirectory(), 'run');
+    const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
+    const planned = async (...more: string[]) =>
+      (await callCli(['tune', '-m', 'm', ...at, '--dry-run', '--concurrency', '4:4', ...more])).stdout;
+    expect(await planned()).toContain(
+      "max_batch_size 1, 2, 4 are left out: below the original's 8, which clients may use (--client-batch N",
+    );
+    expect(await planned('--client-batch', '2')).toContain(
+      'max_batch_size 1 is left out: clients send up to 2 samples in a request (--client-batch)',
+    );
+    expect(await planned('--client-batch', '2', '-b', '4')).toContain('max_batch_size 1, 2 are left out');
+    const refused = await callCli(['tune', '-m', 'm', ...at, '--client-batch', '9', '-o', output]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("'m' takes 8 samples in a request") });
+  });
+
+  it('may be lowered by a candidate that the user lists, which is said in every place', {
+    timeout: 120_000,
+  }, async () => {
+    // Four instances serve much more than one.
+    const emulator = await emulatorForTest({ profile: smallProfile({ a: 20, config: { dynamic_batching: {} } }) });
+    const directory = await freshDirectory();
+    const [list, output] = [join(directory, 'list.yaml'), join(directory, 'run')];
+    await writeFile(list, '- { instances: 4, max_batch_size: 4 }\n');
+    const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl, '--ui', 'lines'];
+    const short = ['--sampler', 'manual', '--candidates', list, '--concurrency', '32:32', '--precision', '25'];
+    const { code, stdout } = await runCli(['tune', '-m', 'm', ...at, ...short, '-o', output]);
+    expect(code).toBe(0);
+    expect((await started(output)).clients).toBeUndefined();
+    const summary = await summaryOf(output);
+    expect(summary).toMatchObject({
+      verdict: expect.stringMatching(/better|unconfirmed/),
+      best: { config: { max_batch_size: 4 } },
+      clientChanges: [{ model: 'm', what: 'max_batch_size', before: 8, after: 4, breaks: true }],
+    });
+    const words = 'clients may send 4 samples in a request at most (8 before)';
+    expect(stdout).toMatch(/^BREAKS +clients may send 4 samples in a request at most \(8 before\)$/m);
+    const page = await readFile(join(output, 'report.html'), 'utf8');
+    expect(page).toContain(`<p class="notice bad">The best config breaks clients: ${words}.</p>`);
+    expect(page).toContain(`<p class="breaks">${words}</p>`);
+  });
+});
