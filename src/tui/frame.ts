@@ -5,7 +5,7 @@ import { footRows, helpPanel } from './panels/foot.ts';
 import { handPanel } from './panels/hand.ts';
 import { progressRows } from './panels/progress.ts';
 import { spacePanel } from './panels/space.ts';
-import { brokenRows, costRows, noiseRows, speedRows, standingRows, steeredRows } from './panels/standing.ts';
+import { costRows, noiseRows, speedRows, standingRows, steeredRows } from './panels/standing.ts';
 import { titleRows } from './panels/title.ts';
 import { trialPanel } from './panels/trial.ts';
 import { trialsPanel } from './panels/trials.ts';
@@ -38,7 +38,7 @@ const GAP = 2;
 export function frame(scene: Scene, size: Size): readonly Row[] {
   if (size.columns < SMALLEST.columns || size.rows < SMALLEST.rows) return tooSmall(scene, size);
   const { view, interaction, abilities, notice, elapsedSeconds } = scene;
-  const standing = [standingRows, brokenRows, costRows, workloadRows, noiseRows, speedRows, steeredRows].flatMap(
+  const standing = [standingRows, costRows, workloadRows, noiseRows, speedRows, steeredRows].flatMap(
     (rowsOf) => rowsOf(view, size.columns),
   );
   const head = [

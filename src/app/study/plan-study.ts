@@ -31,9 +31,9 @@ import { goalOf, levelsOf } from './goal.ts';
 import { type OpenStudy, recordedSpec } from './open-study.ts';
 import { jointTarget, jointTargetOf } from './pipeline/joint-target.ts';
 import type { Together } from './pipeline/read-together.ts';
+import { clientsOf, type ServedClients } from './pipeline/served-clients.ts';
 import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
 import { readCandidates } from './read-candidates.ts';
-import { clientsOf, type ServedClients } from './served-clients.ts';
 import { configsOf, limitsOf, type StudyModels } from './study-models.ts';
 import { passesSeconds, simulatedWorkloads } from './workloads/read-workloads.ts';
 

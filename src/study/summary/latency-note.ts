@@ -2,12 +2,18 @@ import { formatMs } from '../../base/format.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Goal } from '../types.ts';
-import type { SummaryPoint } from './summary.ts';
+import type { PointParts } from './point-parts.ts';
 
 /** The first words of the metrics whose limit, or improvement, keeps latency down. */
 const LATENCIES = ['latency', 'ttft', 'itl', 'tpot', 'goodput', 'bad-share'];
 
 type Studied = Pick<StudyStarted, 'model' | 'spec' | 'topology'>;
+
+/** The part of a point of the summary that has its latencies. */
+interface LatencyPoint extends Pick<PointParts, 'fronts'> {
+  readonly trial: number;
+  readonly budgetLatencyMs: { readonly percentile: number; readonly value: number | null };
+}
 
 /**
  * Returns the models whose clients may get any latency for more throughput: those with requests of their own that no limit is on, in a study
@@ -42,8 +48,8 @@ const optionFor = (models: readonly string[], { topology }: Studied): string =>
 export function latencyNote(
   started: Studied,
   goal: Goal,
-  best: SummaryPoint | null,
-  baseline: SummaryPoint | null,
+  best: LatencyPoint | null,
+  baseline: LatencyPoint | null,
 ): string | null {
   const models = unlimitedModels(started, goal);
   if (models.length === 0 || !best || !baseline || best.trial === baseline.trial) return null;
@@ -65,5 +71,5 @@ const wentText = (before: number, after: number): string =>
     ? `stayed at ${formatMs(after)}`
     : `went from ${formatMs(before)} to ${formatMs(after)}`;
 
-const latencyOf = ({ fronts, budgetLatencyMs }: SummaryPoint, model: string): number | null =>
+const latencyOf = ({ fronts, budgetLatencyMs }: LatencyPoint, model: string): number | null =>
   fronts ? (fronts[model]?.budgetLatencyMs ?? null) : budgetLatencyMs.value;

@@ -1,9 +1,7 @@
 import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
-import { clientChanges } from '../../space/clients/changes.ts';
 import { gainSoFar } from '../../study/final/gain-so-far.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { changesOf, rangeOf } from '../../study/speed/changes.ts';
-import { describeClientChange } from '../../study/summary/client-words.ts';
 import { costPointOf, describeCost, isInCost, shareText } from '../../study/summary/cost-point.ts';
 import {
   describeLevel,
@@ -41,15 +39,6 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
       width,
     ),
   ];
-}
-
-/** Returns what clients of the best can no longer send or get; no row if nothing. */
-export function brokenRows({ study }: ViewState, width: number): readonly Row[] {
-  if (!study?.best) return [];
-  const { original, model } = study.started;
-  return clientChanges(original, study.best.candidate)
-    .filter((change) => change.breaks)
-    .map((change) => fitted([label('breaks'), span(foreign(describeClientChange(change, model)), 'bad')], width));
 }
 
 /** Returns the cost of the best; no row without prices. */

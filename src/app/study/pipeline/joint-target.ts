@@ -10,8 +10,8 @@ import { presetFor } from '../../../space/source/presets.ts';
 import type { Limits, SearchSpace } from '../../../space/types.ts';
 import type { StudyStarted } from '../../../study/records/records.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import type { ServedClients } from '../served-clients.ts';
 import { splitConfigs, type Together } from './read-together.ts';
+import type { ServedClients } from './served-clients.ts';
 
 /**
  * Returns the joint space of a new study. Each model with instances gets the space given for it, or the one given for all, or the preset of its

@@ -1,11 +1,11 @@
-import { TrituneError } from '../../base/errors.ts';
-import { type ClientBatch, servingClients } from '../../space/clients/batches.ts';
-import type { SearchSpace } from '../../space/types.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { StartedClients } from '../../study/records/records.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { PlannedFrom } from './plan-study.ts';
-import { configsOf, type StudyModels } from './study-models.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { type ClientBatch, servingClients } from '../../../space/clients/batches.ts';
+import type { SearchSpace } from '../../../space/types.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { StartedClients } from '../../../study/records/records.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { OpenStudy } from '../open-study.ts';
+import { configsOf, type StudyModels } from '../study-models.ts';
 
 /** The clients of the models of a study, which each candidate must serve as the original config does. */
 export interface ServedClients {
@@ -20,7 +20,7 @@ export interface ServedClients {
  * resumed study, whose space is fixed. Errors: USAGE for more samples than the original configs take.
  */
 export function clientsOf(
-  { spec, sampler, started }: Pick<PlannedFrom, 'spec' | 'sampler' | 'started'>,
+  { spec, sampler, started }: Pick<OpenStudy, 'spec' | 'sampler' | 'started'>,
   models: StudyModels,
 ): ServedClients | null {
   if (started || sampler.name === 'manual' || spec.recording) return null;
