@@ -1,5 +1,7 @@
 import { dirname } from 'node:path';
 import { formatFigure } from '../base/format.ts';
+import { describeTooManyFailed } from '../profiler/failed-requests.ts';
+import { allowedErrorRate } from '../study/goal/goal.ts';
 import type { Summary } from '../study/summary/summary.ts';
 
 /** Paths of the documents to continue with; absent or null if not written. */
@@ -14,11 +16,11 @@ export function nextSteps(summary: Summary, { summary: own, report, config }: Ne
   const look = report && summary.best ? [`look at it: open ${report} in a browser`] : [];
   if (summary.interrupted && own) return [...look, `go on with it: ${resumeCommand(own)}`];
   if (summary.emulated !== null) {
-    const looser = summary.best && !summary.feasible ? [LOOSER] : [];
+    const looser = summary.best && !summary.feasible ? [looserStep(summary)] : [];
     return [...look, ...looser, `try it on your server: ${tuneCommand(summary)}`, CI].slice(0, MOST_STEPS);
   }
   if (!summary.best) return [`find out why: npx tritune doctor -m ${summary.model} -u HOST:PORT`];
-  if (!summary.feasible) return [...look, LOOSER];
+  if (!summary.feasible) return [...look, looserStep(summary)];
   const isBetter = summary.best.trial !== summary.baseline?.trial;
   const resume =
     isBetter && isUnsure(summary) && own ? [`confirm the gain: ${resumeCommand(own)} --time-budget 10m`] : [];
@@ -28,7 +30,11 @@ export function nextSteps(summary: Summary, { summary: own, report, config }: Ne
 
 const MOST_STEPS = 3;
 
-const LOOSER = 'allow a higher latency, or search longer (--time-budget, --max-trials)';
+/** Returns what to change if nothing met the goal. */
+const looserStep = ({ best, constraints }: Summary): string =>
+  best && describeTooManyFailed(best, allowedErrorRate(constraints))
+    ? "find out from the server's log why requests fail, or allow it, such as with --constraint 'error-rate<=5%'"
+    : 'allow a higher latency, or search longer (--time-budget, --max-trials)';
 
 /** True if there was no final, or only one round of it. */
 const isUnsure = ({ gain }: Summary): boolean => gain === null || gain.low === null || !(gain.low > 0);

@@ -250,6 +250,9 @@ describe('the closing lines', () => {
     expect(steps(records, sure)[1]).toContain("keep it: copy runs/m/best/m/config.pbtxt into the model's folder");
     expect(steps(records, { ...real, interrupted: true })[1]).toContain('npx tritune tune --resume runs/m');
     expect(steps(records, { ...real, feasible: false })[1]).toContain('allow a higher latency, or search longer');
+    const { best } = summarize(foldStudy(records), 'j');
+    const failing = best && { ...best, errorRate: 0.025, failure: 'Exceeds maximum queue size' };
+    expect(steps(records, { ...real, feasible: false, best: failing })[1]).toContain('why requests fail');
   });
 
   it('say that the model was not put back', () => {

@@ -80,6 +80,11 @@ describe('the limit of the best', () => {
       four(served(calm), served({ ...calm, level: 16, throughput: 1200 }, { errorRate: 0.1 })),
     ],
     [
+      'constraint',
+      'The bottleneck now is a constraint (concurrency 8: 10 % of requests failed, 1 % are allowed); 4 instances, 50 % busy.',
+      four(served(calm, { errorRate: 0.1 })),
+    ],
+    [
       'level-range',
       'The bottleneck now is the load (concurrency 8 is the highest that was allowed); nothing is saturated; p99 is 6 ms there; 4 instances, 95 % busy, mean batch 2 of at most 16.',
       { assignment: batching, measurements: [served({ ...busy, batch: 2, executionMs: 5 })] },

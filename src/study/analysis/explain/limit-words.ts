@@ -1,5 +1,6 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
+import { describeTooManyFailed, failedRequestsOf } from '../../../profiler/failed-requests.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { metricsOf } from '../../goal/metrics/registry.ts';
 import type { StudyState } from '../../records/state.ts';
@@ -111,6 +112,9 @@ export function missedWords(found: FoundLimit): string {
   const { missed, higher } = found.limit;
   const constraint = missed ?? higher?.missed;
   if (!constraint) return '';
+  const failed =
+    missed?.metric === 'error-rate' && describeTooManyFailed(failedRequestsOf(found.measurement), missed.value);
+  if (failed) return `${ownLevel(found)}: ${failed}`;
   return `${missed ? ownLevel(found) : nextLevel(found)} misses ${describeConstraint(constraint, metricsOf(found.state.goal))}`;
 }
 
