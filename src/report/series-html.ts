@@ -3,6 +3,7 @@ import { describeAssignment, describeLevel, describeShare, describeThroughput } 
 import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets } from './page/assets.ts';
+import { type Cell, table } from './page/table.ts';
 
 /** Returns the models of a series on one page, ranked by throughput, each with a link to its own report. */
 export function seriesHtml({ models, ranking }: SeriesSummary): string {
@@ -30,10 +31,7 @@ function rankedSection(ranking: readonly RankedModel[], models: readonly SeriesE
     return entry?.best ? [row(ranked, entry, entry.best)] : [];
   });
   return html`<h2>By throughput within their limits</h2>
-<table>
-<thead><tr><th>rank</th><th>model</th><th>throughput</th><th>of the first</th><th>at</th><th>latency</th><th>best config</th></tr></thead>
-<tbody>${rows}</tbody>
-</table>
+${table({ heads: ['rank', 'model', 'throughput', 'of the first', 'at', 'latency', 'best config'], rows })}
 <p>Models with the same rank are statistically indistinguishable, at 95 % for all pairs together. They were measured one after another, so
 slow periods of the machine affect the figures; <code>tritune compare</code> on repeated runs removes that effect.</p>`;
 }
@@ -42,12 +40,15 @@ const row = (
   { rank, throughput, ofFirst }: RankedModel,
   entry: SeriesEntry,
   best: NonNullable<SeriesEntry['best']>,
-): Html =>
-  html`<tr><td>${rank}</td><td>${link(entry)}</td><td>${describeThroughput(throughput)}</td>
-<td>${ofFirst ? describeShare(ofFirst) : ''}</td><td>${describeLevel(best.load)}</td>
-<td>p${best.budgetLatencyMs.percentile} ${formatMs(best.budgetLatencyMs.value ?? Number.NaN)}</td>
-<td>${describeAssignment(best.assignment) || 'the original config'}</td></tr>
-`;
+): readonly Cell[] => [
+  String(rank),
+  link(entry),
+  describeThroughput(throughput),
+  ofFirst ? describeShare(ofFirst) : '',
+  describeLevel(best.load),
+  `p${best.budgetLatencyMs.percentile} ${formatMs(best.budgetLatencyMs.value ?? Number.NaN)}`,
+  describeAssignment(best.assignment) || 'the original config',
+];
 
 function unranked(entry: SeriesEntry): Html {
   if (entry.error) return html`<li>${entry.model}: ${entry.error.code}: ${entry.error.message}</li>`;

@@ -282,7 +282,7 @@ describe('the page of models that are tuned together', () => {
     const page = await ofPipeline();
     expect(headings(page)).toContain('Models');
     const table = /<table id="stages"[^>]*>.*?<\/table>/s.exec(page)?.[0] ?? '';
-    const rows = [...table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    const rows = [...table.matchAll(/<tr><th scope="row"[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
       row
         .replace(/<[^>]+>/g, ' ')
         .split(/ +/)

@@ -20,7 +20,9 @@ it('shows the models of a series by what they serve, with the way to each report
     { ...none, model: '<b>', directory: 'b', error: { code: 'LOAD_REFUSED', message: 'no <i>' } },
   ];
   const page = seriesHtml({ schemaVersion: 1, models, ranking: rankModels(models) });
-  const rows = [...page.matchAll(/<tr><td>(\d)<\/td><td><a href="([^"]+)">(\w+)<\/a>/g)].map((match) => match.slice(1));
+  const rows = [...page.matchAll(/<tr><th[^>]*>(\d)<\/th><td[^>]*><a href="([^"]+)">(\w+)<\/a>/g)].map((match) =>
+    match.slice(1),
+  );
   expect(rows).toEqual([
     ['1', 'in%20fast/report.html', 'fast'],
     ['2', 'in%20slow/report.html', 'slow'],

@@ -23,8 +23,12 @@ interface Table {
 export function table({ id = '', className = '', caption, heads, rows }: Table): Html {
   const marked = (row: readonly Cell[] | MarkedRow): MarkedRow =>
     'cells' in row ? row : { className: '', cells: row };
-  const cell = (content: Cell, index: number): Html =>
-    index === 0 ? html`<th scope="row">${content}</th>` : html`<td data-name="${heads[index] ?? ''}">${content}</td>`;
+  const cell = (content: Cell, index: number): Html => {
+    const name = heads[index] ?? '';
+    return index === 0
+      ? html`<th scope="row" data-name="${name}">${content}</th>`
+      : html`<td data-name="${name}">${content}</td>`;
+  };
   return html`<div class="scroll"><table${id === '' ? none : html` id="${id}"`} class="${className === '' ? 'rows' : `rows ${className}`}">${caption === undefined ? none : html`<caption>${caption}</caption>`}
 <thead><tr>${heads.map((head) => html`<th>${head}</th>`)}</tr></thead>
 <tbody>${rows.map(marked).map(({ className: kind, cells }) => html`<tr${kind === '' ? none : html` class="${kind}"`}>${cells.map(cell)}</tr>\n`)}</tbody></table></div>`;
