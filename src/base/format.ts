@@ -9,7 +9,11 @@ export function formatFigure(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
 
-export const formatRate = (perSecond: number): string => `${formatFigure(perSecond)} infer/s`;
+/** What a throughput counts: inferences, or the requests to a language model. */
+export type RateUnit = 'infer/s' | 'requests/s';
+
+export const formatRate = (perSecond: number, unit: RateUnit = 'infer/s'): string =>
+  `${formatFigure(perSecond)} ${unit}`;
 export const formatMs = (ms: number): string => `${formatFigure(ms)} ms`;
 /** Returns a ratio to two decimals: 4.30×. */
 export const formatRatio = (ratio: number): string => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : '–');

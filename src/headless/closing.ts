@@ -6,12 +6,14 @@ import { describeClientChange, describeSmallerBatch } from '../study/summary/cli
 import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import {
   describeAssignment,
+  describeGoodput,
   describeLevel,
   describePrediction,
   describeRecommendation,
   describeSpeedShare,
   describeThroughput,
   describeTokens,
+  rateUnitOf,
 } from '../study/summary/describe.ts';
 import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
@@ -62,7 +64,7 @@ function verdict(summary: Summary): string[] {
     ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
       : []),
-    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared))] : []),
+    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared, rateUnitOf(best)))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
     ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost))] : []),
     ...clients(summary),
@@ -106,7 +108,12 @@ function speed({ speed: { usual, lowest, highest, corrected } }: Summary): strin
   ];
 }
 
-function figures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: SummaryPoint): string {
+/** Returns the figures of a point at its level; of a study with goodput limits the goodput first. */
+function figures({ goodput, ...point }: SummaryPoint): string {
+  return goodput ? `${describeGoodput(goodput)}; ${plainFigures(point)}` : plainFigures(point);
+}
+
+function plainFigures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: SummaryPoint): string {
   const { percentile, value } = budgetLatencyMs;
   if (tokens) return describeTokens(tokens, percentile, ` at ${describeLevel(load)}`);
   const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;

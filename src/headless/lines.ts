@@ -12,6 +12,7 @@ import {
   describeConstraint,
   describeLevel,
   describeObjectives,
+  describeRequestLimits,
   describeServer,
   describeSpeedChange,
 } from '../study/summary/describe.ts';
@@ -145,7 +146,8 @@ function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[
 function describeGoal(goal: Goal): string {
   const constraints = goal.constraints.map((constraint) => describeConstraint(constraint, metricsOf(goal)));
   const budget = goal.budget ? [`p${goal.budget.percentile} ≤ ${formatMs(goal.budget.latencyMs)}`] : [];
-  return [`best ${describeObjectives(goal.objectives)}`, ...budget, ...constraints].join(', ');
+  const good = goal.goodput ? ` (requests within ${describeRequestLimits(goal.goodput)})` : '';
+  return [`best ${describeObjectives(goal.objectives)}${good}`, ...budget, ...constraints].join(', ');
 }
 
 /** Noise that needs no attention takes one indented line under the measurement. */

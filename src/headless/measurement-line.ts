@@ -7,7 +7,7 @@ import { metricText } from '../study/goal/metrics/format.ts';
 import { nameOfModel } from '../study/goal/metrics/of-model.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../study/goal/metrics/shown.ts';
-import { describeConstraint, describeLevel } from '../study/summary/describe.ts';
+import { describeConstraint, describeLevel, rateUnitOf } from '../study/summary/describe.ts';
 import type { Goal } from '../study/types.ts';
 
 /**
@@ -38,7 +38,7 @@ export function describeMeasurement(
     measurement.tooManyErrors ? ', discarded: too many requests failed' : '',
     measurement.errorRate > 0 ? `, ${tooMany ?? describeFailed(failed)}` : '',
   ];
-  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value)}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
+  return `${describeLevel(measurement.level)}: ${formatRate(throughput.value, rateUnitOf(measurement))}${spread}, p${latency.percentile} ${formatMs(latency.value)}${verdict}${notes.join('')}`;
 }
 
 /** Returns the times and rates of a language model's tokens: `, TTFT 41 ms, ITL 9.2 ms, 1,204 tokens/s`. */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/profiler/measurement.ts';
+import { buildCandidate } from '../../src/space/candidate.ts';
+import { launchedCandidate } from '../../src/space/engine/candidate.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';
-import { changedParametersOf } from '../../src/study/analysis/explain/changed-parameters.ts';
+import { loadSpace, spaceToJson } from '../../src/space/source/load.ts';
+import { changedParametersOf, changedSettingsOf } from '../../src/study/analysis/explain/changed-parameters.ts';
 import { explainBest } from '../../src/study/analysis/explain/explain.ts';
 import type { LimitKind } from '../../src/study/analysis/explain/limit.ts';
 import { timeSplitOf } from '../../src/study/analysis/explain/time-split.ts';
@@ -252,6 +255,27 @@ describe('what the knobs are worth', () => {
     expect(creditOf([low, high], [own])?.knobs).toEqual([]);
     expect(creditOf([low], [own, worse])?.knobs).toEqual([]);
     expect(creditOf([low, high], [own, worse])?.knobs[0]).toMatchObject({ levels: 'own', ratio: 3.8, trial: 0 });
+  });
+
+  it('leaves out what the original has anyway', () => {
+    const { started } = study;
+    const set = (assignment: Tried['assignment']) => changedSettingsOf(started, candidate(assignment));
+    // The original has one instance and no batcher; the delay is 0 by default.
+    expect(set({ instances: 1, max_batch_size: 8 })).toEqual({ max_batch_size: 8 });
+    expect(set({ instances: 4, dynamic_batching: true, queue_delay_us: 0 })).toEqual({
+      instances: 4,
+      dynamic_batching: true,
+    });
+  });
+
+  it("leaves out an engine's defaults", () => {
+    const vllm = loadSpace('engines/vllm');
+    const original = launchedCandidate({ engine: { max_num_seqs: 16 } });
+    const assignment = { max_num_seqs: 64, enable_prefix_caching: true, enable_chunked_prefill: true };
+    const outcome = buildCandidate(vllm, original, assignment);
+    if (!outcome.legal) throw new Error(outcome.reason);
+    const started = { ...study.started, original, space: spaceToJson(vllm) };
+    expect(changedSettingsOf(started, outcome.candidate)).toEqual({ max_num_seqs: 64 });
   });
 
   it('goes to a part of a knob where that alone is worth as much', () => {

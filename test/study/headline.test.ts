@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { closingLines } from '../../src/headless/closing.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { headlineOf } from '../../src/study/summary/headline.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Goal } from '../../src/study/types.ts';
 import { goalOf } from './builders.ts';
 import { served, studyOf, type Tried } from './explained.ts';
+import { tokensOf } from './token-figures.ts';
 
 const at = '2026-01-01T00:00:09.000Z';
-const slow = served({ level: 4, throughput: 400, queueMs: 5, computeMs: 3, outsideMs: 1, p99Ms: 12 });
+const asServed = { level: 4, throughput: 400, queueMs: 5, computeMs: 3, outsideMs: 1, p99Ms: 12 };
+const slow = served(asServed);
 const fast = served({ level: 8, throughput: 1000, queueMs: 4, computeMs: 3, outsideMs: 1, p99Ms: 10 });
 const both: readonly Tried[] = [
   { assignment: {}, measurements: [slow] },
@@ -59,8 +62,35 @@ describe('the headline', () => {
     });
     expect(headline(both)).toMatchObject({
       tone: 'unsure',
-      text: expect.stringMatching(/^About 2\.50 times .* by the search alone: no final has confirmed it yet\.$/),
+      text: expect.stringMatching(
+        /^About 2\.50 times .* by the search alone \(the best at concurrency 8, your config at concurrency 4\): no final has confirmed it yet\.$/,
+      ),
     });
+  });
+
+  it('names the goodput, its limits, and the levels that are compared', () => {
+    const goal = goalOf(null, {
+      objectives: [{ metric: 'goodput', weight: 1 }],
+      goodput: { ttftNs: 500e6, itlNs: 50e6 },
+    });
+    const good = (users: number): Tried['measurements'] => [
+      { ...served({ ...asServed, level: users, throughput: users }), tokens: tokensOf(users, 20) },
+    ];
+    const tried: readonly Tried[] = [
+      { assignment: {}, measurements: good(4) },
+      { assignment: { instances: 2 }, measurements: good(10) },
+    ];
+    const summary = summarize(studyOf(tried, { goal }), 'j');
+    expect(headlineOf(summary).text).toBe(
+      'About 2.50 times the goodput of your config (requests within TTFT ≤ 500 ms and ITL ≤ 50 ms), by the search alone (the best at concurrency 10, your config at concurrency 4): no final has confirmed it yet.',
+    );
+    expect(headlineOf(summarize(studyOf(tried.slice(0, 1), { goal }), 'j')).text).toMatch(
+      /it gives a goodput of 0\.4 requests\/s, 200 output tokens\/s at p99 TTFT/,
+    );
+    const lines = closingLines(summary, {}).join('\n');
+    expect(lines).toContain('goodput 1 requests/s (95 %: 0.95 to 1.05); 500 tokens/s');
+    expect(lines).toContain('original   goodput 0.4 requests/s');
+    expect(lines).not.toContain('infer/s');
   });
 
   it('says when nothing better was found, nothing met the goal, or nothing was measured', () => {

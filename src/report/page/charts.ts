@@ -7,7 +7,7 @@ import { lineIn, representative } from '../../study/final/final.ts';
 import { partOf } from '../../study/goal/metrics/of-model.ts';
 import { inFlightOf, variesBatchAlone } from '../../study/level/line.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { shortLevel } from '../../study/summary/describe.ts';
+import { rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type BreakdownBar, breakdownChart } from '../charts/breakdown-chart.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../charts/front-chart.ts';
@@ -67,7 +67,7 @@ function frontOf(state: StudyState, points: readonly PagePoint[]): Chart {
   });
   const budgetMs = state.goal.budget?.latencyMs ?? null;
   const limit = budgetMs === null ? null : { value: budgetMs, text: `budget ${budgetMs} ms` };
-  const axes = { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true, limit };
+  const axes = { x: latencyAxis(state), y: `throughput, ${rateUnitOfStudy(state)}`, isLogX: true, limit };
   return frontChart(byStanding(points, at), frontLine(state, points).map(at), axes);
 }
 
@@ -104,7 +104,7 @@ function throughputLines(state: StudyState): Chart {
       ({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const,
     ),
   }));
-  return lineChart(series, { x: latencyAxis(state), y: 'throughput, infer/s', isLogX: true });
+  return lineChart(series, { x: latencyAxis(state), y: `throughput, ${rateUnitOfStudy(state)}`, isLogX: true });
 }
 
 const latencyLines = (state: StudyState): Chart =>

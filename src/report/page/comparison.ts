@@ -5,7 +5,13 @@ import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { Recommendation } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment, describeChance, describeLevel, describePrediction } from '../../study/summary/describe.ts';
+import {
+  describeAssignment,
+  describeChance,
+  describeLevel,
+  describePrediction,
+  rateUnitOf,
+} from '../../study/summary/describe.ts';
 import type { StandingPoint, Summary } from '../../study/summary/summary.ts';
 import { type Html, html, none } from '../html.ts';
 import { costText, gainText, levelText } from './verdict.ts';
@@ -22,7 +28,7 @@ export function comparison(state: StudyState, summary: Summary): Html {
   const rows: readonly PointRow[] = [
     ['config', (point) => describeAssignment(point.assignment)],
     ['measured at', (point) => describeLevel(point.load)],
-    ['throughput, infer/s', ({ throughput }) => withInterval(throughput)],
+    [`throughput, ${rateUnitOf(best)}`, ({ throughput }) => withInterval(throughput)],
     [`p${best.budgetLatencyMs.percentile} latency, ms`, ({ budgetLatencyMs }) => withInterval(budgetLatencyMs)],
     ...latencyRows(best),
     ...goalRows(state),
@@ -101,7 +107,7 @@ function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly Poi
 function speedRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
   if (points.every(({ compared }) => compared === null)) return [];
   return [
-    ['at usual speed, infer/s', (point) => withInterval((point.compared ?? point).throughput)],
+    [`at usual speed, ${rateUnitOf(points[0] ?? {})}`, (point) => withInterval((point.compared ?? point).throughput)],
     [`at usual speed, p${percentile}, ms`, (point) => withInterval((point.compared ?? point).budgetLatencyMs)],
   ];
 }

@@ -3,7 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { representative } from '../../study/final/final.ts';
 import { isFeasible } from '../../study/goal/goal.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel } from '../../study/summary/describe.ts';
+import { describeLevel, rateUnitOf } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 
 /** A measurement of the study that served something, and its place on the page. */
@@ -58,9 +58,10 @@ export function measurementsOf(
   return [...own, { measurement: stands, id: `m-${trial.number}-final`, isFinal: true }];
 }
 
-function labelOf({ number }: Trial, { level, throughput, budgetLatencyMs }: Measurement): string {
+function labelOf({ number }: Trial, measurement: Measurement): string {
+  const { level, throughput, budgetLatencyMs } = measurement;
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value)}, ${latency}`;
+  return `Trial ${number} at ${describeLevel(level)}: ${formatRate(throughput.value, rateUnitOf(measurement))}, ${latency}`;
 }
 
 /** Returns the trials that deserve a line in a chart: the best, the original, those on the front, then by standing. */

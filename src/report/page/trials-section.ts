@@ -7,7 +7,7 @@ import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
+import { describeAssignment, rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 import { type Cell, table } from './table.ts';
@@ -20,7 +20,7 @@ export function trialsSection(state: StudyState): Html {
 ${table({
   className: 'trials',
   heads: [
-    ...['trial', 'assignment', state.started.levels.mode, 'infer/s', '95 % interval'],
+    ...['trial', 'assignment', state.started.levels.mode, rateUnitOfStudy(state), '95 % interval'],
     ...columns.map(metricHead),
     'feasible',
   ],

@@ -1,11 +1,13 @@
-import { formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate, plainLine, type RateUnit } from '../../base/format.ts';
+import { nsToMs } from '../../base/units.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { Narrowing } from '../../space/narrowing.ts';
 import type { Assignment, ParameterValue } from '../../space/types.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Recommendation } from '../level/recommendation.ts';
-import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
+import type { Bottleneck, Constraint, LatencyBudget, Objective, Trial } from '../types.ts';
 import type { TokenPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 
@@ -56,6 +58,19 @@ export function describeObjectives(objectives: readonly Objective[]): string {
   const areAlike = objectives.every(({ weight }) => weight === objectives[0]?.weight);
   return objectives.map(({ metric, weight }) => (areAlike ? metric : `${metric}:${weight}`)).join(' and ');
 }
+
+const limitNames: Readonly<Record<keyof RequestLimits, string>> = {
+  ttftNs: 'TTFT',
+  itlNs: 'ITL',
+  tpotNs: 'TPOT',
+  e2eNs: 'latency',
+};
+
+/** Returns the limits of a good request: `TTFT ≤ 500 ms and ITL ≤ 50 ms`; '' without any. */
+export const describeRequestLimits = (limits: RequestLimits): string =>
+  (Object.keys(limitNames) as (keyof RequestLimits)[])
+    .flatMap((name) => (limits[name] === undefined ? [] : [`${limitNames[name]} ≤ ${formatMs(nsToMs(limits[name]))}`]))
+    .join(' and ');
 
 /** Returns the objectives as words that follow a gain, such as `by latency-p99`; empty for throughput alone. */
 export function describeGainIn(objectives: readonly Objective[]): string {
@@ -136,15 +151,16 @@ type Compared = {
 export function describePrediction(
   { throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction,
   compared: Compared,
+  unit: RateUnit = 'infer/s',
 ): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
   const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
-  const own = compared ? `; the measurement, normalised to the same speed: ${describeFigures(compared)}` : '';
-  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs })} (${basis})${own}`;
+  const own = compared ? `; the measurement, normalised to the same speed: ${describeFigures(compared, unit)}` : '';
+  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs }, unit)} (${basis})${own}`;
 }
 
-const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>): string =>
-  `${formatRate(throughput.value ?? Number.NaN)}, ${describeLatency({ budgetLatencyMs })}`;
+const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>, unit: RateUnit): string =>
+  `${formatRate(throughput.value ?? Number.NaN, unit)}, ${describeLatency({ budgetLatencyMs })}`;
 
 const describeLatency = ({
   budgetLatencyMs: { percentile, value },
@@ -155,6 +171,13 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   'batch size': 'batches so large',
   variant: 'its other settings',
 };
+
+/** Returns the unit of a throughput: a language model's counts requests. `of`: a measurement, or a point of the summary. */
+export const rateUnitOf = ({ tokens }: { readonly tokens?: unknown }): RateUnit => (tokens ? 'requests/s' : 'infer/s');
+
+/** The same for tables and axes of a whole study. */
+export const rateUnitOfStudy = ({ trials }: { readonly trials: readonly Pick<Trial, 'measurements'>[] }): RateUnit =>
+  rateUnitOf(trials.find(({ measurements }) => measurements.length > 0)?.measurements[0] ?? {});
 
 /** `1,235 infer/s (95 %: 1,200 to 1,270)`. */
 export function describeThroughput({ value, low, high }: Record<'value' | 'low' | 'high', number | null>): string {
@@ -169,6 +192,12 @@ export function describeTokens({ outputTokensPerSecond, budget }: TokenPoint, pe
   );
   const [ttft, itl] = [budget.ttftMs, budget.itlMs].map(({ value: ms }) => formatMs(ms ?? Number.NaN));
   return `${value} tokens/s (95 %: ${low} to ${high})${at}, p${percentile} TTFT ${ttft}, p${percentile} ITL ${itl}`;
+}
+
+/** `goodput 2.5 requests/s (95 %: 2.4 to 2.6)`. */
+export function describeGoodput({ value, low, high }: Record<'value' | 'low' | 'high', number | null>): string {
+  const [rate, from, to] = [value, low, high].map((each) => formatFigure(each ?? Number.NaN));
+  return `goodput ${rate} requests/s (95 %: ${from} to ${to})`;
 }
 
 /** `76 % (95 %: 72 % to 80 %)`. */

@@ -2,8 +2,9 @@ import { capital, formatFigure, formatMs, formatRate } from '../../base/format.t
 import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
 import { allowedErrorRate } from '../goal/goal.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
+import { isSameLevel } from '../level/line.ts';
 import { isInCost } from './cost-point.ts';
-import { describeObjectives } from './describe.ts';
+import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
 import type { StandingPoint, Summary } from './summary.ts';
 
@@ -62,14 +63,23 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
   }
   const { ratio, low, high } = told;
   const factor = (value: number): string => factorText(value, objectives);
-  const what = `${factor(ratio)} ${comparedWith(objectives, metrics)}${within}`;
+  const what = `${factor(ratio)} ${comparedWith(summary, metrics)}${within}`;
   if (!gain)
-    return { tone: 'unsure', text: `About ${what}, by the search alone: no final has confirmed it yet.${over}` };
+    return {
+      tone: 'unsure',
+      text: `About ${what}, by the search alone${levelsOf(summary)}: no final has confirmed it yet.${over}`,
+    };
   if (low === null || high === null || !(low > 0))
     return { tone: 'unsure', text: `About ${what}, by a single comparison, so without an interval.${over}` };
   const [from, to] = isInCost(objectives) ? [high, low] : [low, high];
   const interval = `${factor(from)} to ${factor(to)}`;
   return { tone: 'good', text: `${capital(what)} (95 % interval: ${interval}).${over}` };
+}
+
+/** Names the levels of both where the search measured them at different ones; '' where they are the same. */
+function levelsOf({ best, baseline }: Summary): string {
+  if (!best || !baseline || isSameLevel(best.load, baseline.load)) return '';
+  return ` (the best at ${describeLevel(best.load)}, your config at ${describeLevel(baseline.load)})`;
 }
 
 const nameOf = ({ best, baseline }: Summary): string =>
@@ -82,13 +92,16 @@ const rates: Readonly<Record<string, string>> = {
 };
 
 /** `times the throughput of your config`, to follow the factor. */
-function comparedWith(objectives: Summary['objectives'], metrics: Metrics): string {
+function comparedWith({ objectives, goodput }: Summary, metrics: Metrics): string {
   const [objective, ...others] = objectives;
   const metric = objective && metrics.has(objective.metric) ? metrics.named(objective.metric) : null;
   if (!metric || others.length > 0) return `times as good as your config by ${describeObjectives(objectives)}`;
   const name = rates[metric.name] ?? `${metric.label}${metric.name.startsWith('latency-') ? ' latency' : ''}`;
   if (isInCost(objectives)) return `of your config's ${name}`;
-  return metric.better === 'higher' ? `times the ${name} of your config` : `times lower ${name} than your config`;
+  const limits = metric.name === 'goodput' && goodput ? ` (requests within ${describeRequestLimits(goodput)})` : '';
+  return metric.better === 'higher'
+    ? `times the ${name} of your config${limits}`
+    : `times lower ${name} than your config`;
 }
 
 /** Returns the gain as a factor, `2.45`; a gain in cost as the remaining share, `62 %`. */
@@ -96,7 +109,12 @@ export const factorText = (ratio: number, objectives: Summary['objectives']): st
   isInCost(objectives) ? `${Math.round(100 / ratio)} %` : ratio.toFixed(2);
 
 /** `1,389 infer/s at p99 51.5 ms`, as compared; for a language model its tokens. */
-function figures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoint): string {
+function figures({ goodput, ...point }: StandingPoint): string {
+  if (!goodput) return plainFigures(point);
+  return `a goodput of ${formatFigure(goodput.value ?? Number.NaN)} requests/s, ${plainFigures(point)}`;
+}
+
+function plainFigures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoint): string {
   const { percentile, value } = (compared ?? { budgetLatencyMs }).budgetLatencyMs;
   if (!tokens) {
     const rate = formatRate((compared ?? { throughput }).throughput.value ?? Number.NaN);

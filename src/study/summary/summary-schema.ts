@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
+import { goodputSpec } from '../../spec/language-spec.ts';
 import { modelAnalyzerSource } from '../../spec/study-spec.ts';
 import { noiseFloor, speed, topology, workloads } from './schema/context.ts';
 import { explanation } from './schema/explanation.ts';
@@ -74,6 +75,7 @@ const summary: z.ZodType<Summary> = z
     latencyNote: text
       .nullable()
       .describe('what happened to latencies without a limit; null where all have one, or the original config stays'),
+    goodput: goodputSpec.optional().describe('limits of a good request; absent without goodput limits'),
     feasible: z.boolean().describe('whether the best meets the budget and the constraints'),
     verdict: z
       .enum(verdicts)

@@ -16,7 +16,7 @@ import type { StudyStarted } from '../records/records.ts';
 import type { Counts, StudyState } from '../records/state.ts';
 import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
-import type { Constraint, Objective, Trial } from '../types.ts';
+import type { Constraint, Goal, Objective, Trial } from '../types.ts';
 import { type CostPoint, costPointOf } from './cost-point.ts';
 import { latencyNote } from './latency-note.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
@@ -94,6 +94,8 @@ export interface Summary {
   readonly smallerBatch: SmallerBatch | null;
   /** What happened to latencies that the goal has no limit for, in words; null where it has limits or nothing changed. */
   readonly latencyNote: string | null;
+  /** The limits of a good request, in nanoseconds; absent without goodput limits. */
+  readonly goodput?: Goal['goodput'];
   /** Whether `best` meets the budget and the constraints. */
   readonly feasible: boolean;
   readonly verdict: Verdict;
@@ -147,6 +149,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     clientChanges: state.best ? clientChanges(started.original, state.best.candidate) : [],
     smallerBatch: smallerBatch(state),
     latencyNote: latencyNote(started, goal, best, baseline),
+    ...(goal.goodput && { goodput: goal.goodput }),
     feasible: best?.feasible ?? false,
     verdict: verdictOf(state),
     best: best && { ...best, predicted: predictBest(state) },

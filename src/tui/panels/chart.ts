@@ -1,6 +1,7 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { rateUnitOfStudy } from '../../study/summary/describe.ts';
 import type { PredictedPoint } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
 import { figuresOf, meetsGoal } from '../figures.ts';
@@ -22,7 +23,7 @@ export function chartPanel(view: ViewState, interaction: Interaction, size: Size
   const percentile = study?.goal.budget?.percentile ?? 99;
   const predictedFront = predictedFrontOf(view);
   const legend = predictedFront.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ predicted' : '';
-  const title = heading(`p${percentile} ms over infer/s${legend}`, size.columns);
+  const title = heading(`p${percentile} ms over ${study ? rateUnitOfStudy(study) : 'infer/s'}${legend}`, size.columns);
   const points = study ? measurementsOf(study) : [];
   if (!study || points.length === 0) return block([title, row('  no measurements yet', 'muted')], size);
   const [columns, rows] = [size.columns - AXIS, size.rows - 3];

@@ -2,7 +2,7 @@ import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { inFlightOf } from '../../study/level/line.ts';
-import { shortLevel } from '../../study/summary/describe.ts';
+import { rateUnitOf, shortLevel } from '../../study/summary/describe.ts';
 import type { Prediction } from '../../study/summary/prediction.ts';
 import type { Trial } from '../../study/types.ts';
 import { bar } from '../canvas.ts';
@@ -60,7 +60,9 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
     const isFinal = finals.includes(each);
     const [unstable, bound] = isNarrow ? [' unstable', ' client'] : [' not stable', ' client-bound'];
     const notes = `${isFinal && !isNarrow ? ' final' : ''}${stable ? '' : unstable}${client.bound ? bound : ''}`;
-    const rate = isNarrow ? right(formatFigure(throughput.value), 8) : right(formatRate(throughput.value), 14);
+    const rate = isNarrow
+      ? right(formatFigure(throughput.value), 8)
+      : right(formatRate(throughput.value, rateUnitOf(each)), each.tokens ? 17 : 14);
     const latency = right(formatMs(budgetLatencyMs.value), isNarrow ? 8 : 9);
     const figures = `${right(shortLevel(level), levelColumns)} ${rate} ${latency}${isFinal ? FINAL_MARK : ' '}`;
     return [
@@ -73,7 +75,7 @@ export function levelRows({ measurements }: Trial, stands: Measurement | null, w
   const percentile = measurements[0]?.budgetLatencyMs.percentile ?? 99;
   const mode = measurements[0]?.level.mode === 'request-rate' ? 'requests/s' : 'concurrency';
   const by = measurements[0]?.level.batch === undefined ? mode : `${mode} × batch`;
-  return [row(`  by ${by}: infer/s, p${percentile}`, 'muted'), ...lines];
+  return [row(`  by ${by}: ${rateUnitOf(measurements[0] ?? {})}, p${percentile}`, 'muted'), ...lines];
 }
 
 interface Part {

@@ -2,7 +2,7 @@ import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../
 import type { StudyFinished } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { usualTrials } from '../../study/search/samplers/registry.ts';
-import { describeLevel } from '../../study/summary/describe.ts';
+import { describeLevel, rateUnitOfStudy } from '../../study/summary/describe.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
 import { bar } from '../canvas.ts';
 import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
@@ -70,7 +70,7 @@ function activityText(activity: Activity, study: StudyState): readonly [string, 
       const percentile = study.goal.budget?.percentile ?? 99;
       const each = fronts.map((own) => `${own.model} ${formatFigure(own.throughput)}, ${formatMs(own.latencyMs)}`);
       const ofEach = each.length > 1 ? ` (${each.join('; ')})` : '';
-      const figures = `${formatRate(throughput)}, p${percentile} ${formatMs(latencyMs)}${ofEach}`;
+      const figures = `${formatRate(throughput, rateUnitOfStudy(study))}, p${percentile} ${formatMs(latencyMs)}${ofEach}`;
       return [
         `${trialName(activity, study)}: measuring ${describeLevel(level)}${under(activity)}, window ${window}`,
         figures,

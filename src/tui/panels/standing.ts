@@ -8,6 +8,7 @@ import {
   describeNarrowing,
   describeSpeedChange,
   describeSpeedShare,
+  rateUnitOf,
 } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
@@ -130,5 +131,9 @@ function figureSpans(study: StudyState, trial: Trial, withInterval = true): read
     throughput.value > 0 ? ` ±${(((throughput.high - throughput.low) / 2 / throughput.value) * 100).toFixed(1)} %` : '';
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
   const at = `${withInterval ? ` at ${describeLevel(level)}` : ''}${finalMark(study, measurement).trim()}`;
-  return [span(formatRate(throughput.value)), span(withInterval ? half : '', 'muted'), span(`, ${latency}${at}`)];
+  return [
+    span(formatRate(throughput.value, rateUnitOf(measurement))),
+    span(withInterval ? half : '', 'muted'),
+    span(`, ${latency}${at}`),
+  ];
 }

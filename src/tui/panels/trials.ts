@@ -2,7 +2,7 @@ import { formatFigure } from '../../base/format.ts';
 import type { Candidate } from '../../space/types.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment, shortLevel } from '../../study/summary/describe.ts';
+import { describeAssignment, rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { briefly } from '../brief-assignment.ts';
 import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
@@ -41,7 +41,7 @@ export function trialsPanel(view: ViewState, interaction: Interaction, size: Siz
   const percentile = study?.goal.budget?.percentile ?? 99;
   const widths = trialWidthsOf(study);
   const names = [
-    right('infer/s', widths.throughput),
+    right(study && rateUnitOfStudy(study) === 'requests/s' ? 'req/s' : 'infer/s', widths.throughput),
     right(`p${percentile} ms`, widths.latency),
     right('at', widths.level),
   ];

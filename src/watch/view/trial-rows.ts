@@ -2,7 +2,7 @@ import { formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment, describeLevel } from '../../study/summary/describe.ts';
+import { describeAssignment, describeLevel, rateUnitOf } from '../../study/summary/describe.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
 import type { Trial } from '../../study/types.ts';
 import type { Watched } from './watched.ts';
@@ -115,5 +115,8 @@ export function describeStand(state: StudyState, trial: Trial): string {
   return measurement ? describeMeasured(measurement) : '';
 }
 
-const describeMeasured = ({ throughput, budgetLatencyMs, level }: Measurement): string =>
-  `${formatRate(throughput.value)} at p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}, ${describeLevel(level)}`;
+const describeMeasured = (measurement: Measurement): string => {
+  const { throughput, budgetLatencyMs, level } = measurement;
+  const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+  return `${formatRate(throughput.value, rateUnitOf(measurement))} at ${latency}, ${describeLevel(level)}`;
+};

@@ -6,7 +6,7 @@ import { metricCell, metricText } from '../../../study/goal/metrics/format.ts';
 import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
-import { describeLevel } from '../../../study/summary/describe.ts';
+import { describeLevel, rateUnitOf } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
@@ -68,11 +68,14 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
 }
 
 /** Returns the measured figures, if the machine's speed was unusual. */
-const measuredNote = ({ throughput, budgetLatencyMs }: Measurement): string =>
-  `at the machine's usual speed; measured ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+const measuredNote = (measurement: Measurement): string => {
+  const { throughput, budgetLatencyMs } = measurement;
+  const rate = formatRate(throughput.value, rateUnitOf(measurement));
+  return `normalised to the machine's usual speed; measured ${rate}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
+};
 
 /** Units that explain the figure by themselves. */
-const TELLING_UNITS = ['infer/s', 'tokens/s'];
+const TELLING_UNITS = ['infer/s', 'requests/s', 'tokens/s'];
 
 /** Returns the metrics that the goal limits, or latency if there is none. */
 function limitNames({ goal }: StudyState): readonly string[] {

@@ -1,6 +1,6 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
 import { gpuMemoryOf } from '../../../perfmodel/memory/gpu-memory.ts';
-import { describeLevel } from '../../summary/describe.ts';
+import { describeLevel, rateUnitOf } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import { attemptsOf } from '../memory/attempts.ts';
 import { measuredFootprint } from '../memory/footprint.ts';
@@ -79,7 +79,7 @@ function looserBudget({ state: { front, goal }, measurement: { throughput } }: F
   if (!next) return [];
   const { trial, measurement } = next;
   const { percentile, value } = measurement.budgetLatencyMs;
-  const rate = formatRate(measurement.throughput.value);
+  const rate = formatRate(measurement.throughput.value, rateUnitOf(measurement));
   const who = trial.number === 0 ? 'the original config' : `trial ${trial.number}`;
   return [
     `a looser budget: at p${percentile} ${formatMs(value)} ${who} serves ${rate} (${describeLevel(measurement.level)})`,

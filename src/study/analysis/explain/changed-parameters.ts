@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { buildJoint } from '../../../space/joint/build-joint.ts';
@@ -22,16 +23,15 @@ export interface ChangedParameters {
  * study's space does not lead to the best.
  */
 export function changedParametersOf(started: StudyStarted, best: Candidate): readonly ChangedParameters[] {
+  const build = builderOf(started);
+  if (!build || build(best.assignment)?.fingerprint !== best.fingerprint) return [];
   const joint = jointSpaceOf(started);
-  if (joint) return changedModels(joint, best);
-  const space = spaceOf(started);
-  if (!space) return [];
-  const build: Build = (assignment) => candidateIn(buildCandidate(space, started.original, assignment));
-  if (build(best.assignment)?.fingerprint !== best.fingerprint) return [];
+  if (joint) return changedModels(joint, best, build);
+  const space = spaceOf(started) as SearchSpace;
   const changed = Object.keys(best.assignment).flatMap((name): ChangedParameters[] => {
     const kept = legalPart(without(best.assignment, [name, ...fieldsOf(space, name)]), build);
     const putBack = build(kept);
-    if (!putBack || putBack.fingerprint === best.fingerprint) return [];
+    if (!putBack || isSameConfig(putBack, best)) return [];
     const set = without(best.assignment, Object.keys(kept));
     return [{ set, putBack, alone: build(set) }];
   });
@@ -43,15 +43,45 @@ export function changedParametersOf(started: StudyStarted, best: Candidate): rea
 }
 
 /** The parameters of a model as one change: a search of several models seldom varies one of them alone. */
-function changedModels(joint: JointSpace, best: Candidate): readonly ChangedParameters[] {
-  const build: Build = (assignment) => candidateIn(buildJoint(joint, assignment));
-  if (build(best.assignment)?.fingerprint !== best.fingerprint) return [];
+function changedModels(joint: JointSpace, best: Candidate, build: Build): readonly ChangedParameters[] {
   const parts = byMember(joint, best.assignment);
   return joint.members.flatMap(({ model }, index): ChangedParameters[] => {
-    const set = jointly(model, parts[index] ?? {});
-    const putBack = build(without(best.assignment, Object.keys(set)));
-    return putBack && putBack.fingerprint !== best.fingerprint ? [{ set, putBack, alone: build(set) }] : [];
+    const own = jointly(model, parts[index] ?? {});
+    const putBack = build(without(best.assignment, Object.keys(own)));
+    if (!putBack || isSameConfig(putBack, best)) return [];
+    return [{ set: withoutUnchanged(own, best, build), putBack, alone: build(own) }];
   });
+}
+
+/**
+ * True if both are the same config, or differ only in what a server or an engine has anyway: an explicit default has the shape of an absent
+ * field.
+ */
+const isSameConfig = (a: Candidate, b: Candidate): boolean =>
+  a.fingerprint === b.fingerprint || isDeepStrictEqual(a.shape, b.shape);
+
+/** Returns the part of the best's assignment that differs from the original's effective values; all of it if that is unknown. */
+export function changedSettingsOf(started: StudyStarted, best: Candidate): Assignment {
+  const build = builderOf(started);
+  if (!build || build(best.assignment)?.fingerprint !== best.fingerprint) return best.assignment;
+  return withoutUnchanged(best.assignment, best, build);
+}
+
+/** Leaves out the settings without which the config is the same. */
+function withoutUnchanged(set: Assignment, best: Candidate, build: Build): Assignment {
+  const unchanged = Object.keys(set).filter((name) => {
+    const other = build(without(best.assignment, [name]));
+    return other !== null && isSameConfig(other, best);
+  });
+  return without(set, unchanged);
+}
+
+/** Returns how the study's space builds candidates; null for a space that is no longer understood. */
+function builderOf(started: StudyStarted): Build | null {
+  const joint = jointSpaceOf(started);
+  if (joint) return (assignment) => candidateIn(buildJoint(joint, assignment));
+  const space = spaceOf(started);
+  return space && ((assignment) => candidateIn(buildCandidate(space, started.original, assignment)));
 }
 
 const candidateIn = (outcome: CandidateOutcome): Candidate | null => (outcome.legal ? outcome.candidate : null);

@@ -6,6 +6,7 @@ import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import { bottlenecksOf } from './bottleneck.ts';
+import { changedSettingsOf } from './changed-parameters.ts';
 import { type Credit, creditOf } from './credit.ts';
 import { type Limit, limitOf } from './limit.ts';
 import { adviceOf, limitPhrase, limitSentence } from './limit-texts.ts';
@@ -53,6 +54,7 @@ export function explainBest(state: StudyState): Explanation | null {
   const advice = adviceOf(found);
   const reasons = reasonsOf({
     ...{ best, credit, bottleneck: stage, advice },
+    changed: changedSettingsOf(state.started, best.candidate),
     before:
       before && baseline && limitTold(foundLimit(state, baseline, before, bottlenecks(baseline, before.measurement))),
     now: limitTold(found),

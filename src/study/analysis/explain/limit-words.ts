@@ -10,6 +10,7 @@ import {
   describeLevel,
   formatChange,
   MIN_INSTANCE_GAIN,
+  rateUnitOf,
 } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
@@ -96,14 +97,14 @@ export function nextLevel({ limit: { higher }, measurement: { level } }: FoundLi
 }
 
 /** The throughput at the next higher level. */
-export const nextRate = ({ limit: { higher } }: FoundLimit): string =>
-  higher ? `that level served ${formatRate(higher.throughput)}` : '';
+export const nextRate = ({ limit: { higher }, measurement }: FoundLimit): string =>
+  higher ? `that level served ${formatRate(higher.throughput, rateUnitOf(measurement))}` : '';
 
 /** The next higher level, if it serves no more. */
 export function noMoreWords(found: FoundLimit): string {
   const { higher } = found.limit;
   return higher && higher.throughput <= NO_MORE * found.measurement.throughput.value
-    ? `${nextLevel(found)} served no more (${formatRate(higher.throughput)})`
+    ? `${nextLevel(found)} served no more (${formatRate(higher.throughput, rateUnitOf(found.measurement))})`
     : '';
 }
 

@@ -1,7 +1,7 @@
-import { formatFigure, formatMs, formatRatio, plainLine } from '../../../base/format.ts';
+import { formatFigure, formatMs, formatRatio, plainLine, type RateUnit } from '../../../base/format.ts';
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { Assignment } from '../../../space/types.ts';
-import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
+import { describeAssignment, MIN_INSTANCE_GAIN, rateUnitOf } from '../../summary/describe.ts';
 import type { Trial } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
 import { lengthOf, type ReasonBar } from './time-bar.ts';
@@ -47,6 +47,8 @@ export interface LimitTold {
 /** The input of the list. */
 export interface ReasonParts {
   readonly best: Trial;
+  /** What the best sets otherwise than the original, by effective values. */
+  readonly changed: Assignment;
   /** null if there is no other original config to compare with. */
   readonly before: LimitTold | null;
   readonly now: LimitTold;
@@ -69,21 +71,22 @@ export function reasonsOf(parts: ReasonParts): readonly Reason[] {
 const MOST_NAMED = 2;
 const MOST_LETTERS = 120;
 
-function changedBy({ best, credit }: ReasonParts): Reason {
+function changedBy({ best, changed, credit }: ReasonParts): Reason {
   const helped = (credit?.knobs ?? []).filter(isHelp);
   const [first] = helped;
+  const unit = rateUnitOf(best.measurements[0] ?? {});
   if (first) {
     const named = helped.filter((credit, index) => isApart(credit, helped.slice(0, index))).slice(0, MOST_NAMED);
     return {
       about: 'changed',
       words: `${named.map(creditPhrase).join(', ')} ${basisOf(named)}`,
-      bar: creditBar(first),
+      bar: creditBar(first, unit),
     };
   }
-  const all = plainLine(shortAssignment(best.candidate.assignment), MOST_LETTERS);
+  const all = plainLine(shortAssignment(changed), MOST_LETTERS);
   const isKnown = credit !== null && credit.knobs.length > 0 && Object.keys(credit.unknown).length === 0;
   const words =
-    Object.keys(best.candidate.assignment).length === 1
+    Object.keys(changed).length === 1
       ? `${all}, the only change`
       : isKnown
         ? `${all} together: none of these makes much of a difference alone`
@@ -128,12 +131,12 @@ function basisOf(credits: readonly ParameterCredit[]): string {
 }
 
 /** The throughput without the parameter and the part that it adds. For latencies: the rest, and the part that it saves. */
-function creditBar({ matters, with: on, without: off }: ParameterCredit): ReasonBar {
+function creditBar({ matters, with: on, without: off }: ParameterCredit, unit: RateUnit): ReasonBar {
   if (matters === 'latency') {
     const saved = off.latencyMs - on.latencyMs;
     return barOf('ms', ['with it', on.latencyMs], ['saved', saved]);
   }
-  return barOf('infer/s', ['without it', off.throughput], ['gained', on.throughput - off.throughput]);
+  return barOf(unit, ['without it', off.throughput], ['gained', on.throughput - off.throughput]);
 }
 
 const barOf = (

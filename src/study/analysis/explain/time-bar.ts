@@ -1,4 +1,4 @@
-import { formatFigure, formatMs } from '../../../base/format.ts';
+import { formatFigure, formatMs, type RateUnit } from '../../../base/format.ts';
 import type { StudyState } from '../../records/state.ts';
 import type { Trial } from '../../types.ts';
 import { stageSplits } from '../stages.ts';
@@ -6,7 +6,7 @@ import type { Told } from './words.ts';
 
 /** A bar next to a reason: parts that add up to its length. */
 export interface ReasonBar {
-  readonly unit: 'ms' | 'infer/s';
+  readonly unit: 'ms' | RateUnit;
   readonly parts: readonly BarPart[];
 }
 

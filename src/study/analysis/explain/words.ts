@@ -1,6 +1,6 @@
 import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../../../base/format.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { describeAssignment, describeLevel } from '../../summary/describe.ts';
+import { describeAssignment, describeLevel, rateUnitOf } from '../../summary/describe.ts';
 import type { Goal } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
 import { tokenTimeSentence } from './engine-load.ts';
@@ -76,11 +76,8 @@ export function creditSentences(
   ];
 }
 
-function creditWords(
-  credit: ParameterCredit,
-  { budgetLatencyMs: { percentile } }: Measurement,
-  { budget }: Goal,
-): string {
+function creditWords(credit: ParameterCredit, stands: Measurement, { budget }: Goal): string {
+  const { percentile } = stands.budgetLatencyMs;
   const { set, basis, against, trial, levels, level, ratio, with: on, without: off, matters } = credit;
   const name = `${describeAssignment(set)}${against === 'original' ? ' alone' : ''}`;
   const source = trial === null ? [] : [trial === 0 ? 'the original' : `trial ${trial}`];
@@ -96,7 +93,7 @@ function creditWords(
     budget?.percentile === percentile && off.latencyMs > budget.latencyMs && on.latencyMs <= budget.latencyMs;
   const over = isOver ? `, over the budget at p${percentile} ${formatMs(off.latencyMs)}` : '';
   const tail = from.length === 0 ? '' : `; ${from.join(', ')}`;
-  return `${name} ${gives} (without it ${formatRate(off.throughput)}${over}${tail})`;
+  return `${name} ${gives} (without it ${formatRate(off.throughput, rateUnitOf(stands))}${over}${tail})`;
 }
 
 function basisOf(credits: readonly ParameterCredit[]): string {

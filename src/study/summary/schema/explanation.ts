@@ -98,7 +98,7 @@ export const limit = z
   .meta({ id: 'limit', description: 'what limits the best config, with the evidence' });
 
 const bar = z.strictObject({
-  unit: z.enum(['ms', 'infer/s']).describe('unit of the values'),
+  unit: z.enum(['ms', 'infer/s', 'requests/s']).describe('unit of the values'),
   parts: z
     .array(
       z.strictObject({
