@@ -38,8 +38,11 @@ export function allowedTargets(texts: readonly string[]): readonly AllowedTarget
   });
 }
 
-/** HOST:PORT that the threads would send to. */
-export const targetOf = ({ options }: WorkerTransport): string => ('url' in options ? options.url : options.address);
+/** HOST:PORT that the threads connect to. The protocol decides: a controller may send both fields. */
+export const targetOf = (transport: WorkerTransport): string =>
+  transport.protocol === 'language' || transport.protocol === 'plain-http'
+    ? transport.options.address
+    : transport.options.url;
 
 /** Errors: USAGE for a server that is not among the targets. */
 export function checkTarget(transport: WorkerTransport, { targets }: AgentLimits): void {

@@ -82,7 +82,8 @@ class ListeningAgent {
     const refusal = this.#refusalOf(request);
     if (refusal) {
       this.#options.tell(`refused a connection from ${peerOf(request)}: ${refusal}`);
-      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      // Does not wait for the peer to close: until then it would hold a place.
+      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
       return;
     }
     this.#controller = request.headers[CONTROLLER_HEADER] as string;

@@ -18,14 +18,19 @@ interface ConnectionLimits {
   readonly requestMs: number;
 }
 
+const LIMITS_CHECK_MS = 500;
+
 /** Returns an HTTP server, by TLS if there is a certificate. It does not listen yet. */
 export function limitedServer(tls: ListeningTls | undefined, { connections, requestMs }: ConnectionLimits): Server {
+  // Node checks the limits every 30 s by default.
+  const connectionsCheckingInterval = Math.min(requestMs, LIMITS_CHECK_MS);
   const server: Server = tls
     ? createSecureServer({
         ...{ cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2', handshakeTimeout: requestMs },
+        connectionsCheckingInterval,
         ...(tls.ca && { ca: tls.ca, requestCert: true, rejectUnauthorized: true }),
       })
-    : createServer();
+    : createServer({ connectionsCheckingInterval });
   server.maxConnections = connections;
   server.headersTimeout = requestMs;
   server.requestTimeout = requestMs;

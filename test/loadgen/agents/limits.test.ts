@@ -32,6 +32,15 @@ describe('the servers that an agent may send to', () => {
     expect(isAllowed(texts, url)).toBe(expected);
   });
 
+  it('are checked by the address that is connected to, whatever else the controller says', () => {
+    const targets = allowedTargets(['a']);
+    const lie = { url: 'a:1', address: 'b:1', timeoutMs: 1 };
+    for (const protocol of ['language', 'plain-http'] as const) {
+      const transport = { protocol, options: lie, request: {}, secrets: [] } as never;
+      expect(() => checkTarget(transport, { ...limits, targets })).toThrow(/may not send to b:1/);
+    }
+  });
+
   it('are checked by the address of each kind of traffic', () => {
     const targets = allowedTargets(['a:1']);
     const language = { protocol: 'language', options: { address: 'b:1' } } as unknown as WorkerTransport;
