@@ -2,15 +2,17 @@ import type { Clock } from '../../base/clock.ts';
 import { nsToMs } from '../../base/units.ts';
 
 const LOOK_EVERY_MS = 250;
-/** A check that is this late means that this process stood still and has not read its messages. */
+/** A check that comes this long after the one before means that this process stood still and has not read its messages. */
 const STOOD_STILL_MS = 1000;
 
-/** Checks that the other side sends something in time. */
+/** Checks that the other side sends something in time, by the time that passed, also while this process stood still. */
 export class SilenceWatch {
   readonly #clock: Clock;
   readonly #timer: NodeJS.Timeout;
   #heardNs: number;
   #lookedNs: number;
+  /** True if the last check was late and left the verdict to the next one. */
+  #waits = false;
 
   /** `onSilence` is called when nothing was received for `limitMs`, and at every check after that. */
   constructor(clock: Clock, limitMs: () => number, onSilence: (limitMs: number) => void) {
@@ -19,8 +21,10 @@ export class SilenceWatch {
     this.#lookedNs = this.#heardNs;
     this.#timer = setInterval(() => {
       const nowNs = clock.nowNs();
-      if (nsToMs(nowNs - this.#lookedNs) > STOOD_STILL_MS) this.#heardNs = nowNs;
+      // What arrived meanwhile is read before the next check. Standing still again gives no more time.
+      this.#waits = !this.#waits && nsToMs(nowNs - this.#lookedNs) > STOOD_STILL_MS;
       this.#lookedNs = nowNs;
+      if (this.#waits) return;
       const limit = limitMs();
       if (nsToMs(nowNs - this.#heardNs) > limit) onSilence(limit);
     }, LOOK_EVERY_MS);
