@@ -53,7 +53,7 @@ export async function playStudy(
   const { seconds } = world;
   const best = state.best;
   const stands = best && representative(state, best);
-  const judgedAt = usualSpeeds(world, seconds).map((speed) => problemAtSpeed(problem, speed));
+  const judgedAt = usualSpeedsIn(world, seconds).map((speed) => problemAtSpeed(problem, speed));
   const worth = (level: number): number =>
     Math.max(
       0,
@@ -75,7 +75,7 @@ const USUAL_SHARE = 1 / 4;
 const ALIKE = 0.1;
 
 /** Returns the usual speeds; the median if there is none. */
-function usualSpeeds(world: OfflineWorld, seconds: number): readonly number[] {
+export function usualSpeedsIn(world: OfflineWorld, seconds: number): readonly number[] {
   const all = Array.from({ length: Math.max(1, Math.floor(seconds)) }, (_, at) => world.speedBetween(at, at + 1));
   const groups = [...Map.groupBy(all, (speed) => Math.round(speed / ALIKE)).values()];
   const usual = groups.filter((group) => group.length >= USUAL_SHARE * all.length).map((group) => median(group));

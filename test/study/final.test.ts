@@ -410,6 +410,25 @@ describe('the decision', () => {
     expect(summarize(decided(played), 'journal.jsonl')).toMatchObject({ feasible: true, best: { trial: 0 } });
   });
 
+  it('is the simplest of equals, and the better one of others', () => {
+    const rivalAt = (most: number): Searched => ({ law: saturating({ aloneMs: 4, most }), levels: [4, 6, 8] });
+    // The second rival has an instance more than the first.
+    const decisionFor = (first: number, second: number) =>
+      playFinal({ original, rivals: [rivalAt(first), rivalAt(second)] }).decision;
+    expect(decisionFor(600, 603)).toMatchObject({ best: 1, verdict: 'better' });
+    expect(decisionFor(600, 660)).toMatchObject({ best: 2, verdict: 'better' });
+    expect(decisionFor(603, 600)).toMatchObject({ best: 1, verdict: 'better' });
+  });
+
+  it('lets the simplest of equals into the final', () => {
+    const rivals = [600, 596, 601, 602].map(
+      (most): Searched => ({ law: saturating({ aloneMs: 4, most }), levels: [4, 6, 8], doubt: 0.05 }),
+    );
+    const played = playFinal({ original, rivals });
+    expect(turnsOf(played)[0]).toContain(1);
+    expect(played.decision?.best).toBe(1);
+  });
+
   it('is the original config where the gain may be none, or is below the least one wanted', () => {
     const study: Study = {
       original,

@@ -6,6 +6,7 @@ import type { Goal, Trial } from '../types.ts';
 import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
 import type { Rounds } from './rounds.ts';
 import { costOf, mostlyMeets, type Side } from './sides.ts';
+import { compareSimplicity, MAX_TIE } from './simplicity.ts';
 
 /** A finalist, and its pairs with the original config. */
 interface Finalist {
@@ -30,7 +31,7 @@ export function decide(
   unplayed: readonly Side[] = [],
 ): Decision {
   const met = played.flatMap((side) => finalistOf(side, baseline, goal) ?? []);
-  const winner = winnerOf(met);
+  const winner = winnerOf(met, baseline, goal, leastGain);
   if (!winner) {
     const best = (played.find(({ holds }) => holds) ?? baseline).trial.number;
     return { best, gain: null, verdict: best === baseline.trial.number ? 'nothing-better' : 'unconfirmed' };
@@ -118,12 +119,30 @@ function finalistOf(side: Side, baseline: Side, goal: Goal): Finalist | null {
 const wasSeenToHold = ({ readings, curve }: Side): boolean =>
   readings.some(({ measurement }) => curve !== null && curve.chance(measurement.level.value) >= LIKELY);
 
-/** Returns the best finalist that holds, preferring those with two pairs or more; undefined without finalists. */
-function winnerOf(met: readonly Finalist[]): Finalist | undefined {
-  const best = (some: readonly Finalist[]): Finalist | undefined =>
-    [...some].sort((a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number)[0];
+/**
+ * Returns the best finalist that holds, preferring those with two pairs or more, and of these those with a gain; of equally good ones the
+ * simplest. undefined without finalists.
+ */
+function winnerOf(met: readonly Finalist[], baseline: Side, goal: Goal, leastGain: number): Finalist | undefined {
   const holding = met.filter(({ holds }) => holds);
   // One round does not show its error.
   const known = holding.filter(({ pairs }) => pairs.length > 1);
-  return best(known) ?? best(holding) ?? met[0];
+  const ranked = (known.length > 0 ? known : holding).toSorted(
+    (a, b) => a.cost - b.cost || a.side.trial.number - b.side.trial.number,
+  );
+  const gaining = ranked.filter((finalist) => {
+    const gain = gainOf(finalist.pairs, finalist.side, baseline, goal);
+    return reasonForBaseline(finalist, baseline, gain, goal, leastGain) === null;
+  });
+  const [best] = gaining;
+  if (!best) return ranked[0] ?? met[0];
+  return gaining
+    .filter((finalist) => finalist === best || isTie(best.side, finalist.side, goal))
+    .sort((a, b) => compareSimplicity(a.side.trial, b.side.trial, baseline.trial.candidate))[0];
+}
+
+/** True if the rounds do not show that the first side is better, and it is so by little if at all. */
+function isTie(first: Side, second: Side, goal: Goal): boolean {
+  const lead = gainOf(pairsOf(first, second), first, second, goal);
+  return lead !== null && lead.low <= 1 && Math.log(lead.value) <= MAX_TIE;
 }

@@ -5,6 +5,7 @@ import { chosenOf } from '../goal/ranking.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { Goal } from '../types.ts';
 import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
+import { compareSimplicity, MAX_TIE } from './simplicity.ts';
 
 /** Finalists, at most, the original config not counted, … */
 const MOST_FINALISTS = 4;
@@ -36,10 +37,21 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
   const distinct = [...Map.groupBy(sides, ({ trial }) => trial.candidate.fingerprint).values()]
     .flatMap((own) => own.find(isPlayed) ?? own.slice(0, 1))
     .filter((side, index) => index < MOST_FINALISTS || isPlayed(side));
-  const [best, ...others] = distinct;
+  const [best, ...rest] = distinct;
   if (!best) return { sides: [], close: 0 };
+  const others = simplestFirst(rest, best, baseline, state);
   const close = others.findIndex((side) => !isClose(side, best, state));
-  return { sides: distinct, close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
+  return { sides: [best, ...others], close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
+}
+
+/** Returns the sides with the simplest one first that is as good as the best, and simpler. */
+function simplestFirst(sides: readonly Side[], best: Side, baseline: Side, state: FinalState): readonly Side[] {
+  const { candidate } = baseline.trial;
+  const [simplest] = sides
+    .filter((side) => compareSimplicity(side.trial, best.trial, candidate) < 0)
+    .filter((side) => isClose(side, best, state) && costOf(side, state.goal) - costOf(best, state.goal) <= MAX_TIE)
+    .sort((a, b) => compareSimplicity(a.trial, b.trial, candidate));
+  return simplest ? [simplest, ...sides.filter((side) => side !== simplest)] : sides;
 }
 
 /** True if the side may be better than the original config by enough for a final to tell. */

@@ -35,7 +35,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
     fitted([label(''), ...figureSpans(study, best), ...verdict], width),
     fitted(
       isBaseline
-        ? nothingBetter(study)
+        ? nothingBetter(study, verdict.length > 0)
         : [label('original'), ...againstOriginal(study, baseline, width - LABEL_COLUMNS)],
       width,
     ),
@@ -94,9 +94,9 @@ export function speedRows({ study }: ViewState, width: number): readonly Row[] {
 }
 
 /** Also explains why a trial that seemed better in the search is not the best. */
-function nothingBetter({ gain, finished }: StudyState): Row {
-  if (!gain?.rejected)
-    return [label(''), span(finished ? 'as good as anything tried' : 'nothing better found yet', 'muted')];
+function nothingBetter({ gain, finished }: StudyState, missesGoal: boolean): Row {
+  const same = missesGoal ? 'nothing that was tried meets the goal' : 'as good as anything tried';
+  if (!gain?.rejected) return [label(''), span(finished ? same : 'nothing better found yet', 'muted')];
   const { trial, reason } = gain.rejected;
   return [label(''), span(`trial ${trial} seemed better, but ${reason}`, 'warning')];
 }
@@ -116,8 +116,9 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
   const [from, to] = isCost ? [gain.high, gain.low] : [gain.low, gain.high];
   const interval = known ? ` (${text(from)} to ${text(to)})` : '';
   const of = isCost ? 'cost ×' : 'gain';
-  const unconfirmed = !gain.isFinal && study.finished ? 'unconfirmed ' : '';
-  const name = gain.isFinal ? `  final ${of} ` : `  ${unconfirmed}${of} `;
+  const isConfirmed = gain.isFinal && known;
+  const unconfirmed = !isConfirmed && study.finished ? 'unconfirmed ' : '';
+  const name = isConfirmed ? `  final ${of} ` : `  ${unconfirmed}${of} `;
   const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
   const line = [...figures, span(name, 'muted'), span(text(gain.value), tone)];
   return widthOf(line) + interval.length <= width ? [...line, span(interval)] : line;

@@ -98,17 +98,22 @@ function goalText({ goal }: StudyState): string {
 function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'> {
   const original = state?.baseline ? describeStand(state, state.baseline) : '';
   if (!state?.best) return { best: '', original };
-  if (state.best === state.baseline)
-    return { best: state.finished ? 'your config is as good as anything tried' : '', original };
+  const missed = representative(state, state.best)?.feasible === false ? ' (it misses the goal)' : '';
+  if (state.best === state.baseline) {
+    const same = missed === '' ? 'your config is as good as anything tried' : 'nothing that was tried meets the goal';
+    return { best: state.finished ? same : '', original };
+  }
   const { gain } = state;
   const times = gain?.gain && gain.best === state.best.number ? gain.gain : null;
   const by = describeGainIn(state.goal.objectives);
-  const gained = times
+  const isKnown = times !== null && times.low > 0 && Number.isFinite(times.high);
+  const gained = isKnown
     ? `; ${formatRatio(times.value)} the original${by} (95 % interval ${formatRatio(times.low)} to ${formatRatio(times.high)}, alternating runs)`
-    : state.finished
-      ? '; no final has confirmed its gain'
-      : '';
-  const missed = representative(state, state.best)?.feasible === false ? ' (it misses the goal)' : '';
+    : times
+      ? `; about ${formatRatio(times.value)} the original${by}, by a single comparison`
+      : state.finished
+        ? '; no final has confirmed its gain'
+        : '';
   return { best: `trial ${state.best.number}: ${describeStand(state, state.best)}${missed}${gained}`, original };
 }
 

@@ -23,14 +23,19 @@ function captionOf(state: StudyState): Html {
   return told.length === 0 ? none : html`${told.join(' ')}`;
 }
 
+/** Returns the verdict in a sentence. */
+export function verdictHtml({ goal }: StudyState, summary: Summary): Html {
+  const { text, tone } = headlineOf(summary, metricsOf(goal));
+  return html`<p class="verdict ${tone}">${text}</p>`;
+}
+
 /** Half the width of a page, because the config is next to the chart. */
 const halfPaper: Paper = { ...widePaper, width: 620, height: 340 };
 
 /** Returns what a reader needs first: the verdict, the objective before and after, the front with the limit, the changes, and the reasons. */
 export function firstScreen(state: StudyState, summary: Summary): Html {
-  const { text, tone } = headlineOf(summary, metricsOf(state.goal));
   const picture = pictureOf(state);
-  return html`<p class="verdict ${tone}">${text}</p>
+  return html`${verdictHtml(state, summary)}
 ${threeFigures(state, summary)}
 <div class="first">
 ${picture ? figure(picture.chart, 'picture', pictureTitle(state, picture), captionOf(state), [halfPaper, narrowPaper]) : none}

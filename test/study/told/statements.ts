@@ -1,0 +1,138 @@
+import { formatRate, formatRatio } from '../../../src/base/format.ts';
+import { closingLines } from '../../../src/headless/closing.ts';
+import { html } from '../../../src/report/html.ts';
+import { verdictHtml } from '../../../src/report/page/first/first-screen.ts';
+import { threeFigures } from '../../../src/report/page/first/three-figures.ts';
+import { notices } from '../../../src/report/page/verdict.ts';
+import { reportHtml } from '../../../src/report/report-html.ts';
+import type { StudyState } from '../../../src/study/records/state.ts';
+import { headlineOf } from '../../../src/study/summary/headline.ts';
+import { type Summary, summarize } from '../../../src/study/summary/summary.ts';
+import { isToEmit } from '../../../src/study/summary/verdict.ts';
+import { standingRows } from '../../../src/tui/panels/standing.ts';
+import { ViewFold } from '../../../src/tui/state.ts';
+import type { TunerEvent } from '../../../src/tuner/seams.ts';
+import { studyView } from '../../../src/watch/view/study-view.ts';
+
+const tones = {
+  better: 'good',
+  'nothing-better': 'same',
+  unconfirmed: 'unsure',
+  infeasible: 'bad',
+  'not-measured': 'bad',
+} as const;
+
+/** Figures that nobody measured, as they would be printed. */
+const NO_FIGURES = /NaN|undefined|Infinity|\bnull\b|∞/;
+
+/** What lines, report, screen and the watch page say of one state. */
+export interface Statements {
+  readonly summary: Summary;
+  readonly lines: readonly string[];
+  readonly report: string;
+  readonly screen: readonly string[];
+  readonly watched: { readonly best: string; readonly original: string };
+}
+
+/** `withCharts`: of the whole report, whose charts take nearly all of the time. */
+export function statementsOf(state: StudyState, events: readonly TunerEvent[], withCharts = false): Statements {
+  const summary = summarize(state, 'journal.jsonl');
+  const config = isToEmit(summary.verdict) ? 'run/best/m/config.pbtxt' : null;
+  const files = { summary: 'run/summary.json', report: 'run/report.html', config };
+  const fold = new ViewFold();
+  for (const event of events) fold.add(event);
+  const rows = standingRows({ ...fold.view(), study: state }, 400);
+  return {
+    summary,
+    lines: closingLines(summary, files),
+    report: textOf(withCharts ? reportHtml(state, summary, null) : figuresHtml(state, summary)),
+    screen: rows.map((row) => row.map(({ text }) => text).join('')),
+    watched: studyView(watchedOf(state)),
+  };
+}
+
+/** The parts of the report that state the outcome. */
+const figuresHtml = (state: StudyState, summary: Summary): string =>
+  html`${verdictHtml(state, summary)}${notices(state, summary)}${threeFigures(state, summary)}`.text;
+
+const watchedOf = (state: StudyState) => ({
+  head: { study: 's', group: null, status: 'over' as const, startedAt: null },
+  ...{ trouble: null, state, records: 1, progress: null, moments: new Map(), serverOf: new Map(), finished: [] },
+  sinceRecordSeconds: 0,
+});
+
+/** What a reader of the first screen of the page sees. */
+const textOf = (page: string): string =>
+  page
+    .slice(0, page.indexOf('<h2>Best and original</h2>') + 1 || undefined)
+    .replace(/<style>.*?<\/style>|<script.*?<\/script>|<svg.*?<\/svg>/gs, '')
+    .replace(/<[^>]+>/g, '\n')
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCodePoint(Number(code)));
+
+/** Returns every contradiction between the places, and every verdict without its figures. */
+export function faultsOf({ summary, lines, report, screen, watched }: Statements): string[] {
+  const { verdict, best, baseline, gain, feasible, rejected } = summary;
+  const { text, tone } = headlineOf(summary);
+  const faults: string[] = [];
+  const demand = (holds: boolean, what: string): void => {
+    if (!holds) faults.push(what);
+  };
+  const rowOf = (name: string): string | undefined => lines.find((line) => line.startsWith(name.padEnd(11)));
+  const all = [...lines, report, ...screen, watched.best, watched.original].join('\n');
+  const isOriginal = best !== null && best.trial === baseline?.trial;
+
+  demand(tone === tones[verdict], `the tone of '${text}' is ${tone}, the verdict ${verdict}`);
+  demand(rowOf('result') === `result     ${text}`, 'the lines have another headline');
+  demand(report.includes(text), 'the report has another headline');
+  demand(!NO_FIGURES.test(all.replace(summary.stopReason, '')), `something prints ${NO_FIGURES.exec(all)?.[0]}`);
+  demand(feasible === !['infeasible', 'not-measured'].includes(verdict), `feasible is ${feasible}, ${verdict}`);
+
+  if (verdict === 'better') {
+    demand(gain?.ratio != null && (gain.low ?? 0) > 0 && gain.high !== null, 'better without a gain');
+    demand(!baseline?.feasible || (gain?.low ?? 0) > 1, `better with ${JSON.stringify(gain)}`);
+  }
+  if (verdict === 'nothing-better') {
+    demand(isOriginal, `nothing better, but trial ${best?.trial} is the best`);
+    demand(gain?.ratio === 1 && gain.low === 1 && gain.high === 1, `nothing better, gain ${JSON.stringify(gain)}`);
+    demand(!lines.some((line) => /copy |keep it|config {5}/.test(line)), 'nothing better, but something to keep');
+    demand(rejected === null || lines.some((line) => line.includes(rejected.reason)), 'the lines do not say why not');
+    demand(screen.join('\n').includes(rejected?.reason ?? 'as good as anything tried'), 'the screen does not say so');
+    demand(watched.best.includes('as good as anything tried'), `the page says '${watched.best}'`);
+  }
+  if (verdict === 'infeasible' || verdict === 'not-measured')
+    demand(!all.includes('as good as anything tried'), 'nothing meets the goal, but something is as good');
+  if (verdict === 'unconfirmed') {
+    demand(gain === null || !((gain.low ?? 0) > 0) || baseline === null, `unconfirmed with ${JSON.stringify(gain)}`);
+    const ratio = (gain ?? summary.searchGain)?.ratio ?? null;
+    demand(ratio === null || ratio > 1 || !baseline?.feasible, `unconfirmed at ${ratio}`);
+    demand(/not confirmed|no final has confirmed|single comparison|not known|not measured/.test(text), `'${text}'`);
+    demand(/confirmed|comparison|not/.test(watched.best), `the page claims '${watched.best}'`);
+    demand(screen.join('\n').includes('unconfirmed') || ratio === null, `the screen claims ${screen.at(-1)}`);
+  }
+
+  if (best && !isOriginal) {
+    const name = `trial ${best.trial}`;
+    const rate = formatRate(best.throughput.value ?? Number.NaN);
+    demand(rowOf(feasible ? 'best' : 'nearest')?.includes(`${name}:`) === true, `the lines do not name ${name}`);
+    demand(
+      lines.some((line) => line.includes(rate)),
+      `the lines do not give ${rate}`,
+    );
+    demand(screen[0]?.includes(`★ ${name}:`) === true, `the screen says ${screen[0]}`);
+    demand(screen[1]?.includes(rate) === true, `the screen gives ${screen[1]}, not ${rate}`);
+    demand(report.includes(`: ${name}`), `the report does not name ${name}`);
+    demand(watched.best.startsWith(`${name}: ${rate}`), `the page says ${watched.best}, not ${rate}`);
+    demand(feasible || watched.best.includes('misses the goal'), 'the page does not say that it misses the goal');
+  }
+  if (verdict === 'better' && gain?.ratio != null) {
+    const ratio = formatRatio(gain.ratio);
+    demand(text.includes(gain.ratio.toFixed(2)), `the headline does not give ${ratio}`);
+    for (const [where, said] of [
+      ['report', report],
+      ['screen', screen[2]],
+      ['page', watched.best],
+    ] as const)
+      demand(said?.includes(ratio) === true, `the ${where} does not give ${ratio}: ${where === 'report' ? '' : said}`);
+  }
+  return faults;
+}
