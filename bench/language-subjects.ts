@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { commandLine } from '../src/adapter/engine/command-words.ts';
+import { shellLine } from '../src/base/shell-words.ts';
 import { dynamoPackages, nodeLlama, smolModel } from '../test/support/language/packages.ts';
 import { languageRepository } from '../test/support/language/triton-language.ts';
 import { realTriton, startRealTriton } from '../test/support/real-triton.ts';
@@ -41,7 +41,7 @@ parameters:
   batch_size: [32, 64, 128, 256]
   threads: [1, 2]
 `);
-    const launch = `${commandLine(server)} --parallel 1 --port {port} {flags}`;
+    const launch = `${shellLine(server)} --parallel 1 --port {port} {flags}`;
     const options = ['--endpoint', 'openai', '--launch-command', launch, '--space', space, ...asked, ...limits];
     return { options, close: async () => undefined };
   },
@@ -84,7 +84,7 @@ rules:
     require: config.engine.max_num_batched_tokens >= 256
     message: a prompt of 256 tokens must fit into a step
 `);
-    const launch = `${commandLine(server)} --max-num-seqs 4 --port {port} {flags}`;
+    const launch = `${shellLine(server)} --max-num-seqs 4 --port {port} {flags}`;
     const traffic = ['--concurrency', '32:32', '--input-tokens', '256', '--output-tokens', '32', '--prompts', '512'];
     const goal = ['--objective', 'output-token-throughput', '--constraint', 'ttft<=400ms', '--constraint', 'itl<=60ms'];
     const options = ['-m', 'mock', '--endpoint', 'openai', '--launch-command', launch, '--space', space];

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { errorLine, oneLine } from '../base/error-line.ts';
 import { isTrituneError, messageOf } from '../base/errors.ts';
 import { exitCodeFor, exitCodes } from './exit-codes.ts';
+import { withCommandName } from './typed-commands.ts';
 
 /** The meaning of a thrown value for the user: the line for stderr (null if already printed) and the exit code. */
 export interface Failure {
@@ -16,7 +17,10 @@ export function failureOf(error: unknown, verbose: boolean): Failure {
     return { line: null, exitCode: error.exitCode === 0 ? exitCodes.done : exitCodes.usage };
   }
   if (isTrituneError(error)) {
-    return { line: withStack(`tritune: ${errorLine(error)}`, error, verbose), exitCode: exitCodeFor(error.code) };
+    return {
+      line: withStack(`tritune: ${withCommandName(errorLine(error))}`, error, verbose),
+      exitCode: exitCodeFor(error.code),
+    };
   }
   return { line: withStack(`tritune: ${errorLine(error)}`, error, verbose), exitCode: exitCodes.internal };
 }

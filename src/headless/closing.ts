@@ -18,21 +18,28 @@ import {
 import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
-import { nextSteps } from './next-steps.ts';
+import { restoreCommand } from './next/commands.ts';
+import { type EndedRun, nextSteps } from './next/steps.ts';
 
 /** Paths of a run's documents, by name. */
 export type DocumentPaths = { readonly [document: string]: string | null };
 
 /**
  * Returns the outcome of a run: the verdict in a sentence, the best and the original, the reasons, the files, the next steps, and last the state in
- * which the model was left. `columns`: the width of the terminal, at which sentences are wrapped; paths and commands stay whole.
+ * which the model was left. `columns`: the width of the terminal, at which sentences are wrapped; paths and commands stay whole. `run`: what the next
+ * steps follow from; without it there are none.
  */
-export function closingLines(summary: Summary, files: DocumentPaths, columns = Number.POSITIVE_INFINITY): string[] {
+export function closingLines(
+  summary: Summary,
+  files: DocumentPaths,
+  { columns = Number.POSITIVE_INFINITY, run }: { readonly columns?: number | undefined; readonly run?: EndedRun } = {},
+): string[] {
   const said = [...verdict(summary), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap((line) =>
     broken(line, columns),
   );
-  const steps = nextSteps(summary, files).map((step, index) => row(index === 0 ? 'next' : '', step));
-  const lines = [...said, ...documents(files, summary), ...steps, modelLine(summary.model, summary.restored)];
+  const steps = run ? nextSteps(summary, run).map((step, index) => row(index === 0 ? 'next' : '', step)) : [];
+  const model = modelLine(summary.model, summary.restored, files.summary && dirname(files.summary));
+  const lines = [...said, ...documents(files, summary), ...steps, model];
   return ['', ...lines.map(inertLine)];
 }
 
@@ -160,8 +167,8 @@ function documents({ config = null, ...files }: DocumentPaths, { best }: Summary
 }
 
 /** Returns the state in which a run left its model. `restored`: null if there is no record that it was restored. */
-export function modelLine(model: string, restored: Summary['restored']): string {
-  if (!restored) return row('model', `${model} was NOT put back: run \`tritune restore\``);
+export function modelLine(model: string, restored: Summary['restored'], directory: string | null = null): string {
+  if (!restored) return row('model', `${model} was NOT put back: ${restoreCommand(directory ?? 'DIRECTORY')}`);
   return row('model', restored.verified ? restored.detail : `NOT as it was: ${restored.detail}`);
 }
 

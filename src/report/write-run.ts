@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
+import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { type Summary, summarize } from '../study/summary/summary.ts';
 import { isToEmit } from '../study/summary/verdict.ts';
@@ -15,6 +16,9 @@ import { workloadsCsv } from './workloads-csv.ts';
 
 export interface WrittenRun {
   readonly summary: Summary;
+  readonly started: StudyStarted;
+  /** The files of the best candidate, relative to the directory `best`. */
+  readonly emitted: readonly string[];
   /** Paths of the written files. `config`, the first file of the best candidate, is null if there is none. */
   readonly files: {
     readonly summary: string;
@@ -55,10 +59,20 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
     files.report,
     reportHtml(state, summary, config && documents.flatMap((each) => ('text' in each ? [each.text] : [])).join('\n')),
   );
-  // A run that goes on may find that its earlier best is none.
-  if (documents.length === 0) await rm(join(directory, 'best'), { recursive: true, force: true });
   await writeEmitted(join(directory, 'best'), documents);
-  return { summary, files };
+  const emitted = documents.map(({ path }) => path);
+  await removeOthers(join(directory, 'best'), emitted);
+  return { summary, started: state.started, emitted, files };
+}
+
+/** Removes what an earlier best left in its folder, because that is copied as a whole, and the folder if nothing stays. */
+async function removeOthers(directory: string, emitted: readonly string[]): Promise<void> {
+  if (emitted.length === 0) return rm(directory, { recursive: true, force: true });
+  const entries = await readdir(directory, { recursive: true });
+  const isNeeded = (entry: string): boolean =>
+    emitted.some((path) => path === entry || path.startsWith(`${entry}/`) || entry.startsWith(`${path}/`));
+  const others = entries.filter((entry) => entry !== MISSING_FILE && !isNeeded(entry));
+  for (const entry of others) await rm(join(directory, entry), { recursive: true, force: true });
 }
 
 type DocumentsOf = (candidate: Candidate) => readonly Emitted[];

@@ -1,3 +1,4 @@
+import { commandLineOf, commandName } from '../base/command-name.ts';
 import { wrapped } from '../base/format.ts';
 import { argumentsOf, choicesOf, type Guide, takesText } from './guide.ts';
 import { foreign, heading, inSight, type Row, row, type Size, span } from './rows.ts';
@@ -45,7 +46,7 @@ interface Parts {
 function partsOf(guide: Guide, size: Size): Parts {
   const { fault, text } = guide;
   const { columns } = size;
-  const command = `tritune ${argumentsOf(guide).map(quoted).join(' ')}`;
+  const command = commandLineOf(argumentsOf(guide));
   const choices = choicesOf(guide).map((choice, index): Row => {
     const isChosen = index === guide.cursor && text === '';
     return row(`  ${isChosen ? '›' : ' '} ${foreign(choice)}`, isChosen ? 'strong' : undefined);
@@ -94,14 +95,10 @@ function keysOf(guide: Guide): readonly string[] {
   return [...(guide.waiting === null ? [next, ...choose] : []), leave, 'Ctrl+C leave'];
 }
 
-/** Quotes a word for a shell. */
-const quoted = (argument: string): string =>
-  /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
-
 /** Returns what to type for another server than those that answer. */
 function hintRows(isAnyFound: boolean, columns: number): readonly Row[] {
   const text = isAnyFound
     ? 'or type HOST:PORT, its gRPC port'
-    : 'No server answers on the usual ports. Type HOST:PORT, its gRPC port, or leave and try an emulated server: tritune tune --launch emulator -m yolov7 --latency-budget 50';
+    : `No server answers on the usual ports. Type HOST:PORT, its gRPC port, or leave and try an emulated server: ${commandName()} tune --launch emulator -m yolov7 --latency-budget 50`;
   return wrapped(text, columns - 4).map((line) => row(`  ${line}`, 'muted'));
 }

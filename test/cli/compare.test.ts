@@ -37,7 +37,7 @@ it('compares one run with one baseline, and repeated runs with repeated baseline
   expect(several).toMatchObject({ code: 6, stderr: '' });
   expect(several.stdout).toMatch(/^concurrency 8, p99 latency: .* to \+22\.\d %\): inconclusive$/m);
   expect(several.stdout).toMatch(
-    /^inconclusive: none of 8 metrics is precise enough to rule out a regression of 10 % .*\nfor a verdict on 10 %, measure about 2 times as long, or compare 2 times as many runs/m,
+    /^inconclusive: none of 8 metrics is precise enough to rule out a regression of 10 % .*\nfor a verdict on 10 %, measure about 2 times as long \(a smaller --precision\), or compare 2 times as many runs/m,
   );
 
   // A quarter more is not ruled out at one level, but it is for all of them.

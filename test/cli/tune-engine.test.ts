@@ -1,12 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { commandLine } from '../../src/adapter/engine/command-words.ts';
+import { shellLine } from '../../src/base/shell-words.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
-const launch = `${commandLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
+const launch = `${shellLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
 let space: string;
 let asked: readonly string[];
 
@@ -103,7 +103,7 @@ describe('tune with a launch command', { timeout: 240_000 }, () => {
 
   it('says what it would try, and starts nothing', async () => {
     const launched = join(await freshDirectory(), 'launched');
-    const command = commandLine(['touch', launched, '--port', '{port}', '{flags}']);
+    const command = shellLine(['touch', launched, '--port', '{port}', '{flags}']);
     const options = [
       '--launch-command',
       command,

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandLine } from '../../src/adapter/engine/command-words.ts';
+import { shellLine } from '../../src/base/shell-words.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
-const launch = `${commandLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
+const launch = `${shellLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
 
 const constant = (value: number) => ({ kind: 'constant', value });
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandLine } from '../../src/adapter/engine/command-words.ts';
+import { shellLine } from '../../src/base/shell-words.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
@@ -86,7 +86,7 @@ describe('a language model behind an OpenAI server that takes its settings at it
   it('is tuned by one start for each candidate', { timeout: 300_000 }, async () => {
     const [library, model, output] = [await nodeLlama(), await smolModel(), await freshDirectory()];
     const script = resolve(import.meta.dirname, '../support/language/llama-server.ts');
-    const server = commandLine([process.execPath, script, '--library', library, '--model', model, '--ctx-size', '512']);
+    const server = shellLine([process.execPath, script, '--library', library, '--model', model, '--ctx-size', '512']);
     const space = join(await freshDirectory(), 'space.yaml');
     await writeFile(
       space,
@@ -111,7 +111,7 @@ describe("Dynamo's mocker, whose scheduler has vLLM's knobs", () => {
   it('serves more with more sequences at once', { timeout: 300_000 }, async () => {
     const [packages, { binDirectory }, output] = [await dynamoPackages(), await realTriton(), await freshDirectory()];
     const script = resolve(import.meta.dirname, '../support/language/dynamo_server.py');
-    const server = commandLine([join(binDirectory, 'python'), script, '--packages', packages]);
+    const server = shellLine([join(binDirectory, 'python'), script, '--packages', packages]);
     const space = join(await freshDirectory(), 'space.yaml');
     await writeFile(
       space,

@@ -23,7 +23,3 @@ export function commandWords(text: string): readonly string[] {
   if (end < text.length) throw new TrituneError('USAGE', `a quote in '${text}' is not closed`, 'close the quote');
   return word === null ? words : [...words, word];
 }
-
-/** Writes words so that a shell reads the same ones. */
-export const commandLine = (words: readonly string[]): string =>
-  words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');

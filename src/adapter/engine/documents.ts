@@ -1,7 +1,7 @@
+import { shellLine } from '../../base/shell-words.ts';
 import { settingsOf } from '../../space/engine/candidate.ts';
 import type { Candidate, EngineTraits } from '../../space/types.ts';
 import type { EmittedDocument } from '../../tuner/adapter.ts';
-import { commandLine } from './command-words.ts';
 import { type LaunchCommand, startOf } from './launch-command.ts';
 
 const CONFIG_FILE = 'engine-config.json';
@@ -13,15 +13,22 @@ export function engineDocuments(
   traits: EngineTraits,
 ): readonly EmittedDocument[] {
   const settings = settingsOf(candidate) ?? {};
-  const { words, environment, config } = startOf(command, settings, traits, { port: '$PORT', configFile: CONFIG_FILE });
-  const variables = Object.entries(environment).map(([name, value]) => `${commandLine([`${name}=${value}`])} \\\n  `);
-  const line = commandLine(words).replaceAll("'$PORT'", '"$PORT"');
+  const { words, environment, config } = startOf(command, settings, traits, {
+    port: '$PORT',
+    configFile: `$HERE/${CONFIG_FILE}`,
+  });
+  const variables = Object.entries(environment).map(([name, value]) => `${shellLine([`${name}=${value}`])} \\\n  `);
+  const line = withVariables(shellLine(words));
   return [
     {
       path: 'launch.sh',
-      text: `#!/bin/sh\n: "\${PORT:=8000}"\nexec ${variables.length > 0 ? `env ${variables.join('')}` : ''}${line}\n`,
+      text: `#!/bin/sh\n: "\${PORT:=8000}"\n${config === null ? '' : 'HERE=$(dirname "$0")\n'}exec ${variables.length > 0 ? `env ${variables.join('')}` : ''}${line}\n`,
     },
     { path: 'settings.json', text: `${JSON.stringify(settings, null, 2)}\n` },
     ...(config === null ? [] : [{ path: CONFIG_FILE, text: config }]),
   ];
 }
+
+/** Ends the single quotes around our variables, which a shell would not replace there. */
+const withVariables = (line: string): string =>
+  line.replaceAll(/\$(?:PORT|HERE)\b/g, `'"$&"'`).replaceAll(/(?<=^| )''(?=")|(?<=")''(?= |$)/g, '');

@@ -36,7 +36,7 @@ export async function tuneAndWrite(
   const { directory, metrics, spec } = study;
   const written: WrittenRun = await writeDocuments(directory, { restored, metrics, documentsOf }).catch(
     (error: unknown) => {
-      if (restored) watch.tell(modelLine(spec.model, restored));
+      if (restored) watch.tell(modelLine(spec.model, restored, directory));
       throw failure ? failure.error : error;
     },
   );

@@ -42,7 +42,7 @@ export interface GateDecision {
  * all levels together get half of it. Only a change for the worse can be a false alarm, so only that side counts.
  *
  * One precise metric is enough to pass: whatever slows a model down shows in its throughput, while a percentile at a single level is rarely known
- * to 10 %. But a metric whose estimate alone would be a large regression makes the comparison inconclusive.
+ * to 10 %. But a metric that is likely to be much worse, without the required confidence, makes the comparison inconclusive.
  */
 export function decideGate(
   baselines: readonly GateDocument[],
@@ -67,15 +67,15 @@ export function decideGate(
   return verdict === 'inconclusive' ? { ...found, timesAsLong: timeForVerdict(judged, rule) } : found;
 }
 
-/** Returns the comparisons that speak for a metric: of all levels together, or of each level where there are too few. */
+/** Returns the comparisons that speak for their metric: of all levels together, or of each level where there are too few. */
 export function decisive(comparisons: readonly Comparison[]): readonly Comparison[] {
-  const together = comparisons.filter(({ isTogether }) => isTogether);
-  return together.length > 0 ? together : comparisons;
+  const together = new Set(comparisons.filter(({ isTogether }) => isTogether).map(({ before }) => before.metric));
+  return comparisons.filter(({ isTogether, before }) => isTogether || !together.has(before.metric));
 }
 
 const isUnsure = ({ verdict }: Comparison): boolean => verdict === 'unsure';
 
-/** Returns the comparisons whose estimate is a large regression that is neither certain nor ruled out. */
+/** Returns the comparisons that are likely to be a large regression, which is neither certain nor ruled out. */
 export const suspectsOf = (comparisons: readonly Comparison[], limits: Limits): readonly Comparison[] =>
   comparisons.filter((one) => isUnsure(one) && one.change && isSuspect(one.before, one.change, limits));
 

@@ -35,9 +35,12 @@ export function verdictOf(metric: Better, { low, high }: Change, limits: Limits)
   return least > 0 ? 'worse' : 'same';
 }
 
-/** True if the estimate of the change is itself a regression that must be seen, whether or not it is certain. */
-export const isSuspect = (metric: Better, { ratio }: Change, limits: Limits): boolean =>
-  worseBy(metric, ratio) > largeChange(limits);
+/** The probability of its direction from which a large change for the worse is suspect. */
+const SUSPECT_SURENESS = 0.95;
+
+/** True if the estimate of the change is itself a regression that must be seen, and is likely to be one, although that is not certain. */
+export const isSuspect = (metric: Better, { ratio, sureness }: Change, limits: Limits): boolean =>
+  worseBy(metric, ratio) > largeChange(limits) && sureness >= SUSPECT_SURENESS;
 
 /** Returns the smallest regression, as a share, that a comparison with this interval finds in half of all cases: the tolerance is beyond its end. */
 export function smallestSeen({ better }: Better, { low, ratio, high }: Change, tolerance: number): number {

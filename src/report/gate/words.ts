@@ -70,8 +70,8 @@ export function decisionLine(decision: GateDecision): string {
 }
 
 function whyInconclusive({ comparisons, rule }: GateDecision): string {
-  const [suspect] = suspectsOf(comparisons, rule).toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  if (suspect) return `${nameOf(suspect)} may be a regression, but is not precise enough to tell`;
+  const [suspect] = suspectsOf(decisive(comparisons), rule).toSorted((a, b) => sizeOf(b) - sizeOf(a));
+  if (suspect) return `${nameOf(suspect)} looks like a regression, but is not precise enough to tell`;
   const unsure = comparisons.filter(({ verdict }) => verdict === 'unsure').length;
   const all = comparisons.length;
   const goal = `precise enough to rule out a regression of ${percentText(largeChange(rule))}`;
@@ -103,7 +103,7 @@ export function adviceLine({ verdict, timesAsLong, rule }: GateDecision): string
   if (timesAsLong == null || timesAsLong > MAX_TIMES)
     return `${goal}, measure on a quieter machine, at more levels, or accept less (--must-see)`;
   const times = Math.max(2, Math.ceil(timesAsLong));
-  return `${goal}, measure about ${times} times as long, or compare ${times} times as many runs and baselines (RUN RUN2 … --baseline BASELINE2 …)`;
+  return `${goal}, measure about ${times} times as long (a smaller --precision), or compare ${times} times as many runs and baselines (RUN RUN2 … --baseline BASELINE2 …)`;
 }
 
 /** Returns the advice on which metrics are not precise enough, for one annotation; null if all are. */

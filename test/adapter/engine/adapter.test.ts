@@ -5,15 +5,15 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OpenedAdapter } from '../../../src/adapter/definition.ts';
 import { engineAdapter } from '../../../src/adapter/engine/adapter.ts';
-import { commandLine } from '../../../src/adapter/engine/command-words.ts';
 import { languageProfile } from '../../../src/app/study/engine/language-profile.ts';
+import { shellLine } from '../../../src/base/shell-words.ts';
 import { loadInlineSpace } from '../../../src/space/source/load.ts';
 import type { Assignment, Candidate } from '../../../src/space/types.ts';
 import { specOf } from '../../../src/spec/spec-of-options.ts';
 import { adapterConformance } from '../../../src/testing/adapter-conformance.ts';
 
 const script = resolve(import.meta.dirname, '../../support/language/quick-engine.ts');
-const command = `${commandLine([process.execPath, script])} --max-num-seqs 2 --port {port} {flags}`;
+const command = `${shellLine([process.execPath, script])} --max-num-seqs 2 --port {port} {flags}`;
 const space = loadInlineSpace(
   {
     extends: 'engines/vllm',

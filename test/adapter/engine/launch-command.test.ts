@@ -2,8 +2,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandLine, commandWords } from '../../../src/adapter/engine/command-words.ts';
+import { commandWords } from '../../../src/adapter/engine/command-words.ts';
 import { emulatedProfileIn, readLaunchCommand, startOf } from '../../../src/adapter/engine/launch-command.ts';
+import { shellLine } from '../../../src/base/shell-words.ts';
 import type { EngineSettings } from '../../../src/space/engine/engine.ts';
 import type { EngineTraits } from '../../../src/space/types.ts';
 
@@ -18,7 +19,7 @@ describe('the words of a command line', () => {
   it('are split as a shell does, and written so that a shell reads the same', () => {
     const words = commandWords(`sh -c 'a "b"' "c \\" d" e\\ f ''  g="h i"`);
     expect(words).toEqual(['sh', '-c', 'a "b"', 'c " d', 'e f', '', 'g=h i']);
-    expect(commandWords(commandLine(words))).toEqual(words);
+    expect(commandWords(shellLine(words))).toEqual(words);
     expect(() => commandWords("a 'b")).toThrow(expect.objectContaining({ code: 'USAGE' }));
   });
 });

@@ -10,6 +10,7 @@ import { headerOptionTable } from '../../options/headers.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import type { Terminal } from '../../terminal.ts';
+import { withCommandName } from '../../typed-commands.ts';
 import { connectionOptionTable } from '../tune/options.ts';
 
 const table: OptionTable<ExamineOptions> = {
@@ -39,7 +40,7 @@ export function doctorCommand(terminal: Terminal): Command {
     const { examine } = await import('../../../app/doctor/examine.ts');
     const codes: number[] = [];
     for await (const { state, about, text, code } of examine(options)) {
-      terminal.print(inertLine(`${state.padEnd(5)} ${about.padEnd(18)} ${text}`));
+      terminal.print(inertLine(`${state.padEnd(5)} ${about.padEnd(18)} ${withCommandName(text)}`));
       if (code !== null) codes.push(exitCodeFor(code));
     }
     process.exitCode = worstExitCode(codes);

@@ -11,6 +11,7 @@ import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { openScreen, type Screen } from '../tune/screen.ts';
+import { attachCommand } from './attach-command.ts';
 import type { AttachFlags, StatusFlags, StopFlags } from './options.ts';
 
 /** `tritune fleet status`. */
@@ -54,7 +55,7 @@ export async function runStop(study: string, flags: StopFlags, terminal: Termina
     if (flags.now) await stopStudy(client, study);
     else await steerStudy(client, study, { kind: 'stop-search' });
     const how = flags.now ? 'ending now, and putting its servers back' : 'ending the search, then running the final';
-    terminal.print(`${study}: ${how}; watch it with tritune fleet attach ${study}`);
+    terminal.print(`${study}: ${how}; watch it with ${attachCommand(study, flags.temporal, flags)}`);
     return exitCodes.done;
   } finally {
     await close();
@@ -67,7 +68,7 @@ export async function runAttach(study: string, flags: AttachFlags, terminal: Ter
   const mirror = await openMirror(flags.output ?? join(RUNS_DIRECTORY, safeName(study)));
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the study continues; watch it with tritune fleet attach ${study}`,
+    () => `the study continues; watch it with ${attachCommand(study, flags.temporal, flags)}`,
     'the study continues without being watched',
   );
   let screen: Screen | null = null;

@@ -13,6 +13,7 @@ import { modelsNamedBy, type NamedModels, type StudyModels } from '../../../app/
 import { trafficOf } from '../../../app/traffic/open-traffic.ts';
 import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
 import { realClock } from '../../../base/clock.ts';
+import { commandLineOf } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { createRecordingLines } from '../../../headless/recording-lines.ts';
 import { specOf } from '../../../spec/spec-of-options.ts';
@@ -57,7 +58,7 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   warnIfInsecure(spec.server, terminal);
   const interrupts = listenForInterrupts(
     terminal.tell,
-    () => `the model may be left changed; put it back with tritune restore ${directory}`,
+    () => `the model may be left changed; put it back with ${commandLineOf(['restore', directory])}`,
   );
   const { signal } = interrupts;
   try {
@@ -99,7 +100,9 @@ async function recordOn(
     const isComplete = await written(study, planned, terminal);
     if (failure) throw failure.error;
     if (isComplete) return exitCodes.done;
-    terminal.tell(`tritune: points are missing; continue with tritune record --resume ${study.directory}`);
+    terminal.tell(
+      `tritune: points are missing; continue with ${commandLineOf(['record', '--resume', study.directory])}`,
+    );
     return exitCodes.interrupted;
   });
 }

@@ -12,6 +12,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
+import { attachCommand } from '../fleet/attach-command.ts';
 import type { TuneFleetFlags } from './fleet-options.ts';
 import type { UiName } from './options.ts';
 import { openScreen, type Screen } from './screen.ts';
@@ -32,7 +33,7 @@ export async function runOnFleet(spec: StudySpec, fleet: string, flags: FleetRun
   try {
     if (detach) {
       await beginOnFleet(client, order);
-      terminal.print(`${study}: started; watch it with tritune fleet attach ${study} --temporal ${fleet}`);
+      terminal.print(`${study}: started; watch it with ${attachCommand(study, fleet, flags)}`);
       return exitCodes.done;
     }
     return await watched(order, { ...flags, spec }, client, terminal);
@@ -43,17 +44,18 @@ export async function runOnFleet(spec: StudySpec, fleet: string, flags: FleetRun
 
 async function watched(
   order: Parameters<typeof beginOnFleet>[1],
-  { ui, spec }: Pick<FleetRun, 'ui'> & { readonly spec: StudySpec },
+  flags: FleetRun & { readonly spec: StudySpec },
   client: Parameters<typeof beginOnFleet>[0],
   terminal: Terminal,
 ): Promise<number> {
   const { study } = order;
+  const { ui, spec, fleet = '' } = flags;
   const mirror = await openMirror(
     await prepareOutput(spec.output ?? `tritune-runs/${study}`, spec.model, realClock.wallMs()),
   );
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the study continues and puts its servers back; watch it with tritune fleet attach ${study}`,
+    () => `the study continues and puts its servers back; watch it with ${attachCommand(study, fleet, flags)}`,
     'ending the study, and putting its servers back',
   );
   let screen: Screen | null = null;

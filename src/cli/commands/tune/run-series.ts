@@ -16,6 +16,7 @@ import { tuneStudy } from '../../../app/study/run-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
 import { throwIfInterrupted } from '../../../base/abort.ts';
 import { realClock } from '../../../base/clock.ts';
+import { commandLineOf } from '../../../base/command-name.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodeOf, exitCodes, worstExitCode } from '../../exit-codes.ts';
@@ -35,7 +36,7 @@ export async function runSeries(open: () => Promise<OpenSeries>, shown: Shown, t
   const stage: Stage = { terminal, screen: null, ...shown };
   const interrupts = listenForInterrupts(
     (line) => (stage.screen ?? terminal).tell(line),
-    () => `a model may be left changed; put it back with tritune restore ${series.directory}`,
+    () => `a model may be left changed; put it back with ${commandLineOf(['restore', series.directory])}`,
     'stopping the whole run, and putting the model back',
   );
   try {

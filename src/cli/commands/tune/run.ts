@@ -10,6 +10,7 @@ import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/
 import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
 import { tuneOnItsServer } from '../../../app/study/run-study.ts';
 import { realClock } from '../../../base/clock.ts';
+import { commandLineOf } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { modelsIn } from '../../../spec/series-fields.ts';
 import { askedOf, optionsFor } from '../../../spec/series-options.ts';
@@ -119,7 +120,7 @@ async function runStudy(
   const { directory, spec } = study;
   const interrupts = listenForInterrupts(
     (line) => (screen ?? terminal).tell(line),
-    () => `the model may be left changed; put it back with tritune restore ${directory}`,
+    () => `the model may be left changed; put it back with ${commandLineOf(['restore', directory])}`,
   );
   let screen: Screen | null = null;
   try {

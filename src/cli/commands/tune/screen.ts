@@ -74,8 +74,10 @@ export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSumma
   else for (const line of seriesLines(summary, directory)) terminal.print(line);
 }
 
-function printClosing({ summary, files }: WrittenRun, terminal: Terminal): void {
-  for (const line of closingLines(summary, files, terminal.canvas?.stdout.columns))
+function printClosing({ summary, files, started, emitted }: WrittenRun, terminal: Terminal): void {
+  const run = { started, emitted, summary: files.summary, report: files.report };
+  const columns = terminal.canvas?.stdout.columns;
+  for (const line of closingLines(summary, files, { columns, run }))
     terminal.print(line, line.startsWith(BREAKS) ? 'bad' : undefined);
 }
 
