@@ -49,6 +49,8 @@ describe('tune --workload', () => {
       '3,1',
       '--request-rate',
       '40:40',
+      '--client-batch',
+      '1',
       '--space',
       space,
     ];
