@@ -10,6 +10,7 @@ import {
 import { type ProfileSettings, settingsLines } from '../../src/headless/perf-analyzer/settings.ts';
 import { trustLines } from '../../src/headless/perf-analyzer/trust-lines.ts';
 import { measured } from '../study/builders.ts';
+import { tokensOf } from '../study/token-figures.ts';
 import { levelReport, serverReport } from '../support/level-reports.ts';
 
 const settings: ProfileSettings = {
@@ -255,6 +256,8 @@ describe('how far the figures can be trusted', () => {
       '      2 × timeout: no reply in time',
       '',
     ]);
+    const replies = trustLines(levelReport({ measurement: measured(4, 20, 8, { tokens: tokensOf(4, 20) }) }));
+    expect(replies[1]).toBe('    Throughput: 20 requests/s, 95 % interval 19.6 to 20.4');
     const once = trustLines(levelReport({ measurement: measured(4, 200, 8, { windows: 1 }) }));
     expect(once).toContain('    Measured: 1.5 s in 1 window, too short to tell if it is stable');
   });

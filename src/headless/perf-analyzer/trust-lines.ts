@@ -1,5 +1,6 @@
 import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
+import { rateUnitOf } from '../../study/summary/describe.ts';
 import { agentLines } from '../agent-lines.ts';
 
 /** Returns what perf_analyzer's lines lack: how sure the figures are, when latency starts to count, what failed, and who the limit was. */
@@ -8,7 +9,7 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
   const from = openLoop ? ' from the time due' : '';
   return [
     '  Trust: ',
-    `    Throughput: ${formatRate(throughput.value)}, 95 % interval ${formatFigure(throughput.low)} to ${formatFigure(throughput.high)}`,
+    `    Throughput: ${formatRate(throughput.value, rateUnitOf(measurement))}, 95 % interval ${formatFigure(throughput.low)} to ${formatFigure(throughput.high)}`,
     `    p${budgetLatencyMs.percentile} latency${from}: ${formatMs(budgetLatencyMs.value)}, 95 % interval ${formatMs(budgetLatencyMs.low)} to ${formatMs(budgetLatencyMs.high)}`,
     ...(openLoop
       ? [

@@ -1,4 +1,4 @@
-import { formatFigure, formatMs } from '../../../base/format.ts';
+import { formatMs, formatRate } from '../../../base/format.ts';
 import { heyLines, summaryOf } from '../../../headless/hey-summary.ts';
 import { classLines } from '../../../headless/perf-analyzer/class-lines.ts';
 import {
@@ -36,6 +36,7 @@ export function createProfileScreen(
     for (const line of lines) terminal.print(line);
   };
   let heading = '';
+  const unit = settings.serviceKind === 'TRITON' ? 'infer/s' : 'requests/s';
   printAll(settingsLines(settings));
   return {
     onLevel: (level) => {
@@ -52,7 +53,7 @@ export function createProfileScreen(
       }
       const { window, own } = progress;
       const { throughput, latencyMs } = progress;
-      terminal.status(`${heading}: window ${window}, ${formatFigure(throughput)} infer/s, ${formatMs(latencyMs)}`);
+      terminal.status(`${heading}: window ${window}, ${formatRate(throughput, unit)}, ${formatMs(latencyMs)}`);
       if (!verbose) return;
       const figures = {
         window,
