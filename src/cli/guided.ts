@@ -2,7 +2,7 @@ import { addressesOf, connectControl } from '../app/server/addresses.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { readOtherConfigs } from '../triton/control/other-configs.ts';
 import type { TritonClient } from '../triton/types.ts';
-import type { ModelChoice, ServerChoice } from '../tui/guide.ts';
+import type { ModelChoice, ServerChoice } from '../tui/guide/guide.ts';
 import { createProgram } from './program.ts';
 import type { Terminal, TerminalCanvas } from './terminal.ts';
 
@@ -12,7 +12,7 @@ const USUAL_PORTS = [8001, 9001, 18001];
 /** Runs the guided start. Resolves to the arguments of the run that the person chose, or null if they left. */
 export async function guidedStart(canvas: TerminalCanvas): Promise<readonly string[] | null> {
   process.env.NODE_ENV ??= 'production';
-  const { askForRun } = await import('../tui/guide-screen.ts');
+  const { askForRun } = await import('../tui/guide/guide-screen.ts');
   return askForRun({ ...canvas, servers: findServers, models: modelsOf, plan: planOf });
 }
 

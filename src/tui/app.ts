@@ -1,8 +1,10 @@
-import { Box, useInput, useWindowSize } from 'ink';
+import { Box, type Key, useInput, useWindowSize } from 'ink';
 import { createElement, memo, type ReactElement, useSyncExternalStore } from 'react';
+import type { Command } from './commands.ts';
 import { drawnRow } from './drawn-row.ts';
-import { frame } from './frame.ts';
+import { frame, type Scene } from './frame.ts';
 import { commandOf, pressesOf } from './keys.ts';
+import { commandAt, type MouseAction, useMouse } from './mouse.ts';
 import type { Row } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -22,12 +24,24 @@ export function App({ store, hasColours }: AppProps): ReactElement {
       if (command) store.onCommand(command);
     }
   });
-  const lines = frame(scene, size).map((line, index) => createElement(Line, { key: index, line, hasColours }));
+  const rows = frame(scene, size);
+  useMouse((action) => {
+    const command = commandOfMouse(action, rows, store.scene());
+    if (command) store.onCommand(command);
+  });
+  const lines = rows.map((line, index) => createElement(Line, { key: index, line, hasColours }));
   return createElement(
     Box,
     { flexDirection: 'column', width: size.columns, height: size.rows, overflow: 'hidden' },
     ...lines,
   );
+}
+
+/** The wheel does what the arrow keys do. */
+function commandOfMouse(action: MouseAction, rows: readonly Row[], scene: Scene): Command | null {
+  if (action.kind === 'click') return commandAt(rows, action.column, action.row);
+  const key = { upArrow: action.by < 0, downArrow: action.by > 0 } as Key;
+  return commandOf('', key, scene.interaction, scene.abilities, scene.view);
 }
 
 const Line = memo(

@@ -30,6 +30,7 @@ const here: Works = (abilities, view) => searching(abilities, view) && abilities
 const goesOn: Works = ({ elsewhere }) => elsewhere === 'goes-on';
 const ends: Works = (abilities, view) => !goesOn(abilities, view);
 const waiting: Works = (abilities, view) => searching(abilities, view) && view.study?.requested.length !== 0;
+const tried: Works = (_, view) => (view.study?.trials.length ?? 0) > 0;
 
 const letter =
   (text: string): Matches =>
@@ -37,6 +38,8 @@ const letter =
     input === text && !key.ctrl && !key.meta;
 const up: Matches = (_, key) => key.upArrow;
 const down: Matches = (_, key) => key.downArrow;
+const left: Matches = (_, key) => key.leftArrow;
+const right: Matches = (_, key) => key.rightArrow;
 const enter: Matches = (_, key) => key.return;
 const esc: Matches = (_, key) => key.escape;
 
@@ -64,6 +67,7 @@ const exporting = (works: Works, hint?: string): Binding =>
 const comparing = (works: Works, hint?: string): Binding =>
   bind('c', 'compare with this trial, or with the original again', letter('c'), { name: 'mark' }, works, hint);
 
+const SHOW_TRIAL = 'show all of this trial, or go back';
 const FAR = 1e6;
 const PAGE = 10;
 
@@ -75,9 +79,21 @@ export const bindings: readonly Binding[] = [
   bind('PgDn', 'ten trials on', (_, key) => key.pageDown, move(PAGE)),
   bind('Home', 'first trial', (_, key) => key.home, move(-FAR)),
   bind('End', 'last trial', (_, key) => key.end, move(FAR)),
-  bind('Enter', 'show all of this trial, or go back', enter, { name: 'page', page: 'trial' }, always, 'trial'),
-  bind('o', 'sort by number, throughput or latency', letter('o'), { name: 'sort' }, always, 'order'),
-  bind('f', 'show only the Pareto front, or all trials', letter('f'), { name: 'front' }, always, 'front'),
+  bind('Enter', SHOW_TRIAL, enter, { name: 'page', page: 'trial' }, notOver, 'trial'),
+  bind(
+    'Enter',
+    `${SHOW_TRIAL}; of the best, also why it is the best`,
+    enter,
+    { name: 'page', page: 'trial' },
+    over,
+    'details',
+  ),
+  bind('← →', 'sort by another column', left, { name: 'sort', step: -1 }, tried, 'sort'),
+  bind('→', 'sort by the next column', right, { name: 'sort', step: 1 }, tried),
+  bind('o', 'reverse the order', letter('o'), { name: 'sort', step: 0 }, tried),
+  bind('/', 'filter the trials, such as by instances=4', letter('/'), { name: 'ask-filter' }, tried, 'filter'),
+  bind('f', 'show only the front, or all', letter('f'), { name: 'front' }, tried),
+  bind('v', 'chart: front, or best so far', letter('v'), { name: 'chart' }, tried, 'chart'),
   // Keys for a finished run have a hint only after it has finished.
   comparing(notOver),
   comparing(over, 'compare'),
@@ -103,8 +119,8 @@ const rows: readonly Binding[] = [
   bind('↓', 'next parameter', either(down, letter('j')), step(1, 0)),
 ];
 const values: readonly Binding[] = [
-  bind('←→', 'previous or next value', (_, key) => key.leftArrow, step(0, -1), always, 'value'),
-  bind('→', 'next value', (_, key) => key.rightArrow, step(0, 1)),
+  bind('←→', 'previous or next value', left, step(0, -1), always, 'value'),
+  bind('→', 'next value', right, step(0, 1)),
 ];
 
 /** The keys during a question, or in a panel of parameters. */
@@ -123,6 +139,10 @@ export const answers: Readonly<Record<Question['kind'], readonly Binding[]>> = {
     bind('Esc', 'continue', either(esc, letter('n')), { name: 'cancel' }, always, 'continue'),
   ],
   budget: [bind('Enter', 'accept', enter, { name: 'accept-budget' }), bind('Esc', 'continue', esc, { name: 'cancel' })],
+  filter: [
+    bind('Enter', 'keep the filter', enter, { name: 'accept-filter' }),
+    bind('Esc', 'show all trials', esc, { name: 'clear-filter' }),
+  ],
   space: [
     ...rows,
     ...values,

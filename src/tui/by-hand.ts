@@ -71,6 +71,10 @@ export function verdictOn(study: StudyState, chosen: Assignment): Verdict {
   const built = buildIn(study, assignment);
   if (!built.legal) return built;
   const { fingerprint } = built.candidate;
+  const isWaiting = study.requested.some(
+    ({ assignment: other, levels }) => levels.kind === 'search' && canonicalJson(other) === canonicalJson(assignment),
+  );
+  if (isWaiting) return { legal: false, reason: 'this candidate is waiting already' };
   const twin = study.trials.find(({ candidate }) => candidate.fingerprint === fingerprint);
   const outside = whyRuledOut(study.narrowing, assignment);
   const note = twin

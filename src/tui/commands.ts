@@ -1,6 +1,16 @@
-/** The effect of a key. */
+/** A column of the table to sort by: one of every study, or one of its varied parameters. */
+export type SortColumn =
+  | { readonly kind: 'number' | 'throughput' | 'latency' | 'level' }
+  | { readonly kind: 'parameter'; readonly name: string };
+
+/** The effect of a key or a click. */
 export type Command =
   | { readonly name: 'move'; readonly by: number }
+  | { readonly name: 'select'; readonly trial: number }
+  /** Sorts by the column so many to the right of the present one; by none: reverses the order. */
+  | { readonly name: 'sort'; readonly step: number }
+  /** Sorts by this column, or reverses the order by it. */
+  | { readonly name: 'sort-by'; readonly column: SortColumn }
   /** Moves within a panel of parameters: to another parameter, or to another value. */
   | { readonly name: 'step'; readonly rows: number; readonly values: number }
   | { readonly name: 'page'; readonly page: 'trial' | 'help' }
@@ -9,8 +19,8 @@ export type Command =
   | { readonly name: 'not-now'; readonly reason: string }
   | {
       readonly name:
-        | 'sort'
         | 'front'
+        | 'chart'
         | 'mark'
         | 'back'
         | 'pause'
@@ -18,6 +28,9 @@ export type Command =
         | 'again'
         | 'withdraw'
         | 'ask-quit'
+        | 'ask-filter'
+        | 'accept-filter'
+        | 'clear-filter'
         | 'ask-budget'
         | 'ask-space'
         | 'ask-hand'

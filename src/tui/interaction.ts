@@ -1,19 +1,17 @@
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Assignment } from '../space/types.ts';
 import type { Trial } from '../study/types.ts';
-import { withNextValue } from './by-hand.ts';
+import { verdictOn, withNextValue } from './by-hand.ts';
 import type { Command } from './commands.ts';
-import { figuresOf, frontTrials } from './figures.ts';
 import { narrowBy, parametersOf } from './parameters.ts';
 import type { ViewState } from './state.ts';
-
-export const sortOrders = ['number', 'throughput', 'latency'] as const;
-export type SortOrder = (typeof sortOrders)[number];
+import { byNumber, orderedTrials, type RowChoice, sortedBy, sortedByNext } from './table/order.ts';
 
 /** The question to the person, or the open panel of parameters. Keys are answers meanwhile. */
 export type Question =
   | { readonly kind: 'quit' }
   | { readonly kind: 'budget'; readonly text: string }
+  | { readonly kind: 'filter' }
   | SpaceQuestion
   | HandQuestion;
 
@@ -34,14 +32,13 @@ export interface HandQuestion {
   readonly from: number;
 }
 
-/** What the person has done with the screen: the selection, and the open question. */
-export interface Interaction {
+/** What the person has done with the screen: the selection, the order of the table, and the open question. */
+export interface Interaction extends RowChoice {
   /** Number of the selected trial; null follows the best so far. */
   readonly selected: number | null;
   /** The trial to compare the selected one with, instead of the original. */
   readonly marked: number | null;
-  readonly sort: SortOrder;
-  readonly onlyFront: boolean;
+  readonly chart: 'front' | 'progress';
   readonly page: 'overview' | 'trial' | 'help';
   readonly question: Question | null;
   /** True if asked to pause; the run pauses after its current measurement. */
@@ -51,8 +48,10 @@ export interface Interaction {
 export const initialInteraction: Interaction = {
   selected: null,
   marked: null,
-  sort: 'number',
+  order: byNumber,
   onlyFront: false,
+  filter: '',
+  chart: 'front',
   page: 'overview',
   question: null,
   wantsPause: false,
@@ -63,16 +62,26 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
   switch (command.name) {
     case 'move':
       return { ...now, selected: moved(now, command.by, view) };
+    case 'select':
+      return { ...now, selected: command.trial };
     case 'sort':
-      return { ...now, sort: after(sortOrders, now.sort) };
+      return sorted(now, command.step, view);
+    case 'sort-by':
+      return { ...now, order: sortedBy(now.order, command.column) };
     case 'front':
       return { ...now, onlyFront: !now.onlyFront };
+    case 'chart':
+      return { ...now, chart: now.chart === 'front' ? 'progress' : 'front' };
     case 'mark':
       return { ...now, marked: now.marked === null ? (selectedTrial(now, view)?.number ?? null) : null };
     case 'page':
       return { ...now, page: now.page === command.page ? 'overview' : command.page };
     case 'back':
-      return now.page === 'overview' ? { ...now, selected: null, marked: null } : { ...now, page: 'overview' };
+      return backFrom(now);
+    case 'ask-filter':
+      return { ...now, page: 'overview', question: { kind: 'filter' } };
+    case 'clear-filter':
+      return { ...now, filter: '', question: null };
     case 'ask-quit':
       return { ...now, question: { kind: 'quit' } };
     case 'ask-budget':
@@ -92,12 +101,15 @@ export function interact(now: Interaction, command: Command, view: ViewState): I
     case 'pause':
       return { ...now, wantsPause: !wantsPause(now, view) };
     case 'type':
-      return now.question?.kind === 'budget' ? { ...now, question: typed(now.question.text, command.text) } : now;
+      return typed(now, command.text);
     case 'cancel':
     case 'quit':
     case 'stop-search':
     case 'accept-budget':
+    case 'accept-filter':
       return { ...now, question: null };
+    case 'try':
+      return isQueued(now.question, view) ? { ...now, question: null } : now;
     default:
       return now;
   }
@@ -129,26 +141,37 @@ function answered(question: Question, command: Command, { study }: ViewState): Q
 
 const within = (index: number, count: number): number => Math.max(0, Math.min(count - 1, index));
 
-/** Adds a character, or removes one for a backspace. */
-function typed(text: string, more: string): Question {
-  const next = more === '\b' ? text.slice(0, -1) : text + more;
-  return { kind: 'budget', text: /^\d{0,7}\.?\d{0,4}$/.test(next) ? next : text };
+const MAX_FILTER = 40;
+
+/** Adds a character to the typed text, or removes one for a backspace. Filters at once. */
+function typed(now: Interaction, more: string): Interaction {
+  const { question, filter } = now;
+  const edited = (text: string): string => (more === '\b' ? text.slice(0, -1) : text + more);
+  if (question?.kind === 'filter') return { ...now, filter: edited(filter).slice(0, MAX_FILTER) };
+  if (question?.kind !== 'budget') return now;
+  const text = edited(question.text);
+  return /^\d{0,7}\.?\d{0,4}$/.test(text) ? { ...now, question: { kind: 'budget', text } } : now;
 }
 
-/** Returns the trials in the order of the table. */
-export function listed({ sort, onlyFront }: Interaction, { study }: ViewState): readonly Trial[] {
-  if (!study) return [];
-  const front = onlyFront ? frontTrials(study) : null;
-  const trials = front ? study.trials.filter(({ number }) => front.has(number)) : study.trials;
-  if (sort === 'number') return trials;
-  // A trial without figures always comes last.
-  const key = (trial: Trial): number => {
-    const measurement = figuresOf(study, trial);
-    if (!measurement) return Number.POSITIVE_INFINITY;
-    return sort === 'throughput' ? -measurement.throughput.value : measurement.budgetLatencyMs.value;
-  };
-  return [...trials].sort((a, b) => key(a) - key(b) || a.number - b.number);
+function sorted(now: Interaction, step: number, { study }: ViewState): Interaction {
+  const { order } = now;
+  if (step === 0) return { ...now, order: { ...order, isDescending: !order.isDescending } };
+  return study ? { ...now, order: sortedByNext(order, study, step) } : now;
 }
+
+/** Leaves a page, then the filter, then the selection. */
+function backFrom(now: Interaction): Interaction {
+  if (now.page !== 'overview') return { ...now, page: 'overview' };
+  return now.filter === '' ? { ...now, selected: null, marked: null } : { ...now, filter: '' };
+}
+
+/** True if the candidate by hand is legal: the run takes it. */
+const isQueued = (question: Question | null, { study }: ViewState): boolean =>
+  study !== null && question?.kind === 'hand' && verdictOn(study, question.assignment).legal;
+
+/** Returns the trials in the order of the table. */
+export const listed = (choice: RowChoice, { study }: ViewState): readonly Trial[] =>
+  study ? orderedTrials(study, choice) : [];
 
 /** Returns the selected trial: the chosen one, else the best. */
 export function selectedTrial({ selected }: Interaction, { study }: ViewState): Trial | null {
@@ -161,8 +184,6 @@ function moved(now: Interaction, by: number, view: ViewState): number | null {
   const at = trials.findIndex(({ number }) => number === selectedTrial(now, view)?.number);
   return trials[within(at + by, trials.length)]?.number ?? now.selected;
 }
-
-const after = <T>(values: readonly T[], value: T): T => values[(values.indexOf(value) + 1) % values.length] as T;
 
 /** True if the study is paused or was asked to pause, also by an earlier viewer. */
 export const wantsPause = ({ wantsPause: asked }: Interaction, { isPaused }: Pick<ViewState, 'isPaused'>): boolean =>

@@ -1,7 +1,7 @@
 import type { Key } from 'ink';
 import { answers, type Binding, bindings } from './bindings.ts';
 import type { Abilities, Command } from './commands.ts';
-import type { Interaction } from './interaction.ts';
+import type { Interaction, Question } from './interaction.ts';
 import { isSearching, type ViewState } from './state.ts';
 
 /** Returns the bindings that work now; only answers during a question. */
@@ -15,10 +15,11 @@ export function hintsOf(
   interaction: Interaction,
   abilities: Abilities,
   view: ViewState,
-): readonly { readonly shown: string; readonly does: string }[] {
+): readonly Pick<Binding, 'shown' | 'does' | 'command'>[] {
   const working = workingKeys(interaction, abilities, view);
   const hinted = working.filter(({ hint }) => hint !== undefined);
-  return (hinted.length > 0 ? hinted : working).map(({ shown, does, hint = does }) => ({ shown, does: hint }));
+  const listed = hinted.length > 0 ? hinted : working;
+  return listed.map(({ shown, does, hint = does, command }) => ({ shown, does: hint, command }));
 }
 
 /** Splits an input into key presses: keys pressed in quick succession come as one input. */
@@ -41,17 +42,26 @@ export function commandOf(
   if (key.ctrl && input === 'c') return { name: 'interrupt' };
   const found = workingKeys(interaction, abilities, view).find(({ matches }) => matches(input, key));
   if (found) return found.command;
-  if (interaction.question === null && bindings.some(({ matches }) => matches(input, key)))
-    return { name: 'not-now', reason: whyNotNow(abilities, view) };
-  if (interaction.question?.kind !== 'budget') return null;
-  if (key.backspace || key.delete) return { name: 'type', text: '\b' };
-  return /^[\d.]+$/.test(input) ? { name: 'type', text: input } : null;
+  const other = interaction.question === null ? bindings.find(({ matches }) => matches(input, key)) : undefined;
+  if (other) return { name: 'not-now', reason: whyNotNow(other, abilities, view) };
+  return typedText(input, key, interaction.question);
 }
 
-function whyNotNow({ phase }: Abilities, view: ViewState): string {
+/** The letters that a question takes. */
+const typedLetters: Readonly<Partial<Record<Question['kind'], RegExp>>> = { budget: /^[\d.]$/, filter: /^[ -~]$/ };
+
+function typedText(input: string, key: Key, question: Question | null): Command | null {
+  const letters = question && typedLetters[question.kind];
+  if (!letters || key.ctrl || key.meta) return null;
+  if (key.backspace || key.delete) return { name: 'type', text: '\b' };
+  return letters.test(input) ? { name: 'type', text: input } : null;
+}
+
+function whyNotNow({ shown, does }: Binding, { phase }: Abilities, view: ViewState): string {
   if (phase === 'over') return 'the run has ended, so this key does nothing';
   if (phase === 'stopping' || view.study?.finished) return 'the run is ending';
   if (view.study === null) return 'the run has not started yet';
-  if (!isSearching(view)) return 'the search has ended; you can only pause or quit';
-  return 'no trial that you asked for is waiting';
+  if (isSearching(view)) return shown === 'u' ? 'no trial that you asked for is waiting' : 'no trial has ended yet';
+  const compared = view.study.contender ? `trial ${view.study.contender.number}` : 'the best';
+  return `${shown} (${does}) works during the search; now the final compares ${compared} with the original. p pauses, q quits`;
 }

@@ -1,4 +1,3 @@
-import type { StudyState } from '../study/records/state.ts';
 import { describeAssignment } from '../study/summary/describe.ts';
 import type { Trial } from '../study/types.ts';
 import type { TunerCommands } from '../tuner/steering.ts';
@@ -55,14 +54,14 @@ function skip({ study, activity }: ViewState, commands: TunerCommands): string {
   return `skipping trial ${running.number}${activity.kind === 'loading' ? ' once it is loaded' : ''}`;
 }
 
-function measureAgain(trial: Trial | null, { study }: ViewState, commands: TunerCommands): string {
+function measureAgain(trial: Trial | null, view: ViewState, commands: TunerCommands): string {
   const level = trial?.measurements[trial.chosen ?? 0]?.level;
   if (!trial || level === undefined) return 'this trial has no measurement to repeat';
   const { value, batch } = level;
   const levels = { kind: 'fixed', values: [value], ...(batch !== undefined && { batch }) } as const;
   commands.enqueue({ assignment: trial.candidate.assignment, levels });
   const name = trial.role === 'baseline' ? 'the original' : `trial ${trial.number}`;
-  return `${name} will be measured again ${turnOf(study)}, as a new trial`;
+  return `${name} will be measured again ${turnOf(view)}, as a new trial`;
 }
 
 function withdraw({ study }: ViewState, commands: TunerCommands): string | null {
@@ -91,16 +90,21 @@ function narrow(
   return narrowed.told;
 }
 
-function tryByHand(question: Question | null, { study }: ViewState, commands: TunerCommands): string | null {
+function tryByHand(question: Question | null, view: ViewState, commands: TunerCommands): string | null {
+  const { study } = view;
   if (!study || question?.kind !== 'hand') return null;
   const verdict = verdictOn(study, question.assignment);
   if (!verdict.legal) return `rejected: ${verdict.reason}`;
   commands.enqueue({ assignment: verdict.candidate.assignment, levels: { kind: 'search' } });
-  return `it is tried ${turnOf(study)}`;
+  return `queued: it is tried ${turnOf(view)}`;
 }
 
 /** Returns when a request made now will take effect. */
-function turnOf(study: StudyState | null): string {
+function turnOf({ study, isPaused }: ViewState): string {
   const ahead = study?.requested.length ?? 0;
-  return ahead === 0 ? 'next' : `after the ${ahead === 1 ? 'one that is waiting' : `${ahead} that are waiting`}`;
+  if (ahead > 0) return `after the ${ahead === 1 ? 'one that is waiting' : `${ahead} that are waiting`}`;
+  const running = study?.unfinished
+    ? `, after ${study.unfinished.number === 0 ? 'the original' : `trial ${study.unfinished.number}`}`
+    : '';
+  return `next${running}${isPaused ? ', once you continue with p' : ''}`;
 }

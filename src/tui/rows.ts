@@ -1,4 +1,5 @@
 import { plainLine } from '../base/format.ts';
+import type { Command } from './commands.ts';
 
 /** The meaning of a piece of text; `colours.ts` defines its look. */
 export type Tone =
@@ -21,6 +22,8 @@ export type Tone =
 export interface Span {
   readonly text: string;
   readonly tone?: Tone;
+  /** What a click on it does. */
+  readonly click?: Command;
 }
 
 /** One line of the screen. Every character is one cell wide; foreign text must go through `foreign`. */

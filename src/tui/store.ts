@@ -71,6 +71,9 @@ export class Store {
 
   onEvent(event: TunerEvent): void {
     this.#fold.add(event);
+    // The request to pause has been met, or another screen has met it.
+    if (event.type === 'study-paused' || event.type === 'study-continued')
+      this.#interaction = { ...this.#interaction, wantsPause: false };
     if ('at' in event) this.#countedMs = this.#nowMs();
     this.#renew();
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { advance, argumentsOf, type Guide, type GuideEvent, initialGuide } from '../../src/tui/guide.ts';
-import { guideRows, mostMoved } from '../../src/tui/guide-rows.ts';
+import { advance, argumentsOf, type Guide, type GuideEvent, initialGuide } from '../../src/tui/guide/guide.ts';
+import { guideRows, mostMoved } from '../../src/tui/guide/guide-rows.ts';
 import { widthOf } from '../../src/tui/rows.ts';
 
 const servers: GuideEvent = { type: 'servers', servers: [{ url: 'localhost:8001', name: 'triton 2.51.0' }] };

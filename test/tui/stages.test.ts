@@ -3,7 +3,6 @@ import { constraintParser } from '../../src/study/goal/goal-text.ts';
 import { builtInMetrics } from '../../src/study/goal/metrics/registry.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { briefly } from '../../src/tui/brief-assignment.ts';
 import { verdictOn, withNextValue } from '../../src/tui/by-hand.ts';
 import { initialInteraction } from '../../src/tui/interaction.ts';
 import { trialPanel } from '../../src/tui/panels/trial.ts';
@@ -58,13 +57,6 @@ describe('the panel of models that share a server', () => {
     // The rows say it already.
     expect(lines.join('\n')).not.toContain('a latency');
   });
-});
-
-it('an assignment that is too long goes by beginnings of names, without what is alike in all trials', () => {
-  const study = foldStudy(jointRecords(pipeline, pipelineMeasured));
-  const assignment = { 'tokenizer/instances': 2, 'encoder/instances': 2 };
-  expect(briefly(assignment, study, 80)).toBe('tokenizer(instances=2) encoder(instances=2)');
-  expect(briefly(assignment, study, 30)).toBe('tok ins=2, enc ins=2');
 });
 
 describe('the search space of several models', () => {

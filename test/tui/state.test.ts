@@ -4,6 +4,7 @@ import { gainSoFar } from '../../src/study/final/gain-so-far.ts';
 import { foldStudy, StudyFold } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { initialInteraction } from '../../src/tui/interaction.ts';
 import { progressRows } from '../../src/tui/panels/progress.ts';
 import { ViewFold, type ViewState } from '../../src/tui/state.ts';
 import { Store } from '../../src/tui/store.ts';
@@ -75,7 +76,7 @@ describe('the view of a run', () => {
       expect(frames).toBeLessThan(20);
       expect(store.scene().view.study?.trials).toHaveLength(5_000);
       const before = store.scene().view.study;
-      store.onCommand({ name: 'sort' });
+      store.onCommand({ name: 'sort', step: 1 });
       store.onCommand({ name: 'move', by: 1 });
       expect(store.scene().view.study).toBe(before);
     } finally {
@@ -151,7 +152,7 @@ describe('the view of a run', () => {
   it('says why a level is measured once more, on a narrow screen too', () => {
     const level = { mode: 'concurrency', value: 160 } as const;
     const view = viewAfter([...midRun(events), { type: 'starved', trial: 5, level, reason: 'it was overloaded' }]);
-    const lines = progressRows(view, 10, 80).map((spans) => spans.map(({ text }) => text).join(''));
+    const lines = progressRows(view, initialInteraction, 10, 80).map((spans) => spans.map(({ text }) => text).join(''));
     expect(lines.join('\n')).toMatch(/trial 5: measuring concurrency 160 again +other processes used the CPU/);
   });
 
@@ -165,7 +166,7 @@ describe('the view of a run', () => {
       latencyMs: 34,
       fronts: [front('a', 400, 12), front('b', 240, 34)],
     };
-    const rows = progressRows(viewAfter([...midRun(events), { ...last, progress }]), 10, 160);
+    const rows = progressRows(viewAfter([...midRun(events), { ...last, progress }]), initialInteraction, 10, 160);
     const lines = rows.map((spans) => spans.map(({ text }) => text).join(''));
     expect(lines.join('\n')).toContain('640 infer/s, p99 34 ms (a 400, 12 ms; b 240, 34 ms)');
   });

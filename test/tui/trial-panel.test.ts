@@ -124,8 +124,8 @@ describe('the table of trials', () => {
       const panel = trialsPanel(new ViewFold(records).view(), initialInteraction, { columns: 70, rows: 5 });
       return textOf(panel).split('\n')[2];
     };
-    expect(rowFor(64)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14   64  the original config"`);
-    expect(rowFor(1, 112)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14    1×112  the original config"`);
-    expect(rowFor(128, 1024)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14 128×1024  the original config"`);
+    expect(rowFor(64)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14   64   original"`);
+    expect(rowFor(1, 112)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14    1×112   original"`);
+    expect(rowFor(128, 1024)).toMatchInlineSnapshot(`"›  0 ★   84,710     1.14 128×1024   original"`);
   });
 });

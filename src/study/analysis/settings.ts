@@ -5,7 +5,7 @@ import { isJointJson, jointFromJson } from '../../space/joint/definition.ts';
 import { type JointSpace, jointName } from '../../space/joint/joint-space.ts';
 import { configOfModel, fieldOf } from '../../space/model-configs.ts';
 import { spaceFromJson } from '../../space/source/load.ts';
-import type { Candidate, ConfigPath, SearchSpace } from '../../space/types.ts';
+import type { Assignment, Candidate, ConfigPath, SearchSpace } from '../../space/types.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Trial } from '../types.ts';
 
@@ -16,8 +16,10 @@ export interface Settings {
   of(candidate: Candidate): readonly string[];
 }
 
+type Tried = Pick<Trial, 'candidate'>;
+
 /** The text of a parameter that the config does not have. */
-const ABSENT = 'not set';
+export const ABSENT = 'not set';
 const AS_ORIGINAL = 'as original';
 
 /** Returns the study's space; null when the journal's version of spaces is no longer understood. */
@@ -42,17 +44,30 @@ export function jointSpaceOf({ space, original, model, topology }: StudyStarted)
 }
 
 /** Returns the settings of a study's space; for several models those of each, as `MODEL/parameter`. */
-export function settingsOfStudy(started: StudyStarted, trials: readonly Trial[]): Settings {
+export function settingsOfStudy(started: StudyStarted, trials: readonly Tried[]): Settings {
   const joint = jointSpaceOf(started);
   if (!joint) return settingsOf(spaceOf(started), trials);
   const parts = joint.members.map(({ model, space }) => {
-    const own = trials.map((trial) => ({ ...trial, candidate: memberOf(trial.candidate, model) }));
+    const own = trials.map(({ candidate }) => ({ candidate: memberOf(candidate, model) }));
     return { model, settings: settingsOf(space, own) };
   });
   return {
     names: parts.flatMap(({ model, settings }) => settings.names.map((name) => jointName(model, name))),
     of: (candidate) => parts.flatMap(({ model, settings }) => settings.of(memberOf(candidate, model))),
   };
+}
+
+/**
+ * Returns the settings that a candidate has and the original has not, by name, in the order of the space. Without one it returns
+ * the assignment: that of a candidate that removes a field only, or equals the original.
+ */
+export function changedSettings({ names, of }: Settings, original: Candidate, candidate: Candidate): Assignment {
+  const [before, after] = [of(original), of(candidate)];
+  const changed = names.flatMap((name, index): [string, string][] => {
+    const text = after[index] ?? ABSENT;
+    return text === ABSENT || text === before[index] ? [] : [[name, text]];
+  });
+  return changed.length > 0 ? Object.fromEntries(changed) : candidate.assignment;
 }
 
 /** Returns the part of a joint candidate for one of its models. */
@@ -72,7 +87,7 @@ function memberOf(candidate: Candidate, model: string): Candidate {
  * field only its presence counts. A parameter of several fields, and every parameter without an understood space, is read from the
  * assignment.
  */
-export function settingsOf(space: SearchSpace | null, trials: readonly Trial[]): Settings {
+export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]): Settings {
   const paths = new Map(space?.parameters.map(({ name, path }) => [name, path]));
   const assigned = trials.flatMap(({ candidate }) => Object.keys(candidate.assignment));
   const names = [...new Set([...paths.keys(), ...assigned])];
@@ -95,7 +110,7 @@ export function settingsOf(space: SearchSpace | null, trials: readonly Trial[]):
 }
 
 /** Returns the default of each field that a trial set without effect on the config. */
-function defaultsOf(paths: ReadonlyMap<string, ConfigPath | null>, trials: readonly Trial[]): Map<string, string> {
+function defaultsOf(paths: ReadonlyMap<string, ConfigPath | null>, trials: readonly Tried[]): Map<string, string> {
   const defaults = new Map<string, string>();
   for (const { candidate } of trials) {
     for (const [name, value] of Object.entries(candidate.assignment)) {

@@ -15,7 +15,11 @@ export function footRows(
   width: number,
 ): readonly Row[] {
   const hints = [...hintsOf(interaction, abilities, view)];
-  const line = (): Row => hints.flatMap(({ shown, does }) => [span(` ${shown}`, 'accent'), span(` ${does} `, 'muted')]);
+  const line = (): Row =>
+    hints.flatMap(({ shown, does, command: click }) => [
+      { ...span(` ${shown}`, 'accent'), click },
+      { ...span(` ${does} `, 'muted'), click },
+    ]);
   // The keys that steer or lead on come last. In a short line, the keys for moving and looking are dropped first.
   while (hints.length > 2 && widthOf(line()) > width) {
     const first = hints.findIndex(({ shown }) => shown !== 'Enter');
@@ -24,13 +28,17 @@ export function footRows(
   return [fitted(questionRow(interaction, view) ?? noticeRow(notice), width), fitted(line(), width)];
 }
 
-function questionRow({ question }: Interaction, { study }: ViewState): Row | null {
+function questionRow({ question, filter }: Interaction, { study }: ViewState): Row | null {
   if (question?.kind === 'quit') return row(' End the run?', 'warning');
+  if (question?.kind === 'filter')
+    return [span(' /', 'warning'), span(foreign(filter), 'strong'), span('_'), span(FILTER_EXAMPLES, 'muted')];
   if (question?.kind !== 'budget') return null;
   const percentile = study?.goal.budget?.percentile ?? 99;
   const now = study?.goal.budget ? `, now ${formatMs(study.goal.budget.latencyMs)}` : '';
   return [span(` p${percentile} budget in ms${now}: `, 'warning'), span(question.text, 'strong'), span('_')];
 }
+
+const FILTER_EXAMPLES = '   such as instances=4, front, failed, over budget';
 
 const noticeRow = (notice: string | null): Row => (notice === null ? [] : row(` ${foreign(notice)}`, 'warning'));
 
@@ -52,11 +60,12 @@ const isHelp = (command: Command): boolean => command.name === 'page' && command
 export function helpPanel(view: ViewState, interaction: Interaction, abilities: Abilities, size: Size): readonly Row[] {
   const working = workingKeys({ ...interaction, question: null }, abilities, view);
   const moves = working.filter(({ command }) => command.name === 'move').map(({ shown }) => shown);
-  const others = working.filter(({ command }) => command.name !== 'move' && !isHelp(command));
+  // The first of the arrows names both.
+  const others = working.filter(({ command, shown }) => command.name !== 'move' && shown !== '→' && !isHelp(command));
   const rows = others.map(({ shown, does }): Row => [span(`  ${left(shown, 7)}`, 'accent'), span(does)]);
   const signs: readonly Row[] = [
     row('  ★ best  ◆ on the Pareto front  · within budget  ? doubtful  ○ over budget', 'muted'),
-    row('  ✗ failed  ▶ running  + asked for  ● selected  o the original  ╌ the budget', 'muted'),
+    row('  ✗ failed  ▶ running  + asked for  ● selected  o the original  ╎ the budget', 'muted'),
     row(`  ⠒⠒ front predicted by the sampler  ${FINAL_MARK} measured in the final`, 'muted'),
   ];
   const keys: readonly Row[] = [

@@ -5,15 +5,21 @@ import { usualTrials } from '../../study/search/samplers/registry.ts';
 import { describeLevel, rateUnitOfStudy } from '../../study/summary/describe.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
 import { bar } from '../canvas.ts';
+import { type Interaction, wantsPause } from '../interaction.ts';
 import { fitted, foreign, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { type Activity, isOfFinal, isSearching, type ViewState } from '../state.ts';
-import { describeTrial } from './trials.ts';
+import { settingsTableOf } from '../table/settings-table.ts';
 
 /** Returns the current activity and the study's progress: two rows, or up to four at the end. */
-export function progressRows(view: ViewState, elapsedSeconds: number, width: number): readonly Row[] {
+export function progressRows(
+  view: ViewState,
+  interaction: Interaction,
+  elapsedSeconds: number,
+  width: number,
+): readonly Row[] {
   const { study } = view;
   if (!study) return [row('starting: connecting to the server', 'now'), row('')];
-  const what = study.finished ? endedRows(study.finished, width) : [activityRow(view, study)];
+  const what = study.finished ? endedRows(study.finished, width) : [activityRow(view, study, interaction)];
   return [...what, progressRow(view, study, elapsedSeconds, width)].map((line) => fitted(line, width));
 }
 
@@ -34,11 +40,14 @@ function endedRows(
   ].slice(0, MOST_ENDED_ROWS);
 }
 
-function activityRow({ activity, isPaused }: ViewState, study: StudyState): Row {
+function activityRow(view: ViewState, study: StudyState, interaction: Interaction): Row {
+  const { activity, isPaused } = view;
   if (activity.kind === 'finished') return [span('■ ', 'warning'), span('the run was stopped')];
   if (isPaused)
-    return [span('‖ paused', 'warning'), span('  the candidate stays loaded; press p to continue', 'muted')];
+    return [span('⏸ paused', 'warning'), span('  the candidate stays loaded; press p to continue', 'muted')];
   const [what, figures] = activityText(activity, study);
+  if (wantsPause(interaction, view))
+    return [span('⏸ pausing after this measurement', 'warning'), span(`  ${what}`, 'muted')];
   return [span('▶ ', 'now'), span(what, 'now'), span(figures === '' ? '' : `  ${figures}`)];
 }
 
@@ -95,10 +104,11 @@ function trialName(activity: Extract<Activity, { readonly trial: number }>, stud
   return isOfFinal(study, activity) ? `final: ${name}` : name;
 }
 
-function configText(number: number, { unfinished, trials }: StudyState): string {
+function configText(number: number, study: StudyState): string {
+  const { unfinished, trials } = study;
   const candidate =
     unfinished?.number === number ? unfinished.candidate : trials.find((trial) => trial.number === number)?.candidate;
-  return candidate ? describeTrial(candidate) : '';
+  return candidate ? settingsTableOf(study).changes(candidate) : '';
 }
 
 const LONGEST_BAR = 40;
@@ -124,10 +134,20 @@ function progressRow(view: ViewState, study: StudyState, elapsed: number, width:
   const left = searchSecondsLeft(view.limits, pace);
   const rest = !isSearching(view) || left === null || left < 1 ? '' : ` · about ${formatDuration(left)} left`;
   const hope = hopeText(view, study);
-  const failed = study.counts.failed > 0 ? [span(` · ${study.counts.failed} failed`, 'warning')] : [];
   const meter: Span[] = share !== null ? [span(bar(share, cells), 'accent'), span('▏', 'muted')] : [];
-  const line = [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}`), ...failed];
+  const line = [...meter, span(`${trials}${finalText(view, study)} · ${time}${rest}`), ...failureSpans(study)];
   return widthOf(line) + hope.length <= width ? [...line, span(hope)] : line;
+}
+
+/** A trial whose every measurement the load generator limited says nothing about its config: it did not fail. */
+function failureSpans({ trials }: StudyState): readonly Span[] {
+  const kinds = trials.flatMap(({ failure }) => failure?.kind ?? []);
+  const discarded = kinds.filter((kind) => kind === 'client-bound').length;
+  const failed = kinds.length - discarded;
+  return [
+    ...(failed > 0 ? [span(` · ${failed} failed`, 'warning')] : []),
+    ...(discarded > 0 ? [span(` · ${discarded} repeated`, 'muted')] : []),
+  ];
 }
 
 /** Returns the sampler's hope for the trial under way. */

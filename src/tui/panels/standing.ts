@@ -16,7 +16,7 @@ import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, meetsGoal } from '../figures.ts';
 import { fitted, foreign, LABEL_COLUMNS, label, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
-import { describeTrial } from './trials.ts';
+import { settingsTableOf } from '../table/settings-table.ts';
 
 /** Compares the best with the original in three rows. */
 export function standingRows({ study }: ViewState, width: number): readonly Row[] {
@@ -29,7 +29,9 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
   const { best, baseline } = study;
   const isBaseline = baseline?.number === best.number;
   const verdict = meetsGoal(study, best) ? [] : [span('  over the budget', 'bad')];
-  const name = isBaseline ? 'the original config' : `★ trial ${best.number}: ${describeTrial(best.candidate)}`;
+  const name = isBaseline
+    ? 'the original config'
+    : `★ trial ${best.number}: ${settingsTableOf(study).changes(best.candidate)}`;
   return [
     fitted([label('best'), span(name, 'strong')], width),
     fitted([label(''), ...figureSpans(study, best), ...verdict], width),

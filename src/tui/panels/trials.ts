@@ -2,9 +2,9 @@ import { formatFigure } from '../../base/format.ts';
 import type { Candidate } from '../../space/types.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeAssignment, rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
+import { describeValue, rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
-import { briefly } from '../brief-assignment.ts';
+import type { Command, SortColumn } from '../commands.ts';
 import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
 import {
@@ -18,100 +18,183 @@ import {
   right,
   row,
   type Size,
+  type Span,
   span,
   type Tone,
+  widthOf,
 } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
+import { columnsFor, gapBefore, type ParameterColumns } from '../table/columns.ts';
+import { isSortedBy } from '../table/order.ts';
+import { type SettingsTable, settingsTableOf } from '../table/settings-table.ts';
 import { type TrialWidths, trialWidthsOf } from './trial-widths.ts';
 
-/** Returns the trial's settings on one line. */
-export const describeTrial = ({ assignment }: Candidate): string => foreign(describeAssignment(assignment));
+/** What all rows of the table share. */
+interface Table {
+  readonly study: StudyState;
+  readonly settings: SettingsTable;
+  readonly widths: TrialWidths;
+  readonly parameters: ParameterColumns;
+  readonly columns: number;
+}
+
+/** The least height at which the settings that all trials share have a row. */
+const MIN_ROWS_WITH_CONSTANTS = 9;
 
 /** Returns the table of trials, the one under way last. The selected one is always visible. */
 export function trialsPanel(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const trials = listed(interaction, view);
-  const hasFinal = study !== null && trials.some((trial) => finalMark(study, figuresOf(study, trial)) === FINAL_MARK);
-  const note = [
-    ...(hasFinal ? [`${FINAL_MARK} final`] : []),
-    ...(interaction.onlyFront ? ['front'] : []),
-    `by ${interaction.sort}`,
-  ].join(', ');
-  const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, note);
-  const percentile = study?.goal.budget?.percentile ?? 99;
+  const title = heading(`Trials (${study?.trials.length ?? 0})`, size.columns, noteOf(view, interaction, trials));
   const widths = trialWidthsOf(study);
-  const names = [
-    right(study && rateUnitOfStudy(study) === 'requests/s' ? 'req/s' : 'infer/s', widths.throughput),
-    right(`p${percentile} ms`, widths.latency),
-    right('at', widths.level),
+  if (!study) return block([title], size);
+  const settings = settingsTableOf(study);
+  const parameters = columnsFor(settings.varied, size.columns - widths.before + 1);
+  const table: Table = { study, settings, widths, parameters, columns: size.columns };
+  const hasConstants = settings.constant !== '' && size.rows >= MIN_ROWS_WITH_CONSTANTS;
+  const head = [
+    ...(hasConstants ? [fitted(row(`  all: ${settings.constant}`, 'muted'), size.columns)] : []),
+    ...headRows(table, interaction),
   ];
-  const head = row(`${right('#', widths.number + 1)}   ${names.join('')}  config`, 'muted');
-  if (!study) return block([title, head], size);
+  const coming = interaction.onlyFront || interaction.filter !== '' ? [] : comingRows(view, table);
+  const room = size.rows - 1 - head.length - coming.length;
   const selected = selectedTrial(interaction, view)?.number;
+  const followsLast = interaction.selected === null && isSortedBy(interaction.order, { kind: 'number' });
+  const at = followsLast ? trials.length - 1 : trials.findIndex(({ number }) => number === selected);
   const front = frontTrials(study);
-  const waiting = isSearching(view) ? study.requested : [];
-  const coming = interaction.onlyFront ? [] : comingRows(study, waiting, widths, size.columns);
-  const room = size.rows - 2 - coming.length;
-  const at = trials.findIndex(({ number }) => number === selected);
-  const followsLast = interaction.selected === null && interaction.sort === 'number';
-  const shown = inSight(trials, followsLast ? trials.length - 1 : at, room).map((trial) =>
-    trialRow(study, trial, { isSelected: trial.number === selected, front, widths, columns: size.columns }),
-  );
-  return block([title, head, ...shown, ...coming], size);
+  const shown = inSight(trials, at, room).map((trial) => trialRow(table, trial, trial.number === selected, front));
+  const none = trials.length === 0 && interaction.filter !== '' ? [row('  no trial matches', 'muted')] : [];
+  return block([title, ...head, ...shown, ...none, ...coming], size);
+}
+
+function noteOf({ study }: ViewState, { onlyFront, filter }: Interaction, trials: readonly Trial[]): string {
+  const hasFinal = study !== null && trials.some((trial) => finalMark(study, figuresOf(study, trial)) === FINAL_MARK);
+  return [
+    ...(hasFinal ? [`${FINAL_MARK} final`] : []),
+    ...(onlyFront ? ['front'] : []),
+    ...(filter === '' ? [] : [`/${foreign(filter, 20)}: ${trials.length}`]),
+  ].join(', ');
+}
+
+/** Returns the names of the columns; over them those of the models, if there are several. */
+function headRows({ study, widths, parameters, columns }: Table, { order }: Interaction): readonly Row[] {
+  const percentile = study.goal.budget?.percentile ?? 99;
+  const named = (name: string, width: number, column: SortColumn): Span => {
+    const isSorted = isSortedBy(order, column);
+    const text = right(isSorted ? `${order.isDescending ? '▼' : '▲'}${name}` : name, width);
+    return { text, tone: isSorted ? 'accent' : 'muted', click: { name: 'sort-by', column } };
+  };
+  const names: Row = [
+    named('#', widths.number + 1, { kind: 'number' }),
+    span('   '),
+    named(rateUnitOfStudy(study) === 'requests/s' ? 'req/s' : 'infer/s', widths.throughput, { kind: 'throughput' }),
+    named(`p${percentile} ms`, widths.latency, { kind: 'latency' }),
+    named('at', widths.level, { kind: 'level' }),
+    span(' '),
+    ...parameters.columns.flatMap(({ header, width, name }, index) => [
+      span(' '.repeat(gapBefore(parameters.columns, index))),
+      named(header, width, { kind: 'parameter', name }),
+    ]),
+    span(parameters.hidden > 0 ? ` +${parameters.hidden}` : '', 'muted'),
+  ];
+  const models = modelSpans(parameters);
+  return [
+    ...(models.length > 0 ? [fitted([span(' '.repeat(widths.before - 1)), ...models], columns)] : []),
+    fitted(names, columns),
+  ];
+}
+
+/** Returns the name of each model over its columns; empty for a single model. */
+function modelSpans({ columns }: ParameterColumns): Row {
+  if (columns.every(({ model }) => model === '')) return [];
+  const widths = new Map<string, number>();
+  for (const [index, { model, width }] of columns.entries()) {
+    widths.set(model, (widths.get(model) ?? 0) + width + gapBefore(columns, index));
+  }
+  return [...widths].map(([model, width]) => span(` ${left(foreign(model), width - 1)}`, 'accent'));
 }
 
 /** The number of requested trials shown. */
-const MOST_WAITING = 3;
+const MAX_WAITING = 3;
 
-/** Returns the trial under way, and the waiting ones. */
-function comingRows(
-  study: StudyState,
-  waiting: StudyState['requested'],
-  { number, before }: TrialWidths,
-  columns: number,
-): readonly Row[] {
-  const waitingRow = (what: string, text: string): Row => {
-    const begin = `${' '.repeat(number + 2)}+ `;
-    return fitted([span(`${begin}${right(what, before - begin.length - 2)}  `, 'muted'), span(text, 'muted')], columns);
-  };
-  const underWay = study.unfinished ? [underWayRow(study, study.unfinished, { number, before }, columns)] : [];
-  const rows = waiting
-    .slice(0, MOST_WAITING)
-    .map(({ assignment }) => waitingRow('asked for', briefly(assignment, study, columns - before)));
+/** Returns the trials under way, and the waiting ones. */
+function comingRows(view: ViewState, table: Table): readonly Row[] {
+  const { study, settings, widths } = table;
+  const waiting = isSearching(view) ? study.requested : [];
+  const begin = ' '.repeat(widths.number + 2);
+  const rows = waiting.slice(0, MAX_WAITING).map(({ assignment }): Row => {
+    const cellOf = (name: string): string =>
+      assignment[name] === undefined
+        ? settings.cell(study.started.original, name)
+        : foreign(describeValue(assignment[name]), widths.before);
+    return comingRow(table, `${begin}+ `, 'asked for', cellOf, 'muted');
+  });
   const more = waiting.length - rows.length;
-  return [...underWay, ...rows, ...(more > 0 ? [waitingRow('', `and ${more} more`)] : [])];
+  return [
+    ...(study.unfinished ? [underWayRow(table, study.unfinished)] : []),
+    ...rows,
+    ...(more > 0 ? [row(`${begin}+ and ${more} more`, 'muted')] : []),
+  ];
 }
 
-interface Manner {
-  readonly isSelected: boolean;
-  readonly front: ReadonlySet<number>;
-  readonly widths: TrialWidths;
-  readonly columns: number;
+function underWayRow(table: Table, { number, candidate, measurements }: NonNullable<StudyState['unfinished']>): Row {
+  const begin = ` ${right(String(number), table.widths.number)} ▶ `;
+  const cellOf = (name: string): string => table.settings.cell(candidate, name);
+  return comingRow(table, begin, `${measurements.length} measured`, cellOf, 'now');
 }
 
-function trialRow(study: StudyState, trial: Trial, { isSelected, front, widths, columns }: Manner): Row {
+/** A row without figures: its state takes the place of the figures. */
+function comingRow(table: Table, begin: string, state: string, cellOf: (name: string) => string, tone: Tone): Row {
+  const { widths, columns } = table;
+  const figures = right(state, widths.before - begin.length - 2);
+  return fitted([span(`${begin}${figures} `, tone), ...cells(table, cellOf, tone)], columns);
+}
+
+function trialRow(table: Table, trial: Trial, isSelected: boolean, front: ReadonlySet<number>): Row {
+  const { study, settings, widths, columns } = table;
   const measurement = figuresOf(study, trial);
   const [sign, tone] = signOf(study, trial, front);
-  const width = Math.max(0, columns - widths.before);
-  const number = `${isSelected ? '›' : ' '}${right(String(trial.number), widths.number)} `;
-  const figures = [
-    right(measurement ? formatFigure(measurement.throughput.value) : '–', widths.throughput),
-    right(measurement ? formatFigure(measurement.budgetLatencyMs.value) : '–', widths.latency),
-    right(measurement ? shortLevel(measurement.level) : '–', widths.level),
-  ].join('');
-  const text = trial.failure
-    ? foreign(`${trial.failure.kind}: ${trial.failure.reason}`)
-    : trial.role === 'baseline'
-      ? 'the original config'
-      : briefly(trial.candidate.assignment, study, width);
+  const look = isSelected ? 'strong' : undefined;
+  const figuresWidth = widths.throughput + widths.latency + widths.level;
+  const figures = measurement
+    ? [
+        right(formatFigure(measurement.throughput.value), widths.throughput),
+        right(formatFigure(measurement.budgetLatencyMs.value), widths.latency),
+        right(shortLevel(measurement.level), widths.level),
+      ].join('')
+    : right(foreign(trial.failure?.kind ?? '–', figuresWidth - 1), figuresWidth);
   const line: Row = [
-    span(number, isSelected ? 'strong' : 'muted'),
+    span(`${isSelected ? '›' : ' '}${right(String(trial.number), widths.number)} `, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
-    span(figures, trial.failure ? 'muted' : isSelected ? 'strong' : undefined),
-    span(`${finalMark(study, measurement)} `, 'muted'),
-    span(left(text, width), trial.failure ? 'warning' : isSelected ? 'strong' : undefined),
+    span(figures, trial.failure ? 'warning' : look),
+    span(finalMark(study, measurement), 'muted'),
+    ...cells(table, cellsOf(settings, trial.candidate), trial.role === 'baseline' && !isSelected ? 'muted' : look),
   ];
-  return fitted(line, columns);
+  const remark = span(remarkOn(trial, columns - widthOf(line)), 'muted');
+  const click: Command = isSelected ? { name: 'page', page: 'trial' } : { name: 'select', trial: trial.number };
+  return fitted([...line, remark], columns).map((piece) => ({ ...piece, click }));
+}
+
+const cellsOf =
+  (settings: SettingsTable, candidate: Candidate) =>
+  (name: string): string =>
+    settings.cell(candidate, name);
+
+const cells = ({ parameters }: Table, cellOf: (name: string) => string, tone: Tone | undefined): Row =>
+  parameters.columns.map(({ name, width }, index) =>
+    span(
+      ' '.repeat(gapBefore(parameters.columns, index)) + right(left(cellOf(name), width - 1).trimEnd(), width),
+      tone,
+    ),
+  );
+
+/** With less room, a reason says nothing. */
+const MIN_REASON = 12;
+
+/** Returns what stands after the columns, if there is room for it: which trial is the original, or the reason of a failure. */
+function remarkOn({ role, failure }: Trial, room: number): string {
+  const remark = failure ? `  ${foreign(failure.reason)}` : role === 'baseline' ? '  original' : '';
+  return room >= Math.min(remark.length, MIN_REASON) ? remark : '';
 }
 
 /** ★ the best, ? by luck, ◆ on the front, · within the budget, ○ over it, ✗ failed. */
@@ -121,16 +204,4 @@ function signOf(study: StudyState, trial: Trial, front: ReadonlySet<number>): re
   if (isInDoubt(study, trial)) return ['?', 'warning'];
   if (front.has(trial.number)) return ['◆', 'front'];
   return meetsGoal(study, trial) ? ['·', undefined] : ['○', 'warning'];
-}
-
-function underWayRow(
-  study: StudyState,
-  { number, candidate, measurements }: NonNullable<StudyState['unfinished']>,
-  widths: Pick<TrialWidths, 'number' | 'before'>,
-  columns: number,
-): Row {
-  const begin = ` ${right(String(number), widths.number)} ▶ `;
-  const levels = right(`${measurements.length} measured`, widths.before - begin.length - 2);
-  const text = number === 0 ? 'the original config' : briefly(candidate.assignment, study, columns - widths.before);
-  return fitted([span(`${begin}${levels}  `, 'now'), span(text, 'now')], columns);
 }

@@ -5,7 +5,8 @@ import { recommendationOf } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { comparedOf } from '../../study/speed/changes.ts';
 import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
-import { LABEL_COLUMNS, label, type Row, span } from '../rows.ts';
+import type { Interaction } from '../interaction.ts';
+import { fitted, LABEL_COLUMNS, label, type Row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 import { reasonRows } from './reasons.ts';
 
@@ -33,6 +34,17 @@ export function whyRows({ study, activity }: ViewState, width: number, mostRows:
   const room = [mostRows - LEAST_REASON, mostRows];
   const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
   return [...levelRows, ...reasonRows(explanation?.reasons ?? [], width, mostRows - levelRows.length)];
+}
+
+/** Returns how well the best meets the budget in one row, and the key to the reasons, once the run is over. */
+export function levelRows({ study, activity }: ViewState, { selected }: Interaction, width: number): readonly Row[] {
+  if (!study || activity.kind !== 'finished') return [];
+  const { level, explanation } = toldOf(study);
+  const isBest = selected === null || selected === study.best?.number;
+  return [
+    ...(level ? [fitted([label('level'), span(level[1])], width)] : []),
+    ...(isBest && explanation ? [[label('why'), span('Enter shows why it is the best', 'muted')]] : []),
+  ];
 }
 
 const textRows = (name: string, lines: readonly string[]): readonly Row[] =>

@@ -1,4 +1,4 @@
-import { left } from './rows.ts';
+import { left } from '../rows.ts';
 
 /** A server that answers, or that the person entered. */
 export interface ServerChoice {

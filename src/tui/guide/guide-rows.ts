@@ -1,7 +1,7 @@
-import { commandLineOf, commandName } from '../base/command-name.ts';
-import { wrapped } from '../base/format.ts';
+import { commandLineOf, commandName } from '../../base/command-name.ts';
+import { wrapped } from '../../base/format.ts';
+import { foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
 import { argumentsOf, choicesOf, type Guide, takesText } from './guide.ts';
-import { foreign, heading, inSight, type Row, row, type Size, span } from './rows.ts';
 
 const questions: Readonly<Record<Guide['step'], string>> = {
   server: 'Which server?',

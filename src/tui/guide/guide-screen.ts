@@ -1,8 +1,10 @@
 import { Box, useApp, useInput, useWindowSize } from 'ink';
 import { createElement, type ReactElement, useSyncExternalStore } from 'react';
-import { messageOf } from '../base/errors.ts';
-import { drawnRow } from './drawn-row.ts';
-import { openFullScreen } from './full-screen.ts';
+import { messageOf } from '../../base/errors.ts';
+import { drawnRow } from '../drawn-row.ts';
+import { openFullScreen } from '../full-screen.ts';
+import { pressesOf } from '../keys.ts';
+import { block } from '../rows.ts';
 import {
   advance,
   argumentsOf,
@@ -13,8 +15,6 @@ import {
   type ServerChoice,
 } from './guide.ts';
 import { guideRows, mostMoved } from './guide-rows.ts';
-import { pressesOf } from './keys.ts';
-import { block } from './rows.ts';
 
 /** The guided start's access to the outside. It shows errors and asks the previous step again. */
 export interface GuideReach {
