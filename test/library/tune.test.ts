@@ -48,8 +48,10 @@ describe('the library', { timeout: 180_000 }, () => {
     });
     const last = events.at(-1);
     expect(last).toMatchObject({ type: 'documents-written', summary });
-    const config = last?.type === 'documents-written' ? last.files.config : null;
-    expect(await readFile(config as string, 'utf8')).toContain('name: "m"');
+    const config = last?.type === 'documents-written' ? last.files.config : undefined;
+    // Whether the one trial is better depends on the machine.
+    if (summary.verdict === 'nothing-better') expect(config).toBeNull();
+    else expect(await readFile(config as string, 'utf8')).toContain('name: "m"');
     const levels = events.flatMap((event) => (event.type === 'trial-measured' ? [event.measurement.level.value] : []));
     expect(levels.length).toBeGreaterThan(0);
     expect(levels.every((level) => level <= 2)).toBe(true);

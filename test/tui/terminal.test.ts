@@ -6,7 +6,7 @@ import { freshDirectory, recordsOf, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { type Sitting, sitDown } from './pseudo-terminal.ts';
 
-const emulator = await startEmulator({ profile: smallProfile() });
+const emulator = await startEmulator({ profile: smallProfile({ config: { dynamic_batching: {} } }) });
 afterAll(() => emulator.close());
 
 const SIGTERM = 15;
@@ -65,7 +65,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
   });
 
   it('narrows the search and tries what a person put together', async () => {
-    const { at, output } = await start(['--max-trials', '12', '--concurrency', '2:2']);
+    const { at, output } = await start(['--max-trials', '12', '--concurrency', '2:2', '--client-batch', '1']);
     await at.until(/▶ trial 1/);
     // Paused, the run waits for the person, however slow the machine is.
     at.press('p');
