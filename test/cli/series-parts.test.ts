@@ -57,7 +57,7 @@ describe('the options of a series', () => {
 
   it('refuse a budget of a model that is not tuned, and one that is no number', () => {
     expect(() => optionsFor(parse('-m', 'a,b', '--latency-budget', 'c=1'), 'a')).toThrow(TrituneError);
-    expect(() => parse('-m', 'a,b', '--latency-budget', 'a=fast')).toThrow(/not a positive number/);
+    expect(() => parse('-m', 'a,b', '--latency-budget', 'a=fast')).toThrow(/not a latency/);
   });
 });
 

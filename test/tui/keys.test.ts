@@ -56,7 +56,7 @@ describe('the keys', () => {
     const shownIn = (abilities: Abilities, view = mid) =>
       hintsOf(initialInteraction, abilities, view).map(({ does }) => does);
     expect(shownIn(live)).toEqual(expect.arrayContaining(['pause', 'skip', 'budget', 'narrow', 'try', 'quit']));
-    expect(shownIn(over)).toEqual(['trial', 'order', 'front', 'compare', 'export', 'help', 'close']);
+    expect(shownIn(over)).toEqual(['details', 'sort', 'filter', 'chart', 'compare', 'export', 'help', 'close']);
     expect(shownIn({ phase: 'stopping', canExport: true })).not.toContain('pause');
     expect(shownIn(live, initialView)).not.toContain('skip');
     // The final begins with a load of a finished trial, before it has a record.
@@ -79,7 +79,7 @@ describe('the keys', () => {
     expect(told('q', { phase: 'stopping', canExport: true })).toEqual(not(/is ending/));
     expect(told('s', live, initialView)).toEqual(not(/not started/));
     const inFinal = viewAfter(upTo(events, ({ type }) => type === 'final-measured'));
-    expect(told('b', live, inFinal)).toEqual(not(/the search has ended/));
+    expect(told('b', live, inFinal)).toEqual(not(/works during the search; now the final/));
     // The documents are being written.
     expect(told('p', live, inFinal)).toEqual({ name: 'pause' });
     expect(told('p', live, end)).toEqual(not(/is ending/));
@@ -117,7 +117,7 @@ describe('the keys', () => {
 
   it('move through the table in its order, within its ends', () => {
     expect(selectedTrial(initialInteraction, mid)?.number).toBe(mid.study?.best?.number);
-    const byThroughput = pressed(['o']);
+    const byThroughput = interact(initialInteraction, { name: 'sort', step: 1 }, mid);
     const order = listed(byThroughput, mid).map(({ number }) => number);
     expect(order).toHaveLength(5);
     expect(order[0]).toBe(mid.study?.best?.number);
@@ -138,7 +138,7 @@ describe('the keys', () => {
         : final,
     );
     const view = { ...end, study: { ...study, finals } };
-    const figures = listed(pressed(['o']), view).flatMap(
+    const figures = listed(interact(initialInteraction, { name: 'sort', step: 1 }, view), view).flatMap(
       (trial) => figuresOf(view.study, trial)?.throughput.value ?? [],
     );
     expect(figures).toContain(5);
