@@ -44,8 +44,8 @@ const tune = async (cwd: string, ...more: string[]) => {
 describe('the commands that a run prints at its end, on a real Triton', { timeout: 600_000 }, () => {
   it('copy the best config into the repository of a launched server, and measure it there', async () => {
     const cwd = await freshDirectory();
-    await cp(join(modelRepository, 'sleeper'), join(cwd, 'my models', 'sleeper'), { recursive: true });
-    const launch = ['--launch', 'local', '--model-repository', 'my models', '-m', 'sleeper', '--concurrency', '8:16'];
+    await cp(join(modelRepository, 'sleeper'), join(cwd, 'models', 'sleeper'), { recursive: true });
+    const launch = ['--launch', 'local', '--model-repository', 'models', '-m', 'sleeper', '--concurrency', '8:16'];
     const steps = await tune(cwd, ...launch, '--space', await spaceFile('sleeper'));
     expect(await runAll(steps, cwd)).toEqual([
       'look at it: open a run/report.html in a browser',
@@ -53,7 +53,7 @@ describe('the commands that a run prints at its end, on a real Triton', { timeou
       'baseline for CI',
       'in each build',
     ]);
-    expect(await readFile(join(cwd, 'my models/sleeper/config.pbtxt'), 'utf8')).toBe(
+    expect(await readFile(join(cwd, 'models/sleeper/config.pbtxt'), 'utf8')).toBe(
       await readFile(join(cwd, 'a run/best/sleeper/config.pbtxt'), 'utf8'),
     );
     expect(JSON.parse(await readFile(join(cwd, 'run.json'), 'utf8'))).toMatchObject({

@@ -18,13 +18,23 @@ export async function loadExport<T>(
   }: { readonly name: string; readonly hint: string; readonly isValid: (value: unknown) => value is T },
 ): Promise<T> {
   const module: unknown = await import(pathToFileURL(resolve(path)).href).catch((error: unknown) => {
-    throw new TrituneError('INPUT_INVALID', `cannot load ${path}: ${messageOf(error)}`, hint, { cause: error });
+    const remedy = isOfCommonJs(error, path) ? AS_ES_MODULE : hint;
+    throw new TrituneError('INPUT_INVALID', `cannot load ${path}: ${messageOf(error)}`, remedy, { cause: error });
   });
   const { [name]: named, default: byDefault } = module as Readonly<Record<string, unknown>>;
   const value = named ?? byDefault;
   if (isValid(value)) return value;
   throw new TrituneError('INPUT_INVALID', `${path} exports no ${name}`, hint);
 }
+
+const AS_ES_MODULE =
+  'the project is CommonJS, as npm init makes it: name the file .mts or .mjs, or run npm pkg set type=module';
+
+/** True if Node took an ES module for CommonJS, by the package.json above it. */
+const isOfCommonJs = (error: unknown, path: string): boolean =>
+  error instanceof SyntaxError &&
+  /\.[jt]s$/.test(path) &&
+  /Unexpected token 'export'|Cannot use import statement|outside a module|await is only valid/.test(error.message);
 
 /** True for an object that has a name and these functions. */
 export const hasFunctions = (value: unknown, ...functions: readonly string[]): boolean =>

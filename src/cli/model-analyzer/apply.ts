@@ -34,7 +34,7 @@ export function withAnalyzerFile(
     percentile: given.has('percentile') ? options.percentile : undefined,
     models: given.has('model') ? modelsIn(options) : undefined,
   });
-  for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} does not count: ${reason}`);
+  for (const { key, reason } of ignored) terminal.tell(`${file}: ${key} is ignored: ${reason}`);
   const taken = new Set<string>([...given].flatMap((key) => [key, ...(replaced[key as keyof TuneOptions] ?? [])]));
   if (given.has('launch')) for (const key of uselessFor(options.launch)) taken.add(key);
   const leftOf = <T extends object>(fields: T): Partial<T> =>

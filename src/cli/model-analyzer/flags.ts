@@ -22,6 +22,8 @@ const same: Readonly<Record<string, keyof typeof tuneOptionTable>> = {
   streaming: 'streaming',
   'request-distribution': 'requestDistribution',
   'request-parameter': 'requestParameter',
+  // Where the file has a budget, that names the percentile.
+  percentile: 'percentile',
 };
 
 const sameOfProtocol: Readonly<Record<Protocol, Readonly<Record<string, keyof TlsSpec | 'compression'>>>> = {
@@ -45,7 +47,7 @@ const noWaiting = 'no request waits for another one; see --client-threads';
 
 const reasons: readonly (readonly [RegExp, string])[] = [
   [/^(stability-percentage|measurement-.*|max-trials|binary-search)$/, untilNarrow],
-  [/^(percentile|latency-threshold)$/, 'the budget says which percentile counts, and how much it may be'],
+  [/^latency-threshold$/, 'the budget of the file or of --latency-budget limits the latency'],
   [/^(async|sync|max-threads|num-of-sequences|serial-sequences)$/, noWaiting],
   [/^(collect-metrics|metrics-interval)$/, 'the metrics are always read'],
   [/^metrics-url$/, 'say it with triton_metrics_url'],

@@ -22,10 +22,8 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     /^(genai_perf_flags|genai_perf_path)$/,
     'use tritune profile --endpoint or tritune tune --endpoint for language models',
   ],
-  [
-    /^(monitoring_interval|duration_seconds|collect_cpu_metrics|gpus|dcgm_disable|always_report_gpu_metrics)$/,
-    fromServer,
-  ],
+  [/^(monitoring_interval|duration_seconds|gpus|dcgm_disable|always_report_gpu_metrics)$/, fromServer],
+  [/^collect_cpu_metrics$/, "CPU use is always read from the server's metrics"],
   [/^triton_docker_args$/, ownServer],
   [/^triton_server_environment$/, 'a server started for the run has the environment of tritune'],
   [/^triton_install_path$/, 'use triton_server_path'],

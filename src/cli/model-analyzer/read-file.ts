@@ -53,7 +53,9 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, file: string, above: r
   const outcome = schema.safeParse(value);
   if (outcome.success) return outcome.data;
   const issue = outcome.error.issues[0] as z.core.$ZodIssue;
-  throw invalid(file, [...above, ...issue.path], issue.message.replace(/^Invalid input: /, ''));
+  const isEmpty = issue.code === 'too_small' && issue.origin === 'array' && issue.minimum === 1;
+  const reason = isEmpty ? 'the list is empty; give a value, or leave the key out' : issue.message;
+  throw invalid(file, [...above, ...issue.path], reason.replace(/^Invalid input: /, ''));
 }
 
 type Named = readonly (readonly [string, unknown])[];

@@ -6,7 +6,7 @@ import type { SeriesSummary } from '../../../src/study/summary/series-summary.ts
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../../support/emulator.ts';
 
-it("runs a file of Model Analyzer's as it is: its models, values, levels and limits, and says what does not count", async () => {
+it("runs a file of Model Analyzer's as it is: its models, values, levels and limits, and says what is ignored", async () => {
   const [model] = smallProfile({ a: 4, b: 0.4 }).models;
   // The original is the better one: no final has to decide.
   const instance_group = [{ count: 2, kind: 'KIND_CPU' }];
@@ -39,10 +39,10 @@ profile_models:
   const lines = run.stderr
     .trim()
     .split('\n')
-    .filter((line) => line.includes(' does not count: '));
+    .filter((line) => line.includes(' is ignored: '));
   expect(lines).toEqual([
-    expect.stringMatching(/^analyzer\.yaml: checkpoint_directory does not count: the journal /),
-    expect.stringMatching(/^analyzer\.yaml: profile_models\.net\.weighting does not count: models are tuned one after/),
+    expect.stringMatching(/^analyzer\.yaml: checkpoint_directory is ignored: the journal /),
+    expect.stringMatching(/^analyzer\.yaml: profile_models\.net\.weighting is ignored: models are tuned one after/),
   ]);
 
   const out = join(cwd, 'out');
