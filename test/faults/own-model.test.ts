@@ -183,7 +183,7 @@ describe('--protect', { timeout: 180_000 }, () => {
 });
 
 describe('a best config that does worse than the original in the final', () => {
-  it('is not what the run ends with: nothing is emitted, and the original is what serves', async () => {
+  it('is not what the run ends with: nothing is emitted, and the original serves', async () => {
     const world = new World();
     const { sampler, hasStopped } = untilItStops(everyCandidate(space));
     const worse = { value: 20, low: 19, high: 21 };
@@ -203,8 +203,8 @@ describe('a best config that does worse than the original in the final', () => {
     });
     expect(state.finals.map(({ trial }) => trial)).toContain(summary.rejected?.trial);
     expect(summary.rejected?.trial).not.toBe(0);
-    // Nothing better was found: there is nothing to keep.
-    expect(files.config ?? null).toBeNull();
+    expect(summary.verdict).toBe('nothing-better');
+    expect(files.config).toBeNull();
     const lines = closingLines(summary, {});
     expect(lines.join('\n')).toContain('result     Your config is as good as anything tried');
     expect(lines.at(-1)).toBe('model      put back');
