@@ -71,9 +71,8 @@ describe('the served model', () => {
     for (const [name, args] of Object.entries(commands)) {
       const { code, stdout, stderr } = await runCli(args);
       expect([name, code]).toEqual([name, 2]);
-      expect(stdout + stderr).toContain(
-        `MODEL_LEFT_CHANGED: a run that was killed left 'sleeper' changed (tritune restore ${output}`,
-      );
+      expect(stdout + stderr).toContain("MODEL_LEFT_CHANGED: a run that was killed left 'sleeper' changed");
+      expect(stdout + stderr).toContain(` restore ${output}, or add --restore-first`);
     }
     const space = await spaceFile('sleeper');
     const run = await runCli([
