@@ -63,11 +63,12 @@ function anyScalar(kind: ScalarKind): fc.Arbitrary<Json> {
 }
 
 /** Numbers, and texts beyond the exact ones; a third each at and beyond that limit. */
-const int64 = (min: bigint, max: bigint): fc.Arbitrary<Json> =>
-  fc
+function int64(min: bigint, max: bigint): fc.Arbitrary<Json> {
+  return fc
     .oneof(
       fc.maxSafeNat().map(BigInt),
       fc.bigInt({ min: 2n ** 53n - 2n, max: 2n ** 53n + 1n }),
       fc.bigInt({ min, max }),
     )
     .map((value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)));
+}
