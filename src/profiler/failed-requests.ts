@@ -19,6 +19,16 @@ export const failedRequestsOf = ({ errorRate, failures }: Measurement): FailedRe
   failure: failures[0]?.firstMessage,
 });
 
+/** Returns the failed requests among those that were sent: what an open loop had to leave out is no failure of the server. */
+export function failedRequestsOfSent({ errorRate, failures, requests, openLoop }: Measurement): FailedRequests {
+  const dropped = openLoop?.droppedSends ?? 0;
+  const failed = Math.round(errorRate * (requests + dropped)) - dropped;
+  return {
+    errorRate: requests === 0 ? errorRate : failed / requests,
+    failure: failures.find(({ kind }) => kind !== 'dropped')?.firstMessage,
+  };
+}
+
 /** Returns how many requests failed and why, with a backquoted message: `2.5 % of requests failed (…)`; '' if none did. */
 export function describeFailed({ errorRate, failure }: FailedRequests): string {
   if (errorRate === null || !(errorRate > 0)) return '';

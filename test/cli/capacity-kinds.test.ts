@@ -72,7 +72,7 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
       expect(servedPerSecond).toBeLessThanOrEqual(1.001 * perSecond);
     }
     expect(document.probes[0]?.perSecond).toBeCloseTo(20, 6);
-    expect(stdout).toMatch(/^20 requests\/s: [\d.]+ % good, kept/m);
+    expect(stdout).toMatch(/^20 requests\/s: [\d.]+ % good, met/m);
     const long = await capacity([...where, '--workload', file, '--time-scale', '60']);
     expect([long.code, long.stderr]).toEqual([
       2,

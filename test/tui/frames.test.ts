@@ -126,7 +126,7 @@ describe('a frame', () => {
   });
 
   it('marks the figures of the final, in the table and beside each other', async () => {
-    const screen = await shown(events);
+    const screen = await shown(events, 80, 50);
     screen.tui.end('ended');
     await screen.press('\u001b[H', 'c', '\u001b[B', '\r');
     expect(await textOf(screen)).toMatch(/infer\/s +140†→ +110 {2}-21\.\d %/);
@@ -303,7 +303,7 @@ describe('keys', () => {
     expect(screen.asked).toEqual([
       'enqueue {"assignment":{"max_batch_size":4,"instances":3},"levels":{"kind":"search"}}',
     ]);
-    await screen.press(RIGHT, DOWN, DOWN, RIGHT);
+    await screen.press('t', RIGHT, RIGHT, DOWN, DOWN, RIGHT);
     expect((await screen.terminal.lines()).join('\n')).toContain('not valid: all batches together are above 24');
     await screen.press('\r');
     expect(screen.asked).toHaveLength(1);

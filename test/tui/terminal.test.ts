@@ -42,7 +42,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     at.resize(120, 40);
     await at.until(/─ Keys ─{100}/);
     at.press('?');
-    await at.until(/p99 ms over infer\/s/);
+    await at.until(/infer\/s over p99 ms/);
     at.press('b');
     await at.until(/budget in ms, now 500 ms: 500_/);
     at.press('\u007f\u007f\u007f250\r');
@@ -69,7 +69,7 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     await at.until(/▶ trial 1/);
     // Paused, the run waits for the person, however slow the machine is.
     at.press('p');
-    await at.until(/‖ paused/);
+    await at.until(/⏸ paused/);
     at.press('n');
     await at.until(/─ Search space ─/);
     await at.until(/› max_batch_size/);
@@ -84,13 +84,13 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     at.press(`${RIGHT.repeat(12)}\r`);
     await at.until(/it is tried next/);
     // The run has taken it.
+    at.press('t');
     await at.until(/waiting: +max_batch_size=1024/);
-    at.press(`${LEFT}\r`);
+    at.press(`${RIGHT.repeat(12)}${LEFT}\r`);
     await at.until(/it is tried after the one that is waiting/);
-    await at.until(/waiting: +max_batch_size=1024.*\n +max_batch_size=512/);
+    await at.until(/2 trials asked for/);
     at.press('u');
     await at.until(/cancelled: max_batch_size=512/);
-    at.press('\u001b');
     await at.until(/1 trial asked for/);
     at.press('p');
     await at.until(/▶ trial [3-9]/);
@@ -204,7 +204,10 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     await at.until(/Latency budget/);
     at.press('50\r');
     await at.until(/expected: /);
-    expect(await at.screen()).toContain(`tritune tune -m m -u ${emulator.grpcUrl} --latency-budget 50`);
+    // A long command is broken into lines.
+    expect((await at.screen()).replaceAll(/\s+/g, ' ')).toContain(
+      `/cli/main.js tune -m m -u ${emulator.grpcUrl} --latency-budget 50`,
+    );
     at.press('\r');
     await at.until(/measuring/);
     at.press('qy');

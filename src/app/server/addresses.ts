@@ -120,7 +120,7 @@ export async function connectControl(addresses: Addresses): Promise<ControlConne
 /** The longest time for a server to say whether it is live. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** True if the server of the requests answers in their protocol. */
+/** True if the server of the requests answers in their protocol, be it with a refusal. */
 export async function speaks({ protocol, url, tls, headers }: Addresses): Promise<boolean> {
   const connect = protocol === 'grpc' ? connectGrpc : connectHttp;
   const client = connect(url, { tls, headers });
@@ -129,7 +129,7 @@ export async function speaks({ protocol, url, tls, headers }: Addresses): Promis
     return true;
   } catch (error) {
     if (!isTrituneError(error)) throw error;
-    return false;
+    return protocol === 'http' && error.code === 'SERVER_FAILED';
   } finally {
     await client.close();
   }

@@ -9,7 +9,7 @@ import { type OpenServer, openServer } from '../../../app/server/open-server.ts'
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { errorLine } from '../../../base/error-line.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
-import { describeFailed, failedRequestsOf, isMostlyFailed } from '../../../profiler/failed-requests.ts';
+import { describeFailed, failedRequestsOfSent, isMostlyFailed } from '../../../profiler/failed-requests.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -97,7 +97,7 @@ export async function interruptible(
  */
 export function exitCodeOf({ reports, wasInterrupted }: ProfileOutcome): number {
   if (wasInterrupted) return exitCodes.interrupted;
-  const levels = reports.map(({ measurement }) => failedRequestsOf(measurement));
+  const levels = reports.map(({ measurement }) => failedRequestsOfSent(measurement));
   const [first] = levels;
   if (first === undefined || !levels.every(isMostlyFailed)) return exitCodes.done;
   throw new TrituneError(
