@@ -36,6 +36,23 @@ const rounded = <T>(value: T): T =>
     typeof each === 'number' ? Number(each.toPrecision(12)) : each,
   ) as T;
 
+/** Figures of one measurement. Another round of the final may represent a trial now: the median by precision. */
+const OF_A_ROUND = ['budgetLatencyMs', 'compared', 'latencyMs', 'stable', 'throughput', 'server', 'load'];
+
+interface Reported {
+  readonly best?: object | null;
+}
+
+/** Returns what must not change since: a margin is by the figure shown now, and a series had finals of several rounds. */
+function lastingOf(reported: Reported, isOfSeries: boolean): object {
+  const { best } = reported;
+  const kept = best && Object.entries(best).filter(([name]) => !isOfSeries || !OF_A_ROUND.includes(name));
+  const lasting = { ...reported, ...(kept && { best: Object.fromEntries(kept) }) };
+  return JSON.parse(
+    JSON.stringify(lasting, (name, value: unknown) => (name === 'margin' ? undefined : value)),
+  ) as object;
+}
+
 describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
   it.each(studies)('has the candidates that its space has now: %s', async (name) => {
     const records = await readJournal(join(fixtures, name, 'journal.jsonl'));
@@ -59,7 +76,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     // A later version may say more, and explain the same figures better.
     const { explanation, ...figures } = before;
     const after = await summaryOf(directory);
-    expect(rounded(after)).toMatchObject(rounded(figures));
+    expect(rounded(after)).toMatchObject(rounded(lastingOf(figures, name.startsWith('series'))));
     expect(after.explanation?.trial).toBe(explanation?.trial);
     expect((await stat(join(directory, 'best', before.model, 'config.pbtxt'))).size).toBeGreaterThan(0);
   });
@@ -68,8 +85,9 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
     const directory = await copyOf('series');
     const before = await readFile(join(directory, 'summary.json'), 'utf8');
     expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
-    const after = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as { models: object[] };
-    expect(after.models).toMatchObject((JSON.parse(before) as { models: object[] }).models);
+    const after = JSON.parse(await readFile(join(directory, 'summary.json'), 'utf8')) as { models: Reported[] };
+    const { models } = JSON.parse(before) as { models: readonly Reported[] };
+    expect(after.models).toMatchObject(models.map((model) => lastingOf(model, true)));
   });
 
   it.each(['feasible', 'interrupted', 'series'])(
