@@ -1,4 +1,5 @@
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
 import type { ProfileProgress } from '../profiler/measurement.ts';
 import { representative } from '../study/final/final.ts';
 import { failureOf } from './outcome.ts';
@@ -67,6 +68,6 @@ export async function endTracing({ parts, recorder }: Run): Promise<TrituneError
   return new TrituneError(
     'RESTORE_FAILED',
     `the server's trace settings could not be restored: ${fault}`,
-    'when the server answers again, run `tritune restore` with the output directory',
+    `when the server answers again, ${RESTORE_THE_RUN}`,
   );
 }

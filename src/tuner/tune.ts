@@ -1,4 +1,5 @@
 import { asTrituneError, TrituneError } from '../base/errors.ts';
+import { RESTORE_THE_RUN } from '../base/restore-advice.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { isFinalOver } from '../study/final/final.ts';
 import type { StudyState } from '../study/records/state.ts';
@@ -130,11 +131,7 @@ function endingOf(signal: AbortSignal): (error: unknown) => Ending {
 }
 
 function notVerified(detail: string): TrituneError {
-  return new TrituneError(
-    'RESTORE_FAILED',
-    `the model's config is not the original one: ${detail}`,
-    'run `tritune restore` with the output directory',
-  );
+  return new TrituneError('RESTORE_FAILED', `the model's config is not the original one: ${detail}`, RESTORE_THE_RUN);
 }
 
 /** The failed restore matters most now; the reason why the run ended before it must not be lost. */

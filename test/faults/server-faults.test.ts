@@ -40,7 +40,8 @@ it('says so as a command: exit code 4, what happened and what to do on stderr, t
       ...['--concurrency', '1:1', '--precision', '30', '--max-outage', '1s'],
     ]);
     expect(outcome.stdout.trim().split('\n').at(-1)).toMatch(/^model +NOT as it was: 'm' could not be put back/);
-    expect(outcome.stderr).toMatch(/^tritune: RESTORE_FAILED: .*SERVER_UNREACHABLE.* \([^\n]*\S restore \S[^\n]*\)\n$/);
+    expect(outcome.stderr).toMatch(/^tritune: RESTORE_FAILED: .*SERVER_UNREACHABLE.* \([^\n]*\S restore \S+`\)\n$/);
+    expect(outcome.stderr).toContain(` restore ${join(output, 'run')}`);
     expect(outcome.code).toBe(4);
   } finally {
     await emulator.close();

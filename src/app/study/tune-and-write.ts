@@ -1,3 +1,4 @@
+import { withRunDirectory } from '../../base/restore-advice.ts';
 import { modelLine } from '../../headless/closing.ts';
 import type { WrittenRun } from '../../report/write-run.ts';
 import type { ModelRestored } from '../../study/records/records.ts';
@@ -37,11 +38,11 @@ export async function tuneAndWrite(
   const written: WrittenRun = await writeDocuments(directory, { restored, metrics, documentsOf }).catch(
     (error: unknown) => {
       if (restored) watch.tell(modelLine(spec.model, restored, directory));
-      throw failure ? failure.error : error;
+      throw failure ? withRunDirectory(failure.error, directory) : error;
     },
   );
   watch.onEnd(written);
-  if (failure) throw failure.error;
+  if (failure) throw withRunDirectory(failure.error, directory);
   if (signal.aborted) return 'interrupted';
   return written.summary.feasible ? 'done' : 'infeasible';
 }

@@ -1,4 +1,5 @@
 import { isTrituneError, messageOf, TrituneError } from '../../../base/errors.ts';
+import { RESTORE_THE_RUN } from '../../../base/restore-advice.ts';
 import type { ConfigDifference } from '../../../triton/config/comparison.ts';
 import { LoadRefusedError } from '../../../triton/control/load-refused.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
@@ -57,8 +58,8 @@ export function restoreFailed(failures: ReadonlyMap<string, unknown>, restored: 
     'RESTORE_FAILED',
     [...reasons, ...restored.map(({ detail }) => detail)].join('; '),
     causes.some((error) => isTrituneError(error, 'MODEL_UNKNOWN'))
-      ? 'put the model back into its repository, then run `tritune restore` with the output directory'
-      : 'when the server answers again, run `tritune restore` with the output directory',
+      ? `put the model back into its repository, then ${RESTORE_THE_RUN}`
+      : `when the server answers again, ${RESTORE_THE_RUN}`,
     { cause: causes[0] },
   );
 }
