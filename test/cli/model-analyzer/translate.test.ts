@@ -116,9 +116,7 @@ profile_models:
       space: { members: { net: {}, text: {} } },
     });
     const alone = await runOf('{ profile_models: { net: { weighting: 3 }, text: } }');
-    expect(alone.told).toEqual([
-      expect.stringMatching(/^profile_models.net.weighting is ignored: models are tuned/),
-    ]);
+    expect(alone.told).toEqual([expect.stringMatching(/^profile_models.net.weighting is ignored: models are tuned/)]);
   });
 });
 
