@@ -1,5 +1,6 @@
 import { copyFile, cp, mkdir, open, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { bundle } from '../../.ci/bundle.ts';
 import type { TritonInstall } from '../../src/launch/triton-install.ts';
 import { run } from './processes.ts';
 
@@ -140,18 +141,7 @@ export async function packTritune(root: string, to: string): Promise<void> {
   for (const file of ['package.json', ...files.filter((each) => each !== 'dist')]) {
     await cp(join(root, file), join(to, file), { recursive: true });
   }
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const build = [
-    '-p',
-    join(root, 'tsconfig.build.json'),
-    '--outDir',
-    join(to, 'dist'),
-    '--declaration',
-    'false',
-    '--sourceMap',
-    'false',
-  ];
-  await run(process.execPath, [tsc, ...build]);
+  await bundle(join(to, 'dist'));
   for (const directory of await packagesOf(root)) {
     if (directory.endsWith('-musl')) continue;
     await copyWithout(directory, join(to, relative(root, directory)), NOT_OF_PACKAGES);

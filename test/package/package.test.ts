@@ -82,25 +82,26 @@ describe('the package', () => {
   });
 
   it('tunes a model of its own emulator, by the command line and by the example', { timeout: 300_000 }, async () => {
-    await copyFile(join(root, 'examples/tune.ts'), join(folder, 'tune.ts'));
+    await copyFile(join(root, 'examples/tune.ts'), join(folder, 'tune.mts'));
     await withEmulator(async (url) => {
       const load = ['--concurrency', '8', '--max-trials', '1', '--precision', '20', '--time-budget', '10s'];
       await run('npx', ['tritune', 'tune', '-m', 'm', '-u', url, ...load, '-o', 'run'], folder);
       const summary = JSON.parse(await readFile(join(folder, 'run/summary.json'), 'utf8')) as Summary;
       expect(summary).toMatchObject({ emulated: 'small', restored: { verified: true }, counts: { trials: 2 } });
-      const { stdout, stderr } = await run('node', ['tune.ts', 'm', url, '80'], folder);
+      const { stdout, stderr } = await run('node', ['tune.mts', 'm', url, '80'], folder);
       expect(stdout).toMatch(/^\d+ infer\/s, [\d.]+ times the original config: \{/);
       expect(stderr).toMatch(/the best config: tritune-runs\/\S+\/best\/m\/config\.pbtxt/);
     });
   });
 
   it('tunes by a sampler and an adapter from outside, which pass their suites', { timeout: 300_000 }, async () => {
-    for (const name of ['sampler.ts', 'adapter.ts']) await copyFile(join(root, 'examples', name), join(folder, name));
+    for (const name of ['sampler', 'adapter'])
+      await copyFile(join(root, 'examples', `${name}.ts`), join(folder, `${name}.mts`));
     await writeFile(
-      join(folder, 'suites.ts'),
+      join(folder, 'suites.mts'),
       `import { adapterConformance, samplerConformance } from 'tritune/testing';
-import { adapter } from './adapter.ts';
-import { sampler } from './sampler.ts';
+import { adapter } from './adapter.mts';
+import { sampler } from './sampler.mts';
 const suites = [
   ...samplerConformance(sampler),
   ...adapterConformance({
@@ -113,10 +114,10 @@ const suites = [
 for (const { name, run } of suites) await run().then(() => console.log('passed', name));
 `,
     );
-    const { stdout } = await run('node', ['suites.ts'], folder);
+    const { stdout } = await run('node', ['suites.mts'], folder);
     expect(stdout.match(/^passed /gm)).toHaveLength(23);
     const limits = ['--latency-budget', '1000', '--concurrency', '8:8', '--precision', '20', '--max-trials', '3'];
-    const parts = ['--adapter', './adapter.ts', '--sampler', './sampler.ts'];
+    const parts = ['--adapter', './adapter.mts', '--sampler', './sampler.mts'];
     await run('npx', ['tritune', 'tune', '-m', 'words', ...parts, ...limits, '-o', 'words'], folder);
     const summary = JSON.parse(await readFile(join(folder, 'words/summary.json'), 'utf8')) as Summary;
     expect(summary).toMatchObject({
@@ -131,7 +132,7 @@ for (const { name, run } of suites) await run().then(() => console.log('passed',
 
   it('is typed for a program of strict TypeScript that checks the types of its libraries too', async () => {
     await writeFile(
-      join(folder, 'typed.ts'),
+      join(folder, 'typed.mts'),
       `import { type Summary, tune, type TuneEvent } from 'tritune';
 const seen: TuneEvent['type'][] = [];
 const summary: Promise<Summary> = tune({ model: 'm', latencyBudget: 8 }, { onEvent: ({ type }) => seen.push(type) });
@@ -152,7 +153,7 @@ export const unknown = tune({ model: 'm', sampler: { name: 'best' } });
       typeRoots,
       skipLibCheck: false,
     };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['typed.ts'] }));
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['typed.mts'] }));
     const tsc = join(root, 'node_modules/typescript/bin/tsc');
     await expect(run('node', [tsc, '-p', folder], folder)).resolves.toMatchObject({ stdout: '' });
   });

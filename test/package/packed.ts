@@ -29,10 +29,10 @@ export async function pack(): Promise<string> {
   return join(directory, file as string);
 }
 
-/** Installs it in an empty folder, from npm's cache where that has what it needs; gives the folder. */
+/** Installs it in an empty folder, a CommonJS project as `npm init` makes it, from npm's cache where that has what it needs; gives the folder. */
 export async function install(tarball: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-installed-'));
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'commonjs' }));
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], folder);
   return folder;
 }

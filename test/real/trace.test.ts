@@ -1,15 +1,14 @@
-import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defaultInstallDirectory } from '../../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 import type { TraceSummary } from '../../src/profiler/trace-summary.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
 import { blsCallsSuite } from '../support/bls-calls-suite.ts';
 import { runCli } from '../support/cli.ts';
-import { installDirectory, makeModelRepository, startRealTriton } from '../support/real-triton.ts';
+import { cacheWithTriton, makeModelRepository, startRealTriton } from '../support/real-triton.ts';
 
 let server: LaunchedServer;
 let clients: readonly TritonClient[];
@@ -113,15 +112,11 @@ describe('what a real Triton writes', () => {
 
   it('is what tune --trace shows of a server of its own', { timeout: 300_000 }, async () => {
     const output = await mkdtemp(join(tmpdir(), 'tritune-traced-'));
-    // As `install-triton` leaves it.
-    const cache = join(output, 'cache');
-    await mkdir(join(cache, 'tritune'), { recursive: true });
-    await symlink(installDirectory, join(cache, 'tritune', basename(defaultInstallDirectory())));
     const args = [
       ...['tune', '-m', 'sleeper', '--launch', 'local', '--model-repository', repository, '--trace', '-o', output],
       ...['--concurrency', '2:2', '--max-trials', '1', '--precision', '20', '--time-budget', '40s'],
     ];
-    const { code, stderr } = await runCli(args, { env: { XDG_CACHE_HOME: cache } });
+    const { code, stderr } = await runCli(args, { env: { XDG_CACHE_HOME: await cacheWithTriton() } });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('server/trace.json:\n') });
     expect(stderr).toMatch(/\ngrpc sleeper \(version 1\): [1-9]\d* requests\n/);
     expect(stderr).toMatch(/\n {6}queue /);

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type LocalLaunch, launchLocal } from '../../src/launch/local-server.ts';
-import { installTriton, type TritonInstall } from '../../src/launch/triton-install.ts';
+import { defaultInstallDirectory, installTriton, type TritonInstall } from '../../src/launch/triton-install.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 
 const run = promisify(execFile);
@@ -20,6 +20,14 @@ export function realTriton(): Promise<TritonInstall> {
     // biome-ignore lint/suspicious/noConsole: the download takes a while, and nobody should wonder
     onStep: (step) => console.log(`real Triton: ${step}`),
   });
+}
+
+/** Returns a folder for XDG_CACHE_HOME with that Triton as `install-triton` leaves it. */
+export async function cacheWithTriton(): Promise<string> {
+  const cache = await mkdtemp(join(tmpdir(), 'tritune-cache-'));
+  await mkdir(join(cache, 'tritune'));
+  await symlink(installDirectory, join(cache, 'tritune', basename(defaultInstallDirectory())));
+  return cache;
 }
 
 /** A fresh model repository with the suite's models. */
