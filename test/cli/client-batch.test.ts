@@ -54,4 +54,29 @@ describe('the batches of clients', () => {
     expect(page).toContain(`<p class="notice bad">The best config breaks clients: ${words}.</p>`);
     expect(page).toContain(`<p class="breaks">${words}</p>`);
   });
+
+  it('are known from the counters of the server, of which this machine knows its share', {
+    timeout: 180_000,
+  }, async () => {
+    const law = { execution_ms: [[1, 0.2]] as [number, number][] };
+    const emulator = await emulatorForTest({ profile: smallProfile({ law, config: { dynamic_batching: {} } }) });
+    const at = ['-m', 'm', '-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
+    const planned = async () => (await callCli(['tune', ...at, '--dry-run', '--concurrency', '4:4'])).stdout;
+    const elsewhere = { TMPDIR: await freshDirectory() };
+    const send = async (count: number, env: Record<string, string>, ...more: string[]) => {
+      const load = ['--concurrency-range', '64', '--request-count', String(count), '-i', 'grpc', ...more];
+      expect(await runCli(['profile', ...at, ...load], { env })).toMatchObject({ code: 0 });
+    };
+    await send(9_000, elsewhere);
+    expect(await planned()).toContain('max_batch_size 1, 2, 4 are left out');
+    await send(1_500, elsewhere);
+    const known =
+      /max_batch_size may be below the original's 8: the server counted 10,\d\d\d requests of clients, each with one sample/;
+    expect(await planned()).toMatch(known);
+    // Of this machine: noted, and no client's.
+    await send(100, {}, '-b', '2');
+    expect(await planned()).toMatch(known);
+    await send(100, elsewhere, '-b', '2');
+    expect(await planned()).toContain('max_batch_size 1, 2, 4 are left out');
+  });
 });

@@ -8,7 +8,8 @@ import { isLoopback } from '../../loadgen/listening/loopback.ts';
 import { holderOf, isLockedByOther, takeLock, type Unlock } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 
-type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;
+/** A server as runs on this machine know it. */
+export type Server = Pick<ServerIdentity, 'url' | 'controlUrl'>;
 
 /**
  * Holds models for this process: no other tritune on this machine changes one until the returned function releases them. A server has no such lock,
@@ -93,13 +94,16 @@ const heldBy = (model: string, place: string, file: string, holder: string): Tri
     `wait until it ends; if there is no such run, delete ${file}`,
   );
 
-function lockFile(model: string, place: string): string {
+const lockFile = (model: string, place: string): string => fileOf(model, place, 'lock');
+
+/** Returns a file about a model that all runs of tritune on this machine look at. */
+export function fileOf(model: string, place: string, kind: 'lock' | 'sent'): string {
   const name = createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
-  return join(tmpdir(), `tritune-${name}.lock`);
+  return join(tmpdir(), `tritune-${name}.${kind}`);
 }
 
-/** A server is known by the address of its requests and by that of its control calls. */
-const placesOf = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
+/** Returns the names of a server: it is known by the address of its requests and by that of its control calls. */
+export const placesOf = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>
   [...new Set(await Promise.all([url, controlUrl].map(placeOf)))].sort();
 
 const LOOKUP_LIMIT_MS = 2_000;

@@ -10,6 +10,7 @@ import { languageWindows } from '../profile/language-windows.ts';
 import type { LevelTarget } from '../profile/measuring.ts';
 import { type ProfilePlan, planProfile } from '../profile/plan.ts';
 import { modelsOf, openProfileTarget } from '../profile/target.ts';
+import { noteOwnRequests } from '../server/client-requests.ts';
 import { checkLeftovers } from '../server/leftover.ts';
 import { openServer } from '../server/open-server.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
@@ -64,6 +65,7 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
   const opened = await openServer(options, { loadModels: [model] }, null, signal);
   try {
     await checkLeftovers(opened, [model]);
+    const noteSent = await noteOwnRequests(opened, [model]);
     const target = await openProfileTarget(opened, model, options, plan, signal);
     const { name, version, url, emulated } = opened.server;
     return {
@@ -77,6 +79,7 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
       gpusOf: ({ stated, reported }) => gpusOf(shapeOf(target.config), stated ?? reported),
       close: async () => {
         await target.close();
+        await noteSent();
         await opened.close();
       },
     };

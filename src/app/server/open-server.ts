@@ -26,6 +26,8 @@ export interface OpenServer {
   /** TLS of the traffic; undefined for plaintext. */
   readonly tls: TlsOptions | undefined;
   readonly metricsUrl: string;
+  /** Whether the server was started for the run: nobody else sends to it. */
+  readonly isLaunched: boolean;
   /** For metrics behind https:// */
   readonly metricsTls: TlsOptions;
   close(): Promise<void>;
@@ -58,6 +60,7 @@ export async function openServer(
       tls: addresses.tls,
       metricsTls: tls,
       metricsUrl: metricsUrl ?? addresses.metricsUrl,
+      isLaunched: launched !== null,
       close: async () => {
         await client.close();
         await launched?.stop();

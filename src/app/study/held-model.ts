@@ -3,6 +3,7 @@ import { isTrituneError } from '../../base/errors.ts';
 import type { Unlock } from '../../study/records/journal-lock.ts';
 import { afterRestoring } from '../restore/restore-first.ts';
 import { checkResumed } from '../server/check-own.ts';
+import { countClients, noteOwnRequests } from '../server/client-requests.ts';
 import { checkLeftovers } from '../server/leftover.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkParts, checkProtected } from '../server/protect.ts';
@@ -62,7 +63,10 @@ async function takeAll(
     const parts = models.names.filter((name) => !named.names.includes(name));
     await prepared(check(parts));
     held.push(await prepared(holdModels(parts, server, study.directory)));
-    return { models, prepared, during: (work) => thenLetGo(work, letGo), letGo };
+    const counted = await countClients(opened, models.names);
+    const noteSent = await noteOwnRequests(opened, models.names);
+    const during: HeldModels['during'] = (work) => thenLetGo(() => work().finally(noteSent), letGo);
+    return { models: { ...models, counted }, prepared, during, letGo };
   } catch (error) {
     letGo();
     throw error;

@@ -1,3 +1,4 @@
+import type { CountedRequests } from '../../space/clients/batches.ts';
 import { type GivenSpaces, nothingGiven, readGivenSpaces } from '../../space/joint/given-spaces.ts';
 import type { AskedTopology } from '../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../space/model-configs.ts';
@@ -30,6 +31,8 @@ export interface StudyModels extends NamedModels {
   readonly others: ReadonlyMap<string, OriginalModel>;
   /** null for a single model. */
   readonly together: Together | null;
+  /** The requests of clients that the server has counted, by model; absent where they were not looked at. */
+  readonly counted?: ReadonlyMap<string, CountedRequests>;
 }
 
 /** Finds the calls of models that have been read. Also reads called models that are not loaded and that a request needs. */

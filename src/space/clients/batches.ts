@@ -8,9 +8,22 @@ import type { SearchSpace } from '../types.ts';
 /** The largest batch that clients send to a model in one request, in samples, and how that is known. */
 export interface ClientBatch {
   readonly largest: number;
-  /** `config`: not known, so that the config's own limit stands for it. `option`: stated by the user. */
-  readonly basis: 'config' | 'option';
+  /** `config`: not known, so that the config's own limit stands for it. `option`: stated by the user. `counters`: by those of the server. */
+  readonly basis: 'config' | 'option' | 'counters';
 }
+
+/** Requests of clients that a server counted for a model, and the samples in them. */
+export interface CountedRequests {
+  readonly requests: number;
+  readonly samples: number;
+}
+
+/** So many requests show what clients send. */
+const MIN_COUNTED_REQUESTS = 10_000;
+
+/** True if the counters show that clients send one sample in each request. Of larger batches they show only the mean. */
+export const showSingleSamples = ({ requests, samples }: CountedRequests): boolean =>
+  requests >= MIN_COUNTED_REQUESTS && samples === requests;
 
 /** A space in which every candidate takes the batches that clients send. */
 export interface ServingSpace {

@@ -88,6 +88,8 @@ export interface StartedClients extends ClientBatch {
   readonly original: number;
   /** Ascending. */
   readonly leftOut: readonly number[];
+  /** How many requests of clients the server had counted, where its counters are the basis. */
+  readonly requests?: number | undefined;
 }
 
 /** The workloads of a study. Measurements have the figures of each if there are several. */

@@ -1,4 +1,4 @@
-import { formatRatio } from '../../base/format.ts';
+import { formatFigure, formatRatio } from '../../base/format.ts';
 import type { ClientChange } from '../../space/clients/changes.ts';
 import type { SmallerBatch } from '../analysis/smaller-batch.ts';
 import type { StartedClients, StudyStarted } from '../records/records.ts';
@@ -9,10 +9,14 @@ export const describeClients = ({
   topology,
 }: Pick<StudyStarted, 'clients' | 'topology'>): readonly string[] =>
   clients.flatMap((each) =>
-    each.leftOut.length === 0 ? [] : [`${topology ? `${each.model}: ` : ''}${leftOutText(each)}`],
+    each.leftOut.length === 0 && each.basis !== 'counters'
+      ? []
+      : [`${topology ? `${each.model}: ` : ''}${leftOutText(each)}`],
   );
 
-function leftOutText({ leftOut, original, largest, basis }: StartedClients): string {
+function leftOutText({ leftOut, original, largest, basis, requests = 0 }: StartedClients): string {
+  if (basis === 'counters')
+    return `max_batch_size may be below the original's ${original}: the server counted ${formatFigure(requests)} requests of clients, each with one sample (--client-batch ${original} if some send more)`;
   const values = `max_batch_size ${rangeText(leftOut)} ${leftOut.length === 1 ? 'is' : 'are'} left out`;
   return basis === 'option'
     ? `${values}: clients send up to ${largest} samples in a request (--client-batch)`

@@ -1,5 +1,10 @@
 import { TrituneError } from '../../../base/errors.ts';
-import { type ClientBatch, servingClients } from '../../../space/clients/batches.ts';
+import {
+  type ClientBatch,
+  type CountedRequests,
+  servingClients,
+  showSingleSamples,
+} from '../../../space/clients/batches.ts';
 import type { SearchSpace } from '../../../space/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { StartedClients } from '../../../study/records/records.ts';
@@ -30,21 +35,31 @@ export function clientsOf(
   return {
     serving: (space, model, original) => {
       // The code of a BLS model is a client, too, and nobody stated what it sends.
-      const batch = clientBatchOf(spec, original.max_batch_size ?? 0, called.has(model));
+      const counted = models.counted?.get(model) ?? null;
+      const batch = clientBatchOf(spec, original.max_batch_size ?? 0, called.has(model), counted);
       const serving = servingClients(space, original, batch);
-      if (serving.leftOut.length > 0 || batch.basis === 'option')
-        told.push({ model, ...batch, original: original.max_batch_size ?? 0, leftOut: serving.leftOut });
+      if (serving.leftOut.length > 0 || batch.basis !== 'config')
+        told.push({
+          ...{ model, ...batch, original: original.max_batch_size ?? 0, leftOut: serving.leftOut },
+          ...(batch.basis === 'counters' && { requests: counted?.requests }),
+        });
       return serving.space;
     },
     told: () => told,
   };
 }
 
-function clientBatchOf({ traffic, levels }: StudySpec, original: number, isCalled: boolean): ClientBatch {
+function clientBatchOf(
+  { traffic, levels }: StudySpec,
+  original: number,
+  isCalled: boolean,
+  counted: CountedRequests | null,
+): ClientBatch {
   const { clientBatch } = traffic;
-  if (clientBatch === undefined || isCalled) return { largest: original, basis: 'config' };
-  const sent = Math.max(clientBatch, levels.batch?.high ?? traffic.batch);
-  return { largest: Math.min(original, sent), basis: 'option' };
+  const isShown = clientBatch === undefined && counted !== null && showSingleSamples(counted);
+  if (isCalled || (clientBatch === undefined && !isShown)) return { largest: original, basis: 'config' };
+  const sent = Math.max(clientBatch ?? 1, levels.batch?.high ?? traffic.batch);
+  return { largest: Math.min(original, sent), basis: isShown ? 'counters' : 'option' };
 }
 
 function checkClientBatch({ traffic: { clientBatch }, model }: StudySpec, models: StudyModels): void {

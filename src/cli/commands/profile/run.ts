@@ -4,6 +4,7 @@ import { planProfile } from '../../../app/profile/plan.ts';
 import { checkLimits, modelsOf } from '../../../app/profile/target.ts';
 import { traced } from '../../../app/profile/traced.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
+import { noteOwnRequests } from '../../../app/server/client-requests.ts';
 import { checkLeftovers, leftoversIn } from '../../../app/server/leftover.ts';
 import { type OpenServer, openServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -41,6 +42,7 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
     const opened = await openServer(options, { loadModels: models }, null, signal);
     try {
       await refuseLeftovers(opened, models, options, alike, terminal);
+      const noteSent = await noteOwnRequests(opened, models);
       const head = profileHead(options, plan, opened.server, model, process.argv.slice(2));
       const documents = await openProfileDocuments(options, plan, head);
       const run = { opened, model, options, plan, alike, documents, terminal, signal, reports };
@@ -50,6 +52,7 @@ export async function runProfile(given: ProfileOptions, terminal: Terminal, alik
           else await profileLevels(run, (measure) => sweep(plan.sweep, measure));
         });
       } finally {
+        await noteSent();
         await documents.close();
       }
     } finally {

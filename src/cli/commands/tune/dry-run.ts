@@ -1,3 +1,4 @@
+import { countClients } from '../../../app/server/client-requests.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -69,11 +70,12 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const tell = (line: string): void => terminal.print(line);
   await checkLeftovers(opened, named.names);
   const models = await readModels(client, named, null, callsFinder({ spec, started: null }, named.given, opened, tell));
+  const counted = await countClients(opened, models.names);
   const tried = tryRequests(spec, workloads, opened, models);
   const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
   const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
-  const { plan, space, expected, usual } = planStudy(study, server, models);
+  const { plan, space, expected, usual } = planStudy(study, server, { ...models, counted });
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(space.describe());

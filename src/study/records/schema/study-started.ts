@@ -55,9 +55,12 @@ export const studyStarted = z
         z.looseObject({
           model: text.describe('the model'),
           largest: count.describe('the largest batch of one request of its clients, in samples'),
-          basis: z.enum(['config', 'option']).describe('how it is known: the original config, or --client-batch'),
+          basis: z
+            .enum(['config', 'option', 'counters'])
+            .describe('how it is known: the original config, --client-batch, or the counters of the server'),
           original: count.describe('max_batch_size of the original config'),
           leftOut: z.array(count).describe('smaller values of max_batch_size that the search left out'),
+          requests: count.optional().describe('requests of clients that the counters are about'),
         }),
       )
       .optional()
