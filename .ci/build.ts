@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { bundle } from './bundle.ts';
 
 /** Makes `dist`: the bundled code, and the types that the exports of the package lead to: node .ci/build.ts. */
@@ -33,3 +33,14 @@ for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).sort
   else if (!path.endsWith('.ts') && readdirSync(path).length === 0) rmdirSync(path);
 }
 await bundle(dist);
+
+// For `npx tritune` in the clone. Without these links npm packs and builds the clone once more for it, half a minute in silence.
+const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  bin: Readonly<Record<string, string>>;
+};
+const links = join(root, 'node_modules/.bin');
+if (existsSync(links))
+  for (const [name, file] of Object.entries(bin)) {
+    rmSync(join(links, name), { force: true });
+    symlinkSync(relative(links, join(root, file)), join(links, name));
+  }
