@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { bundle } from './bundle.ts';
 
-/** Makes `dist`: the bundled code, and the types that the exports of the package lead to: node .ci/build.ts. */
+/**
+ * Makes `dist`: the bundled code, and the types that the exports of the package lead to: node .ci/build.ts.
+ *
+ * --if-older   only if a source is younger than `dist`. The first `npx tritune` in a clone runs npm's `prepare` once more, in silence.
+ */
 const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 const exported = ['library/index.d.ts', 'testing/index.d.ts'];
@@ -21,6 +25,24 @@ function reachable(files: readonly string[]): ReadonlySet<string> {
   return seen;
 }
 
+/** Returns the time of the latest change below these paths; 0 without any. */
+const latestChangeMs = (...paths: readonly string[]): number =>
+  Math.max(
+    0,
+    ...paths.flatMap((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (!found) return [];
+      const below = found.isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : [];
+      return [found.mtimeMs, ...below.map((name) => statSync(join(path, name)).mtimeMs)];
+    }),
+  );
+
+const sources = ['src', '.ci', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+// The bundler writes these last.
+const builtMs = latestChangeMs(join(dist, 'THIRD-PARTY-NOTICES.txt'));
+if (process.argv.includes('--if-older') && latestChangeMs(...sources.map((name) => join(root, name))) < builtMs)
+  process.exit();
+
 rmSync(dist, { recursive: true, force: true });
 execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], {
   cwd: root,
@@ -33,14 +55,3 @@ for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).sort
   else if (!path.endsWith('.ts') && readdirSync(path).length === 0) rmdirSync(path);
 }
 await bundle(dist);
-
-// For `npx tritune` in the clone. Without these links npm packs and builds the clone once more for it, half a minute in silence.
-const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  bin: Readonly<Record<string, string>>;
-};
-const links = join(root, 'node_modules/.bin');
-if (existsSync(links))
-  for (const [name, file] of Object.entries(bin)) {
-    rmSync(join(links, name), { force: true });
-    symlinkSync(relative(links, join(root, file)), join(links, name));
-  }
