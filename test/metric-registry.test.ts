@@ -7,7 +7,7 @@ import { constraintHelp, constraintParser, objectiveParser } from '../src/study/
 import type { Metric } from '../src/study/goal/metrics/metric.ts';
 import { builtInMetrics } from '../src/study/goal/metrics/registry.ts';
 import { foldStudy } from '../src/study/records/fold.ts';
-import { parseJournal } from '../src/study/records/journal.ts';
+import { parseJournal } from '../src/study/records/journal-text.ts';
 import type { StudyRecord } from '../src/study/records/records.ts';
 import { summarize } from '../src/study/summary/summary.ts';
 import type { Goal } from '../src/study/types.ts';

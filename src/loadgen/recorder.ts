@@ -12,6 +12,9 @@ import type { TokenReply } from './token-reply.ts';
 import { TokenCount, type TokenTally } from './token-tally.ts';
 import type { ClientTimes, HttpReply, RequestClass, SendFailure, SendOutcome } from './types.ts';
 
+/** Of a message, which may be a server's, so many letters are kept. */
+const MAX_MESSAGE = 4096;
+
 /** The requests that completed between two moments. Consecutive batches leave no gap. */
 export interface Batch {
   readonly startNs: number;
@@ -262,7 +265,7 @@ export class Recorder {
   #countFailure({ kind, message }: SendFailure): void {
     const same = this.#failures.find((failure) => failure.kind === kind);
     if (same) same.count++;
-    else this.#failures.push({ kind, count: 1, firstMessage: message });
+    else this.#failures.push({ kind, count: 1, firstMessage: message.slice(0, MAX_MESSAGE) });
   }
 }
 

@@ -102,12 +102,12 @@ function pairVersions(
 }
 
 function wentBackwards(first: ModelStatistics, second: ModelStatistics): boolean {
-  return (
-    second.executionCount < first.executionCount ||
-    second.inferenceCount < first.inferenceCount ||
-    second.success.count < first.success.count ||
-    second.success.ns < first.success.ns
-  );
+  const counts = ({ executionCount, inferenceCount, success, fail, cacheHit, cacheMiss }: ModelStatistics) => [
+    ...[executionCount, inferenceCount, success.ns],
+    ...[success, fail, cacheHit, cacheMiss].map(({ count }) => count),
+  ];
+  const earlier = counts(first);
+  return counts(second).some((count, index) => count < (earlier[index] as number));
 }
 
 /** Returns the mean of one duration per request over the duration's own count: cache hits and failures have no compute time. */

@@ -5,7 +5,8 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createJournal, parseJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
+import { createJournal, readJournal, resumeJournal } from '../../src/study/records/journal.ts';
+import { parseJournal } from '../../src/study/records/journal-text.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { candidateOf, configOf, goalOf, measured, studyStarted } from './builders.ts';
 

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 export async function setup(): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'tritune-tests-'));
   process.env.TMPDIR = folder;
+  // The key that marks the user's runs.
+  process.env.XDG_CONFIG_HOME = join(folder, 'config');
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
   // A process that is about to end may still write there.
   return () => rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -2,12 +2,17 @@ import { BYTES_PER_MIB } from '../../base/units.ts';
 import type { DeviceMetrics, GpuMetrics } from '../measurement.ts';
 import type { MetricSample } from './prometheus.ts';
 
-/** Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; NaN counts as absent. */
+const MAX_UUID = 1024;
+/** A utilization, a power or bytes of memory. */
+const isFigure = (value: number): boolean => value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+
+/** Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; what cannot be a figure counts as absent. */
 export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
   const byGpu = new Map<string, MetricSample[]>();
   for (const sample of samples) {
     const uuid = sample.labels.gpu_uuid;
-    if (uuid !== undefined && Number.isFinite(sample.value)) byGpu.set(uuid, [...(byGpu.get(uuid) ?? []), sample]);
+    if (uuid !== undefined && uuid.length <= MAX_UUID && isFigure(sample.value))
+      byGpu.set(uuid, [...(byGpu.get(uuid) ?? []), sample]);
   }
   return [...byGpu].map(([uuid, own]) => {
     const figureOf = (name: string): number | undefined => own.find((sample) => sample.name === name)?.value;

@@ -1,31 +1,41 @@
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
-import { messageOf, TrituneError } from '../../base/errors.ts';
-import { nestsDeeperThan } from '../../base/json.ts';
+import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
-import { withoutPrototypeKeys } from './prototype-keys.ts';
-import { checkRecord } from './record-schema.ts';
+import {
+  faultOfJson,
+  type JournalText,
+  journalInvalid,
+  jsonOf,
+  parseForRestoring,
+  parseJournal,
+} from './journal-text.ts';
+import { LineSealer } from './line-seal.ts';
 import type { StudyRecord } from './records.ts';
+import { runKey } from './run-key.ts';
 
 /** The append-only truth of a study. */
 export interface Journal {
-  /** Resolves when the record is on the disk. Errors: OUTPUT_UNWRITABLE; after one, the journal takes no more records. */
+  /**
+   * Resolves when the record is on the disk. Errors: RECORD_INVALID for a record that could not be read again, which is not written; OUTPUT_UNWRITABLE,
+   * after which the journal takes no more records.
+   */
   append(record: StudyRecord): Promise<void>;
   /** Releases the file and the lock. */
   close(): Promise<void>;
 }
 
-/** The content of a journal file. `length`: its bytes up to the end of the last whole line; the rest is torn. */
-interface JournalText {
-  readonly records: readonly StudyRecord[];
-  readonly length: number;
-}
+/** A journal as it was found, before anything is done with it. */
+export type FoundJournal = Pick<JournalText, 'records' | 'origin'> & {
+  /** Why the records are those only that `restore` needs; absent for a whole journal. */
+  readonly fault?: string;
+};
 
-/** Caps against hostile or broken files; a config of a few thousand tensors stays far below the first. */
-const MAX_LINE_BYTES = 8 * 2 ** 20;
+/** Decides whether the run goes on with a journal: throws if not. */
+export type Admit = (found: FoundJournal) => Promise<void> | void;
+
+/** Cap against hostile or broken files. */
 const MAX_FILE_BYTES = 2 ** 30;
-/** A model config is nested up to 100 deep, and lies within a record. */
-const MAX_DEPTH = 128;
 const NEWLINE = 0x0a;
 
 /**
@@ -36,7 +46,12 @@ export async function createJournal(path: string): Promise<Journal> {
   const unlock = takeLock(`${path}.lock`);
   try {
     const isEmpty = (await stat(path).catch(() => null))?.size === 0;
-    return openedJournal(await open(path, isEmpty ? 'r+' : 'wx'), path, 0, unlock);
+    return openedJournal(
+      await open(path, isEmpty ? 'r+' : 'wx'),
+      path,
+      { end: 0, sinceCheck: new Uint8Array() },
+      unlock,
+    );
   } catch (error) {
     unlock();
     if ((error as { code?: unknown }).code !== 'EEXIST') throw unwritable(path, error);
@@ -50,21 +65,43 @@ export async function createJournal(path: string): Promise<Journal> {
 
 /**
  * Opens the journal of an earlier run, locked for this process, with its records, whose goals use these metrics. Cuts off a torn last line. Errors:
- * OUTPUT_LOCKED, JOURNAL_INVALID, OUTPUT_UNWRITABLE.
+ * OUTPUT_LOCKED, JOURNAL_INVALID, OUTPUT_UNWRITABLE, those of `admit`.
  */
-export async function resumeJournal(
+export const resumeJournal = (
   path: string,
   metrics: Metrics = builtInMetrics,
-): Promise<{ journal: Journal; records: readonly StudyRecord[] }> {
+  admit: Admit = () => undefined,
+): Promise<{ journal: Journal } & FoundJournal> =>
+  reopened(path, admit, (bytes, key) => parseJournal(bytes, path, metrics, key));
+
+/** Does `resumeJournal` to restore what the run changed: of a damaged journal, with a sound first record, it has what is sound. Errors: the same. */
+export const resumeForRestoring = (path: string, admit: Admit): Promise<{ journal: Journal } & FoundJournal> =>
+  reopened(path, admit, (bytes, key) => {
+    try {
+      return parseJournal(bytes, path, builtInMetrics, key);
+    } catch (error) {
+      if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
+      return { ...parseForRestoring(bytes, path, key), fault: error.message };
+    }
+  });
+
+async function reopened(
+  path: string,
+  admit: Admit,
+  parse: (bytes: Buffer, key: Buffer | null) => JournalText & FoundJournal,
+): Promise<{ journal: Journal } & FoundJournal> {
   await fileSize(path);
   const unlock = takeLock(`${path}.lock`);
   try {
-    const { records, length } = await readText(path, metrics);
+    const bytes = await readBytes(path);
+    const { length, lastCheck, ...found } = parse(bytes, runKey().key);
+    await admit(found);
     const file = await open(path, 'r+').catch((error: unknown) => {
       throw unwritable(path, error);
     });
     await file.truncate(length);
-    return { journal: openedJournal(file, path, length, unlock), records };
+    const place = { end: length, sinceCheck: bytes.subarray(lastCheck, length) };
+    return { journal: openedJournal(file, path, place, unlock), ...found };
   } catch (error) {
     unlock();
     throw error;
@@ -76,20 +113,34 @@ export async function resumeJournal(
  * unknown metric.
  */
 export async function readJournal(path: string, metrics: Metrics = builtInMetrics): Promise<readonly StudyRecord[]> {
-  return (await readText(path, metrics)).records;
+  return parseJournal(await readBytes(path), path, metrics).records;
 }
 
-function openedJournal(file: FileHandle, path: string, length: number, unlock: () => void): Journal {
-  let end = length;
+/** Where a journal goes on, and what it has from its last check value on. */
+interface Place {
+  readonly end: number;
+  readonly sinceCheck: Uint8Array;
+}
+
+function openedJournal(file: FileHandle, path: string, place: Place, unlock: () => void): Journal {
+  let { end } = place;
+  // Only a damaged journal is open at its end.
+  const feed = place.sinceCheck.at(-1) === NEWLINE || end === 0 ? '' : '\n';
+  let before = feed;
+  const sealer = new LineSealer(runKey().key, Buffer.concat([place.sinceCheck, Buffer.from(feed)]));
   let broken: TrituneError | undefined;
   const write = async (record: StudyRecord): Promise<void> => {
     if (broken) throw broken;
-    const line = Buffer.from(`${JSON.stringify(record)}\n`);
+    const json = jsonOf(record);
+    const fault = faultOfJson(json, metricsOf(record));
+    if (fault !== null) throw unreadable(record, fault);
+    const line = Buffer.from(`${before}${sealer.seal(json)}`);
     try {
       await writeWhole(file, line, end);
       await file.sync();
       await checkInPlace(file, path);
       end += line.length;
+      before = '';
     } catch (error) {
       broken = unwritable(path, error);
       await file.truncate(end).catch(() => undefined);
@@ -111,6 +162,18 @@ function openedJournal(file: FileHandle, path: string, length: number, unlock: (
   };
 }
 
+/** Those that a goal names have been looked up when it was made. */
+const metricsOf = (record: StudyRecord): Metrics =>
+  (record.type === 'study-started' || record.type === 'goal-changed' ? record.goal.metrics : undefined) ??
+  builtInMetrics;
+
+const unreadable = ({ type }: StudyRecord, fault: string): TrituneError =>
+  new TrituneError(
+    'RECORD_INVALID',
+    `this record could not be read again, so it was not written: ${type}${fault}`,
+    'the server, the adapter or the sampler that gave this value is at fault: the path names its part of the record',
+  );
+
 /** A nearly full disk silently takes only a part of the bytes. */
 async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
@@ -126,43 +189,9 @@ async function checkInPlace(file: FileHandle, path: string): Promise<void> {
   if (there?.ino !== own.ino) throw new Error('it was moved or deleted while the run wrote to it');
 }
 
-async function readText(path: string, metrics: Metrics): Promise<JournalText> {
-  if ((await fileSize(path)) > MAX_FILE_BYTES) throw invalid(path, 'it is longer than 1 GiB');
-  return parseJournal(await readFile(path), path, metrics);
-}
-
-/** Errors: JOURNAL_INVALID with the line's number, for anything but a torn last line. Exported for the tests of damage. */
-export function parseJournal(bytes: Uint8Array, path: string, metrics: Metrics = builtInMetrics): JournalText {
-  const records: StudyRecord[] = [];
-  let start = 0;
-  for (let line = 1; start < bytes.length; line++) {
-    const end = bytes.indexOf(NEWLINE, start);
-    if (end < 0) break;
-    if (end - start > MAX_LINE_BYTES) throw invalid(path, `line ${line} is longer than 8 MiB`);
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8');
-    const value = parseLine(text);
-    const isLast = end === bytes.length - 1;
-    if (value === undefined && isLast) break;
-    if (value === undefined) throw invalid(path, `line ${line} is not JSON`);
-    if (nestsDeeperThan(MAX_DEPTH, value)) throw invalid(path, `line ${line} is nested more than ${MAX_DEPTH} deep`);
-    const mayReach = /__proto__|\\u/.test(text);
-    const checked = checkRecord(mayReach ? withoutPrototypeKeys(value) : value, metrics);
-    if ('fault' in checked) throw invalid(path, `line ${line}: ${checked.fault}`);
-    if (line === 1 && checked.record.type !== 'study-started') throw invalid(path, 'line 1 does not start a study');
-    records.push(checked.record);
-    start = end + 1;
-  }
-  if (records.length === 0) throw invalid(path, 'it contains no study');
-  return { records, length: start };
-}
-
-/** undefined if it is not JSON. */
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+async function readBytes(path: string): Promise<Buffer> {
+  if ((await fileSize(path)) > MAX_FILE_BYTES) throw journalInvalid(path, 'it is longer than 1 GiB');
+  return readFile(path);
 }
 
 async function fileSize(path: string): Promise<number> {
@@ -178,14 +207,6 @@ async function fileSize(path: string): Promise<number> {
       },
     );
   }
-}
-
-function invalid(path: string, fault: string): TrituneError {
-  return new TrituneError(
-    'JOURNAL_INVALID',
-    `the journal ${path} is damaged: ${fault}`,
-    'start a new study in another --output directory',
-  );
 }
 
 function unwritable(path: string, error: unknown): TrituneError {

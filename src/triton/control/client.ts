@@ -17,6 +17,7 @@ import {
 import {
   cudaRegionsOf,
   indexOf,
+  MAX_MESSAGE,
   messageIn,
   modelMetadataOf,
   regionsOf,
@@ -60,7 +61,7 @@ export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
     if (operation.kind === 'load' && isLoadVerdict(fault)) {
       const known = isGenericRefusal(fault.message) ? await knownModels(signal) : undefined;
       if (known && !known.some((entry) => entry.name === model)) return modelUnknown(wire, model, names(known), fault);
-      return new LoadRefusedError(model, classifyRefusal(fault.message), fault.message);
+      return new LoadRefusedError(model, classifyRefusal(fault.message), fault.message.slice(0, MAX_MESSAGE));
     }
     if (!isModelMissing(fault)) return callError(wire, operation, fault);
     const known = await knownModels(signal);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { BatchStatistics, ModelStatistics, StatisticDuration } from '../types.ts';
-import { messageIn, messagesIn, numberIn, textIn } from '../wire/replies.ts';
+import { countIn, messageIn, messagesIn, numberIn, textIn } from '../wire/replies.ts';
 
 /** Returns one entry per version of the model, in ascending order of version. */
 export function statisticsOf(reply: JsonObject): readonly ModelStatistics[] {
@@ -15,8 +15,8 @@ function modelStatisticsOf(entry: JsonObject): ModelStatistics {
     name: textIn(entry, 'name'),
     version: textIn(entry, 'version'),
     lastInferenceMs: numberIn(entry, 'last_inference'),
-    inferenceCount: numberIn(entry, 'inference_count'),
-    executionCount: numberIn(entry, 'execution_count'),
+    inferenceCount: countIn(entry, 'inference_count'),
+    executionCount: countIn(entry, 'execution_count'),
     success: durationIn(times, 'success'),
     fail: durationIn(times, 'fail'),
     queue: durationIn(times, 'queue'),
@@ -36,7 +36,7 @@ function modelStatisticsOf(entry: JsonObject): ModelStatistics {
 
 function batchStatisticsOf(entry: JsonObject): BatchStatistics {
   return {
-    batchSize: numberIn(entry, 'batch_size'),
+    batchSize: countIn(entry, 'batch_size'),
     computeInput: durationIn(entry, 'compute_input'),
     computeInfer: durationIn(entry, 'compute_infer'),
     computeOutput: durationIn(entry, 'compute_output'),
@@ -45,5 +45,5 @@ function batchStatisticsOf(entry: JsonObject): BatchStatistics {
 
 function durationIn(message: JsonObject, field: string): StatisticDuration {
   const duration = messageIn(message, field);
-  return { count: numberIn(duration, 'count'), ns: numberIn(duration, 'ns') };
+  return { count: countIn(duration, 'count'), ns: Math.max(0, numberIn(duration, 'ns')) };
 }

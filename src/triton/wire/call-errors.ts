@@ -1,37 +1,39 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { ModelIndexEntry } from '../types.ts';
+import { MAX_MESSAGE } from './replies.ts';
 import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';
 
 /** Returns the error for a fault that is not about a model but about the connection or the server itself. */
 export function callError(wire: Wire, operation: Operation, fault: WireFault): TrituneError {
+  const message = fault.message.slice(0, MAX_MESSAGE);
   const server = `the server at ${wire.url} (${wire.protocol})`;
   const options = { cause: fault };
   switch (fault.kind) {
     case 'unreachable':
       return new TrituneError(
         'SERVER_UNREACHABLE',
-        `cannot reach ${server}: ${fault.message}`,
+        `cannot reach ${server}: ${message}`,
         'check that the server is running and that --url is its address',
         options,
       );
     case 'wrong-protocol':
       return new TrituneError(
         'SERVER_UNREACHABLE',
-        `${server} does not speak ${wire.protocol === 'grpc' ? 'gRPC' : "Triton's HTTP protocol"}: ${fault.message}`,
+        `${server} does not speak ${wire.protocol === 'grpc' ? 'gRPC' : "Triton's HTTP protocol"}: ${message}`,
         'check the port and the protocol (-i): Triton usually has gRPC on 8001 and HTTP on 8000',
         options,
       );
     case 'tls':
       return new TrituneError(
         'SERVER_UNREACHABLE',
-        `cannot talk to ${server}: ${fault.message}`,
+        `cannot talk to ${server}: ${message}`,
         fault.hint ?? 'check the TLS options',
         options,
       );
     case 'timeout':
       return new TrituneError(
         'SERVER_TIMEOUT',
-        `${server} did not finish '${operation.kind}' in time: ${fault.message}`,
+        `${server} did not finish '${operation.kind}' in time: ${message}`,
         operation.kind === 'load' || operation.kind === 'unload'
           ? 'allow more time, for example --load-timeout 20m; the server may still be loading the model'
           : 'check that the server is not overloaded, and that it is the one on this port',
@@ -40,14 +42,14 @@ export function callError(wire: Wire, operation: Operation, fault: WireFault): T
     case 'restricted':
       return new TrituneError(
         'SERVER_FAILED',
-        `${server} allows '${operation.kind}' only with a secret header: ${fault.message}`,
+        `${server} allows '${operation.kind}' only with a secret header: ${message}`,
         'give the header with -H, --header-env or --header-file, or ask the operator of the server to open this API',
         options,
       );
     default:
       return new TrituneError(
         'SERVER_FAILED',
-        `${server} failed '${operation.kind}': ${fault.message}`,
+        `${server} failed '${operation.kind}': ${message}`,
         hintFor(operation),
         options,
       );

@@ -9,19 +9,28 @@ import type {
   TraceSettings,
 } from '../types.ts';
 
+/** Longer names are cut: they are no names. Reasons and messages are longer. */
+const MAX_NAME = 1024;
+/** Of a server's message, so many letters are kept. */
+export const MAX_MESSAGE = 4096;
+
 /**
  * Readers of reply fields. A field at its default may be missing (always over gRPC), and 64-bit integers may arrive as text. A value of another
  * shape reads as the default: a newer server must not stop us.
  */
-export function textIn(reply: JsonObject, field: string): string {
+export function textIn(reply: JsonObject, field: string, longest = MAX_NAME): string {
   const value = reply[field];
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' ? value.slice(0, longest) : '';
 }
 
 export function numberIn(reply: JsonObject, field: string): number {
   const value = numberOf(reply[field]);
   return Number.isFinite(value) ? value : 0;
 }
+
+/** Returns a whole number of things: at least 0, and so small that it is exact. */
+export const countIn = (reply: JsonObject, field: string): number =>
+  Math.min(Math.max(0, Math.round(numberIn(reply, field))), Number.MAX_SAFE_INTEGER);
 
 /** NaN if it is not a number. Objects are not converted: an answer may give them a `valueOf` that is not a function. */
 function numberOf(value: Json | undefined): number {
@@ -86,7 +95,7 @@ export function indexOf(reply: JsonObject): readonly ModelIndexEntry[] {
     name: textIn(entry, 'name'),
     version: textIn(entry, 'version'),
     state: modelStates.find((state) => state === textIn(entry, 'state')) ?? 'UNKNOWN',
-    reason: textIn(entry, 'reason'),
+    reason: textIn(entry, 'reason', MAX_MESSAGE),
   }));
 }
 

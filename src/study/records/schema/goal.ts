@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, json, text } from './figures.ts';
+import { count, text } from './figures.ts';
 
 /** What a study is about, in the journal. */
 
@@ -43,7 +43,15 @@ export const goal = z
       )
       .min(1)
       .describe('metrics to improve'),
-    goodput: json.optional().describe('limits of a good request, in nanoseconds'),
+    goodput: z
+      .looseObject({
+        ttftNs: z.number().optional().describe('time to first token'),
+        itlNs: z.number().optional().describe('each time between two tokens'),
+        tpotNs: z.number().optional().describe('time per output token'),
+        e2eNs: z.number().optional().describe('time to the end of the reply'),
+      })
+      .optional()
+      .describe('limits of a good request, in nanoseconds'),
     cost: z
       .looseObject({
         currency: text.describe('unit of the amounts'),

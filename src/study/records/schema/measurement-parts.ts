@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { budgetLatencyMs, count, figure, interval, json, latencySummary, lengthSummary, text } from './figures.ts';
+import {
+  budgetLatencyMs,
+  count,
+  figure,
+  interval,
+  latencySummary,
+  laterFigure,
+  lengthSummary,
+  requestLatencies,
+  text,
+} from './figures.ts';
 
 /** What others than the load generator's count say in a measurement of the journal: server, model, client. */
 
@@ -93,7 +103,19 @@ export const device = z
     gpuMemoryMiB: figure.optional().describe('memory in use, all GPUs together'),
     gpuPowerW: figure.optional().describe('mean power, all GPUs together'),
     cpuUtilizationPercent: figure.optional().describe("utilization of the server's host"),
-    gpus: z.array(json).optional().describe('figures of each GPU'),
+    gpus: z
+      .array(
+        z.looseObject({
+          uuid: text.describe('its identifier'),
+          utilizationPercent: figure.optional().describe('mean utilization'),
+          powerW: figure.optional().describe('mean power in watts'),
+          clockMhz: figure.optional().describe('mean clock of its multiprocessors'),
+          memoryBytes: figure.optional().describe('most memory in use'),
+          memoryTotalBytes: figure.optional().describe('its memory'),
+        }),
+      )
+      .optional()
+      .describe('figures of each GPU'),
   })
   .meta({ id: 'device', description: "means from the server's metrics page; what it lacks is absent" });
 
@@ -119,6 +141,77 @@ export const client = z
     bound: z.boolean().default(false).describe('whether the load generator was the limit'),
     reason: text.optional().describe('why it was'),
     starved: z.boolean().optional().describe('whether other processes had the CPU that it lacked'),
-    agents: z.array(json).optional().describe('figures of each agent'),
+    agents: z
+      .array(
+        z.looseObject({
+          address: text.describe('HOST:PORT'),
+          version: text.describe('its version of tritune'),
+          cores: figure.describe('cores that it may use'),
+          threads: figure.describe('threads that sent'),
+          clock: z
+            .looseObject({
+              offsetMs: figure.describe('offset to this machine at the start of the windows'),
+              uncertaintyMs: figure.describe('uncertainty of the offset'),
+              driftMs: figure.describe('drift until their end'),
+              driftUncertaintyMs: figure.describe('uncertainty of the drift'),
+            })
+            .describe('its clock, in milliseconds'),
+          cpuShare: figure.describe('CPU of its busiest thread; 1 is one core'),
+          eventLoopDelayMs: figure.describe('longest delay of a due timer'),
+          sends: figure.optional().describe('requests that it had to send; absent in a closed loop'),
+          lateSends: figure.optional().describe('requests sent more than a millisecond late'),
+          droppedSends: figure.optional().describe('requests not sent'),
+          sendLatenessP50Us: figure.optional().describe('upper bound of the median lateness of sends'),
+          bound: z.boolean().describe('whether it was the limit'),
+          reason: text.optional().describe('why it was'),
+          starved: z.boolean().optional().describe('whether other processes had the CPU that it lacked'),
+        }),
+      )
+      .optional()
+      .describe('figures of each agent'),
   })
   .meta({ id: 'client', description: 'what the load generator used' });
+
+/** How well a request rate was kept. */
+export const openLoop = z.looseObject({
+  scheduledLatencyMs: requestLatencies.describe('latencies from when requests were due'),
+  lateSends: laterFigure.describe('requests sent more than a millisecond late'),
+  droppedSends: laterFigure.describe('requests not sent because too many were in flight'),
+  sendLatenessP50Us: laterFigure.describe('upper bound of the median lateness of sends'),
+  achievedRate: laterFigure.describe('requests sent per second'),
+  countedMs: z
+    .array(z.looseObject({ from: z.number().describe('its beginning'), to: z.number().describe('its end') }))
+    .optional()
+    .describe('the counted times since the schedule began'),
+});
+
+const seconds = {
+  averageSeconds: figure.describe('mean'),
+  fastestSeconds: figure.describe('shortest'),
+  slowestSeconds: figure.describe('longest'),
+};
+
+/** Replies over plain HTTP. */
+export const replies = z.looseObject({
+  count: figure.describe('their number'),
+  totalBytes: figure.describe('bytes of their bodies'),
+  latencySeconds: z
+    .looseObject({
+      average: figure.describe('mean'),
+      fastest: figure.describe('shortest'),
+      slowest: figure.describe('longest'),
+    })
+    .describe('response times'),
+  histogram: z
+    .array(z.looseObject({ uptoSeconds: figure.describe('its bound'), count: figure.describe('replies in it') }))
+    .describe('buckets of response times'),
+  percentiles: z
+    .array(z.looseObject({ percentile: figure.describe('the percentile'), seconds: figure.describe('its time') }))
+    .describe('percentiles of response times'),
+  phases: z
+    .array(z.looseObject({ name: text.describe('its name'), count: figure.describe('measured values'), ...seconds }))
+    .describe('parts of a response time'),
+  statuses: z
+    .array(z.looseObject({ status: figure.describe('the status'), count: figure.describe('replies with it') }))
+    .describe('replies by status'),
+});

@@ -1,20 +1,12 @@
 import { z } from 'zod';
-import {
-  budgetLatencyMs,
-  count,
-  figure,
-  interval,
-  json,
-  laterFigure,
-  level,
-  requestLatencies,
-  text,
-} from './figures.ts';
+import { budgetLatencyMs, count, figure, interval, laterFigure, level, requestLatencies, text } from './figures.ts';
 import {
   client,
   clientTimes,
   device,
   engine,
+  openLoop,
+  replies,
   requestClass,
   server,
   serverFields,
@@ -48,7 +40,7 @@ const seen = z.looseObject({
     .optional()
     .describe('statistics of the models that the model consists of or calls'),
   foreignRequests: figure.optional().describe('requests that the server counted and this client did not send'),
-  openLoop: json.optional().describe('how well a request rate was kept: as `openLoop` in summary.json'),
+  openLoop: openLoop.optional().describe('how well a request rate was kept'),
   goodput: interval.optional().describe('requests per second that keep all limits of their class'),
 });
 
@@ -84,7 +76,7 @@ const measuredOnce = seen.extend({
   hostWorkUs: figure.optional().describe('time of a fixed piece of work on this host, which shows its speed'),
   clientTimes: clientTimes.optional(),
   client,
-  replies: json.optional().describe('replies over plain HTTP'),
+  replies: replies.optional().describe('replies over plain HTTP'),
 });
 
 /** The figures of a candidate at a load level; those under several workloads are in `workloads`. */

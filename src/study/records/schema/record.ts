@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { assignment, candidate } from './candidate.ts';
-import { count, figure, interval, json, text } from './figures.ts';
+import { count, figure, interval, text } from './figures.ts';
 import { goal, levels, restriction, server } from './goal.ts';
 import { measurement } from './measurement.ts';
 import { ofServer, stamp, trial } from './stamp.ts';
@@ -159,7 +159,14 @@ export const record = z.discriminatedUnion('type', [
         .enum(['better', 'nothing-better', 'unconfirmed'])
         .optional()
         .describe('whether a gain over the baseline was shown; absent in journals of 0.2.0 and before'),
-      rejected: json.optional().describe('the trial that was played and not taken: `trial`, `gain` and `reason`'),
+      rejected: z
+        .looseObject({
+          trial: count.describe('number of the trial'),
+          gain: z.nullable(interval).describe('its objective over that of the baseline; null if unknown'),
+          reason: text.describe('why it was not taken'),
+        })
+        .optional()
+        .describe('the trial that was played and not taken'),
     })
     .describe('The outcome of the final'),
   z

@@ -10,6 +10,12 @@ export const stamp = {
     .nonnegative()
     .optional()
     .describe('milliseconds since this run of the study began, by a clock that nobody sets'),
+  check: text
+    .optional()
+    .describe(
+      'check value of the line; absent in journals of 0.2.0 and before. Digest of all bytes since the one before',
+    ),
+  mark: text.optional().describe('authenticates the check value with the key of the user who wrote the line'),
 };
 export const trial = { ...stamp, trial: count.describe('number of the trial; 0 is the original config') };
 /** Fields of records in studies over several servers. */

@@ -24,6 +24,7 @@ export const studyStarted = z
     model: text.describe('the model that is tuned'),
     server,
     original: candidate.describe("the server's state before the first change, which `restore` restores"),
+    originalDigest: text.optional().describe("digest of the original's value"),
     wasLoaded: z.boolean().describe('whether the model was loaded before the run'),
     unloadedOthers: z.array(text).optional().describe('other models that were not loaded before the run'),
     topology: topology.optional(),

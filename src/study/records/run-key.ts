@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
+
+/** The user's key, by which their runs are known as theirs; or why there is none. */
+export type RunKey = { readonly key: Buffer } | { readonly key: null; readonly reason: string };
+
+const KEY_BYTES = 32;
+const OTHERS = 0o077;
+
+/** Returns the path of the key: `tritune/run-key` in the user's configuration folder (XDG Base Directory Specification). */
+export function runKeyPath(): string {
+  const folder = process.env.XDG_CONFIG_HOME;
+  return join(folder !== undefined && isAbsolute(folder) ? folder : join(homedir(), '.config'), 'tritune', 'run-key');
+}
+
+/** Returns the user's key. Makes it at first use, readable by the user alone. */
+export function runKey(): RunKey {
+  try {
+    const path = runKeyPath();
+    const found = readKey(path);
+    if (found !== null) return found;
+    makeKey(path);
+    return readKey(path) ?? { key: null, reason: `${path} disappeared` };
+  } catch (error) {
+    return { key: null, reason: messageOf(error) };
+  }
+}
+
+/** null if there is no file. */
+function readKey(path: string): RunKey | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return null;
+  // Windows has no such bits.
+  if (process.platform !== 'win32' && (found.mode & OTHERS) !== 0)
+    return { key: null, reason: `others may read ${path}; it must have mode 0600` };
+  if (!found.isFile() || found.size !== KEY_BYTES) return { key: null, reason: `${path} is no key; delete it` };
+  return { key: readFileSync(path) };
+}
+
+/** Two processes may make it at the same time: the first to link its file wins. */
+function makeKey(path: string): void {
+  mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomBytes(8).toString('hex')}`;
+  try {
+    writeFileSync(draft, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600 });
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'EEXIST') throw error;
+  } finally {
+    try {
+      unlinkSync(draft);
+    } catch {
+      // It was never made.
+    }
+  }
+}
