@@ -13,7 +13,8 @@ import { frame } from '../src/tui/frame.ts';
 import { initialInteraction } from '../src/tui/interaction.ts';
 import { ViewFold } from '../src/tui/state.ts';
 import { originalConfig } from '../test/study/builders.ts';
-import { longGoal, longSpace, longStudy, writeJournal } from '../test/support/long-journal.ts';
+import { longGoal, longSpace, longStudy } from '../test/support/long-journal.ts';
+import { writeJournal } from '../test/support/write-journal.ts';
 import { play } from '../test/tuner/world.ts';
 
 /**

@@ -12,6 +12,7 @@ export const errorCodes = {
   OUTPUT_LOCKED: 'another run is writing to the output directory',
   OUTPUT_EXISTS: 'the output directory already holds a study',
   JOURNAL_INVALID: 'a journal that is missing, damaged before its last line, or of another study',
+  RUN_UNTRUSTED: 'a run directory that is not known as one of this user, and that would act on its journal',
   RECORD_INVALID: 'a value, mostly of a server or an adapter, with which the journal could not be read again',
   MODEL_UNKNOWN: 'the server has no such model',
   MODEL_LOCKED: 'another run changes the model',

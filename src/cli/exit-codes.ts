@@ -39,6 +39,7 @@ const byError: Readonly<Record<ErrorCode, number>> = {
   OUTPUT_LOCKED: exitCodes.usage,
   OUTPUT_EXISTS: exitCodes.usage,
   JOURNAL_INVALID: exitCodes.usage,
+  RUN_UNTRUSTED: exitCodes.usage,
   RECORD_INVALID: exitCodes.server,
   MODEL_UNKNOWN: exitCodes.usage,
   MODEL_LOCKED: exitCodes.usage,

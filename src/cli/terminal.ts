@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { inertLine, inertText } from '../base/format.ts';
 
 /**
@@ -11,6 +12,8 @@ export interface Terminal {
   tell(line: string): void;
   /** Shows progress on a line that the next call replaces and null clears; does nothing if no one watches. */
   status(text: string | null): void;
+  /** Asks the person at the terminal; absent without one, and in CI. */
+  confirm?(question: string): Promise<boolean>;
   /** The terminal for a full screen; absent without one. */
   readonly canvas?: TerminalCanvas;
 }
@@ -42,15 +45,29 @@ function setStatus(text: string | null): void {
 /** https://no-color.org */
 const hasColours = ({ NO_COLOR = '' }: NodeJS.ProcessEnv): boolean => NO_COLOR === '';
 
+const isInCi = ({ CI }: NodeJS.ProcessEnv): boolean => ![undefined, '', '0', 'false'].includes(CI);
+
 function canvasOf({ stdin, stdout, env }: NodeJS.Process): TerminalCanvas {
-  const isInCi = ![undefined, '', '0', 'false'].includes(env.CI);
   const isReadAloud = [env.INK_SCREEN_READER, env.SCREEN_READER].some((value) => value === '1' || value === 'true');
-  return { stdin, stdout, hasColours: hasColours(env), isWatched: env.TERM !== 'dumb' && !isInCi && !isReadAloud };
+  return { stdin, stdout, hasColours: hasColours(env), isWatched: env.TERM !== 'dumb' && !isInCi(env) && !isReadAloud };
 }
 
 /** The reader of our output may go away, or its disk may be full. That must not end a run that has a model to restore. */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+}
+
+/** Anything but yes is no: the end of the input and Ctrl-C, too. */
+function confirm(question: string): Promise<boolean> {
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise<boolean>((resolve) => {
+    asked.on('close', () => resolve(false));
+    asked.on('SIGINT', () => asked.close());
+    asked.question(`${inertLine(question)} [y/N] `, (answer) => {
+      resolve(/^y(es)?$/i.test(answer.trim()));
+      asked.close();
+    });
+  });
 }
 
 export const processTerminal: Terminal = {
@@ -62,5 +79,6 @@ export const processTerminal: Terminal = {
     process.stderr.write(`${inertText(line)}\n`);
   },
   status: setStatus,
+  ...(process.stderr.isTTY && process.stdin.isTTY && !isInCi(process.env) && { confirm }),
   ...(process.stdout.isTTY && process.stdin.isTTY && { canvas: canvasOf(process) }),
 };

@@ -22,6 +22,8 @@ export interface TuneOptions extends Partial<Omit<StudyOptions, 'sampler' | 'ada
   readonly metrics?: readonly Metric[];
   /** Directory of a study to continue. */
   readonly resume?: string;
+  /** Resume a study that this user did not start on this machine; `onNote` is called with what it does. Else that is refused with RUN_UNTRUSTED. */
+  readonly trustRun?: boolean;
 }
 
 /** The given options by name, and the sampler if the caller passed one. */
@@ -33,7 +35,15 @@ export interface Asked {
 }
 
 /** Returns the options without undefined ones. Errors: USAGE for an unknown option, for programs without types. */
-export function askedOf({ resume, spec, sampler, adapter, metrics: _, ...given }: TuneOptions): Asked {
+export function askedOf({
+  resume,
+  trustRun: _trust,
+  spec,
+  sampler,
+  adapter,
+  metrics: _,
+  ...given
+}: TuneOptions): Asked {
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   for (const name of Object.keys(options)) {
     if (studyOptionNames.includes(name)) continue;

@@ -1,7 +1,7 @@
 import { discardEmpty } from '../app/output/directory.ts';
 import { withStudyProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
-import { type OpenStudy, openStudy, resumeStudy } from '../app/study/open-study.ts';
+import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../app/study/open-study.ts';
 import { resumedSpec } from '../app/study/resumed-spec.ts';
 import { tuneOnItsServer } from '../app/study/run-study.ts';
 import type { StudyWatch } from '../app/study/watch.ts';
@@ -35,8 +35,8 @@ export interface TuneWatch {
  */
 export async function tune(options: TuneOptions, { onEvent, onNote, signal }: TuneWatch = {}): Promise<Summary> {
   const reached = await withStudyProtocol(options);
-  const study = await opened(reached, askedOf(reached));
   const { watch, written } = watchOf({ onEvent, onNote });
+  const study = await opened(reached, askedOf(reached), watch.tell);
   try {
     warnIfInsecure(study.spec.server, watch);
     await tuneOnItsServer(study, signal ?? new AbortController().signal, watch);
@@ -47,11 +47,16 @@ export async function tune(options: TuneOptions, { onEvent, onNote, signal }: Tu
   }
 }
 
-function opened(options: TuneOptions, asked: Asked): Promise<OpenStudy> {
+function opened(options: TuneOptions, asked: Asked, tell: (line: string) => void): Promise<OpenStudy> {
   const own = { sampler: asked.sampler, adapter: asked.adapter, metrics: options.metrics };
   return options.resume === undefined
     ? openStudy(specIn(options, asked), own, realClock.wallMs())
-    : resumeStudy(options.resume, (kept) => resumedSpec(kept, asked.options, asked.named), own);
+    : resumeStudy(
+        options.resume,
+        (kept) => resumedSpec(kept, asked.options, asked.named),
+        resumeTrust(asked.options, options.trustRun, { tell, advice: 'pass trustRun: true' }),
+        own,
+      );
 }
 
 /** Adapts the caller's functions to a watch, and keeps the summary. */

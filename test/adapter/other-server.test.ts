@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeRun } from '../../src/report/write-run.ts';
@@ -11,6 +11,7 @@ import { tune } from '../../src/tuner/tune.ts';
 import { goalOf, studyStarted } from '../study/builders.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
+import { writeJournal } from '../support/write-journal.ts';
 import { KnobServer, knobSpace } from './knobs.ts';
 
 const goal = goalOf(20);
@@ -91,8 +92,7 @@ describe('a server that is no Triton', () => {
 
   it('is reported by the command line, which says that it cannot restore or resume it', async () => {
     const directory = await freshDirectory();
-    const lines = (await studied('grid')).map((record) => `${JSON.stringify(record)}\n`);
-    await writeFile(join(directory, 'journal.jsonl'), lines.join(''));
+    await writeJournal(join(directory, 'journal.jsonl'), await studied('grid'));
     expect(await callCli(['report', directory])).toMatchObject({ code: 0 });
     for (const args of [
       ['restore', '--force', directory],

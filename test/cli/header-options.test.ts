@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { headersAgain, headersOf, withHeadersAgain, withoutHeaderValues } from '../../src/app/server/headers.ts';
+import { flagsAgain, headersOf, withHeadersAgain, withoutHeaderValues } from '../../src/app/server/headers.ts';
 import { warnIfInsecure } from '../../src/app/server/tls.ts';
 import { secretsOut } from '../../src/base/secrets.ts';
 import type { HeaderSpec } from '../../src/spec/server-spec.ts';
@@ -77,8 +77,8 @@ describe('headers from elsewhere', () => {
     expect(withHeadersAgain(kept, anew)).toEqual({ ...anew, batch: 1 });
     expect(() => withHeadersAgain(kept, { header: ['x: y'] })).toThrow(/resumed with x/);
     expect(() => withHeadersAgain({ header: ['x'] }, {})).toThrow(/resumed with no header/);
-    expect(headersAgain(kept, {})).toEqual([{ name: 'authorization', value: 'Bearer secret-t' }]);
-    expect(headersAgain(kept, { header: ['x: y'] })).toEqual([{ name: 'x', value: 'y' }]);
+    expect(headersOf(flagsAgain(kept, {}))).toEqual([{ name: 'authorization', value: 'Bearer secret-t' }]);
+    expect(headersOf(flagsAgain(kept, { header: ['x: y'] }))).toEqual([{ name: 'x', value: 'y' }]);
   });
 });
 

@@ -109,7 +109,15 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
       if (started?.type !== 'trial-started') throw new Error('no trial was started');
       await client.load('a', modelConfigOf(started.candidate));
       expect(compareConfigs(original, await client.modelConfig('a'))).not.toEqual([]);
-      expect(await callCli(['restore', directory, '-u', url])).toMatchObject({
+      const refused = await callCli(['restore', directory, '-u', url]);
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('has no mark of yours: tritune 0.2.0'),
+      });
+      expect(refused.stderr).toContain(`contacts ${url}`);
+      expect(refused.stderr).toMatch(/RUN_UNTRUSTED: .*restore .* --trust-run/);
+      expect(compareConfigs(original, await client.modelConfig('a'))).not.toEqual([]);
+      expect(await callCli(['restore', directory, '-u', url, '--trust-run'])).toMatchObject({
         code: 0,
         stdout: expect.stringContaining("'a' has its original config again"),
       });
@@ -132,7 +140,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
       ];
       await appendFile(join(directory, 'journal.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
       await client.load('a', { ...original, max_batch_size: 7 });
-      expect(await callCli(['restore', directory, '-u', url])).toMatchObject({
+      expect(await callCli(['restore', directory, '-u', url, '--trust-run'])).toMatchObject({
         code: 4,
         stderr: expect.stringContaining('somebody has changed the config of'),
       });
@@ -147,7 +155,7 @@ describe('a journal of 0.1.0', { timeout: 120_000 }, () => {
       const directory = await copyOf('killed');
       const before = await readFile(join(directory, 'journal.jsonl'), 'utf8');
       const { code, stderr } = await callCli([
-        ...['tune', '--resume', directory, '-u', url, '--max-trials', '1', '--ui', 'none'],
+        ...['tune', '--resume', directory, '--trust-run', '-u', url, '--max-trials', '1', '--ui', 'none'],
       ]);
       expect([0, 3], stderr).toContain(code);
       expect((await readFile(join(directory, 'journal.jsonl'), 'utf8')).startsWith(before)).toBe(true);

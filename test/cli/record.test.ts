@@ -8,6 +8,7 @@ import { goalOf, studyStarted } from '../study/builders.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, startCli, untilRecorded } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { writeJournal } from '../support/write-journal.ts';
 
 const SPACE = 'name: four\nparameters:\n  instances: [1, 2]\n  max_batch_size: [4, 8]\n  dynamic_batching: [on]\n';
 
@@ -150,7 +151,7 @@ describe('record', () => {
   it('takes no directory of a tuning run, and bench-search no file that is no grid', async () => {
     const output = await freshDirectory();
     const journal = join(output, 'journal.jsonl');
-    await writeFile(journal, `${JSON.stringify(studyStarted(goalOf(null)))}\n`);
+    await writeJournal(journal, [studyStarted(goalOf(null))]);
     const outcome = await callCli(['record', '--resume', output]);
     expect(outcome).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*not a recording/) });
     await writeFile(journal, '{}');

@@ -9,6 +9,7 @@ import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, startCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { tuneVirtually } from '../support/virtual-study.ts';
+import { writeJournal } from '../support/write-journal.ts';
 
 const files = await freshDirectory();
 const [run, space] = [join(files, 'run'), join(files, 'space.yaml')];
@@ -21,7 +22,7 @@ beforeAll(async () => {
   const profile = smallProfile({ a: 2, b: 0.1, config: { max_batch_size: 1 } });
   const { records } = await tuneVirtually(profile, { max_batch_size: [2, 8], dynamic_batching: ['on'] }, 1000);
   await mkdir(run);
-  await writeFile(join(run, 'journal.jsonl'), records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  await writeJournal(join(run, 'journal.jsonl'), records);
 });
 
 it('is tuned like the server of the run, to the same best config', { timeout: 180_000 }, async () => {
@@ -73,7 +74,7 @@ it.each([
 it('is refused with its reason when the run measured nothing', async () => {
   const empty = await freshDirectory();
   const [started] = await recordsOf(run);
-  await writeFile(join(empty, 'journal.jsonl'), `${JSON.stringify(started)}\n`);
+  await writeJournal(join(empty, 'journal.jsonl'), started ? [started] : []);
   expect(await callCli(['emulate', '--from', empty])).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/UNSUPPORTED: this study cannot be emulated: it has no measurements/),

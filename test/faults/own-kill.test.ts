@@ -57,7 +57,7 @@ async function checkKilled(stage: OwnStage, model: string, directory: string, ra
   const records = await readJournal(journalIn(directory));
   foldStudy(records);
   if (random.float() < 0.5) {
-    await restoreRun(directory, { how: 'config', force: false });
+    await restoreRun(directory, { how: 'config', force: false, tell: () => undefined });
     expect(await stage.isOriginal(model)).toBe(true);
     expect(foldStudy(await readJournal(journalIn(directory))).restored).toMatchObject({ verified: true });
   }
@@ -127,7 +127,9 @@ it('a load that a killed run has left under way does not come after what is put 
   for (const args of casesOf(1, [shortRun('m', stage.url, directory), ['tune', '--resume', directory]])) {
     await killInLoad(args, faults);
     expect((await readJournal(journalIn(directory))).at(-1)).toMatchObject({ type: 'trial-started', role: 'search' });
-    expect(await restoreRun(directory, { how: 'config', force: false })).toBe("'m' has its original config again");
+    expect(await restoreRun(directory, { how: 'config', force: false, tell: () => undefined })).toBe(
+      "'m' has its original config again",
+    );
     await sleep(2 * SLOW_LOAD_MS);
     expect(await stage.isOriginal('m')).toBe(true);
   }

@@ -63,7 +63,9 @@ describe('two tuners on one model', { timeout: 90_000 }, () => {
         code: 2,
         stderr: expect.stringMatching(/MODEL_LOCKED: model 'm': /),
       });
-      await expect(restoreRun(await killedRun(stage.url), { how: 'config', force: true })).rejects.toMatchObject({
+      await expect(
+        restoreRun(await killedRun(stage.url), { how: 'config', force: true, tell: () => undefined }),
+      ).rejects.toMatchObject({
         code: 'MODEL_LOCKED',
       });
       expect(await stage.isOriginal('m')).toBe(true);
@@ -169,7 +171,7 @@ describe('--protect', { timeout: 180_000 }, () => {
       stderr: expect.stringContaining("'chain' is pro"),
     });
     const restore = (protect: string[]) =>
-      killedRun(url).then((run) => restoreRun(run, { how: 'config', force: true, protect }));
+      killedRun(url).then((run) => restoreRun(run, { how: 'config', force: true, tell: () => undefined, protect }));
     await expect(restore(['m'])).rejects.toMatchObject({
       code: 'USAGE',
       message: "'m' is protected: nothing was changed",

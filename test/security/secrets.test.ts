@@ -3,9 +3,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { readJournal } from '../../src/study/records/journal.ts';
 import { type CliOutcome, freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
 import { startTokenFront, type TokenFront } from '../support/token-front.ts';
+import { writeJournal } from '../support/write-journal.ts';
 
 const TOKEN = `token-${randomBytes(12).toString('hex')}`;
 const API_KEY = `key-${randomBytes(12).toString('hex')}`;
@@ -72,8 +74,10 @@ describe('tokens and headers', () => {
 
     // As a run that was killed before it could put the model back.
     const journal = join(output, 'journal.jsonl');
-    const lines = (await readFile(journal, 'utf8')).split('\n').filter((line) => !line.includes('"model-restored"'));
-    await writeFile(journal, lines.join('\n'));
+    await writeJournal(
+      journal,
+      (await readJournal(journal)).filter(({ type }) => type !== 'model-restored'),
+    );
     const restored = await runCli(['restore', output], { env });
     expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('original config') });
     const resumed = await runCli(['tune', '--resume', output, '--max-trials', '1'], { env });

@@ -6,7 +6,8 @@ import type { StudyRecord } from '../../src/study/records/records.ts';
 import { makeSampler } from '../../src/study/search/samplers/registry.ts';
 import type { Trial } from '../../src/study/types.ts';
 import { freshDirectory } from '../support/cli.ts';
-import { longGoal, longStudy, longView, writeJournal } from '../support/long-journal.ts';
+import { longGoal, longStudy, longView } from '../support/long-journal.ts';
+import { writeJournal } from '../support/write-journal.ts';
 import { play } from '../tuner/world.ts';
 
 /** Absolute times are for bench/journal.ts; here it is that five times the trials cost about five times as much. */

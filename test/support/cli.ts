@@ -69,7 +69,10 @@ export async function summaryOf(directory: string): Promise<Summary> {
 export async function recordsOf(directory: string): Promise<StudyRecord[]> {
   const text = await readFile(join(directory, 'journal.jsonl'), 'utf8').catch(() => '');
   const lines = text.split('\n').filter((line) => line.endsWith('}'));
-  return lines.map((line) => JSON.parse(line) as StudyRecord);
+  return lines.map((line) => {
+    const { check: _check, mark: _mark, originalDigest: _digest, ...record } = JSON.parse(line);
+    return record as StudyRecord;
+  });
 }
 
 /** Why trials failed; but not that a machine with other tests on it had too little of a CPU for the load generator: that is true of it. */

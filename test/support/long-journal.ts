@@ -1,10 +1,6 @@
-import { writeFile } from 'node:fs/promises';
 import { modelConfigOf, originalOf } from '../../src/space/model-configs.ts';
 import { spaceFromJson } from '../../src/space/source/load.ts';
-import { jsonOf } from '../../src/study/records/journal-text.ts';
-import { LineSealer } from '../../src/study/records/line-seal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { runKey } from '../../src/study/records/run-key.ts';
 import { type SpaceView, viewSpace } from '../../src/study/search/samplers/space-view.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
@@ -60,10 +56,4 @@ function figuresOf(config: ModelConfig, level: number) {
   const capacity = 100 * instances ** 0.9 * (1 + 0.1 * batch);
   const throughput = Math.min(capacity, level * 80);
   return withServer(measured(level, throughput, (level * 1000) / throughput + delayMs), config);
-}
-
-/** Writes the records as a journal has them. */
-export function writeJournal(path: string, records: readonly StudyRecord[]): Promise<void> {
-  const sealer = new LineSealer(runKey().key);
-  return writeFile(path, records.map((record) => sealer.seal(jsonOf(record))).join(''));
 }

@@ -2,12 +2,21 @@ import { TrituneError } from '../../base/errors.ts';
 import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { type AgentsSpec, agentsSpec, type TrafficSpec } from '../../spec/traffic-spec.ts';
+import type { ResumeTrust } from '../study/open-study.ts';
 
 /** A worker's own settings, the same for all studies: its server, and the agents that send to it, if any. */
 export interface OwnSpec {
   readonly server: StudySpec['server'];
   readonly agents: AgentsSpec;
+  /** Whether it goes on with studies in its directory that it did not begin. */
+  readonly trustRun?: boolean | undefined;
 }
+
+/** Returns how a worker trusts the journals in its directory: it knows them by its key, which it must keep as well. */
+export const fleetTrust = ({ server, trustRun }: OwnSpec, tell: (line: string) => void): ResumeTrust => ({
+  ...{ trustRun, tell, typed: server },
+  advice: 'start the worker with --trust-run, and keep its configuration folder (XDG_CONFIG_HOME) over restarts',
+});
 
 /** Whether an option is given, its name, and what to do instead. */
 type Refused = readonly [isGiven: boolean, what: string, hint: string];

@@ -20,7 +20,7 @@ import { planStudy } from '../study/plan-study.ts';
 import { configsOf, leaveAsTheyWere, modelsNamedBy, type StudyModels } from '../study/study-models.ts';
 import { checkSameWorkloads } from '../study/workloads/read-workloads.ts';
 import { inputsOfStudy } from '../study/workloads/study-inputs.ts';
-import { type OwnSpec, onServer } from './fleet-spec.ts';
+import { fleetTrust, type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 
 /**
@@ -33,6 +33,7 @@ export function serverHost(
   own: OwnSpec,
   { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
 ): ServerHost {
+  const trust = fleetTrust(own, tell);
   const folders = join(directory, 'servers', safeName(name));
   const folderOf = (study: string): string => join(folders, safeName(study));
   const unrestored = async (): Promise<readonly string[]> => {
@@ -49,7 +50,7 @@ export function serverHost(
       const other = (await unrestored()).find((each) => each !== safeName(study));
       if (other !== undefined) throw inUse(name, other);
       const open = isThere
-        ? await resumeStudy(folder, (kept) => onServer(kept, own))
+        ? await resumeStudy(folder, (kept) => onServer(kept, own), trust)
         : await openStudy({ ...onServer((started as StudyStarted).spec, own), output: folder }, {}, 0);
       try {
         checkSameWorkloads(started?.workloads, started && open.workloads);
@@ -65,7 +66,7 @@ export function serverHost(
       if (!(await hasJournal(folder))) return null;
       const { protect: _, url: __, ...reached } = own.server;
       // Changes must be undone even if the model has been protected since.
-      await restoreRun(folder, { ...reached, how: null, force: false });
+      await restoreRun(folder, { ...reached, ...trust, how: null, force: false });
       const { restored } = foldStudy(await readJournal(studyFiles(folder).journal));
       if (!restored)
         throw new TrituneError('INTERNAL', `${folder} does not say how it was put back`, 'please report it');

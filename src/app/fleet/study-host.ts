@@ -12,7 +12,7 @@ import { checkControllable, openServer, serverOf } from '../server/open-server.t
 import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels } from '../study/study-models.ts';
-import { checkFleetSpec, type OwnSpec, onServer } from './fleet-spec.ts';
+import { checkFleetSpec, fleetTrust, type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 import { inUse } from './server-host.ts';
 
@@ -22,12 +22,13 @@ import { inUse } from './server-host.ts';
  */
 export function studyHost(
   directory: string,
-  server: OwnSpec['server'],
+  { server, trustRun }: Pick<OwnSpec, 'server' | 'trustRun'>,
   { name: serverName, unrestored }: Pick<ServerHost, 'name' | 'unrestored'>,
   { signal, tell }: { readonly signal: AbortSignal; readonly tell: (line: string) => void },
 ): StudyHost {
   // The host that keeps the journal sends no requests.
-  const own = { server, agents: {} };
+  const own = { server, agents: {}, trustRun };
+  const trust = fleetTrust(own, tell);
   const folderOf = (study: string): string => join(directory, 'studies', safeName(study));
   return {
     async open(name, order) {
@@ -37,7 +38,7 @@ export function studyHost(
       const [other] = isThere ? [] : await unrestored();
       if (other !== undefined) throw inUse(serverName, other);
       const study = isThere
-        ? await resumeStudy(folder, (kept) => onServer(kept, own))
+        ? await resumeStudy(folder, (kept) => onServer(kept, own), trust)
         : await openNew(order as StudyOrder, folder, own);
       try {
         return await hosted(study, tell, signal);

@@ -19,7 +19,9 @@ export async function afterRestoring<T>(
       const directory = error instanceof LeftChangedError ? error.directory : null;
       if (options.restoreFirst !== true || directory === null || restored.has(directory)) throw error;
       restored.add(directory);
-      tell(`restored first: ${await restoreRun(directory, { ...options, url: undefined, how: null, force: false })}`);
+      tell(
+        `restored first: ${await restoreRun(directory, { ...options, tell, url: undefined, how: null, force: false })}`,
+      );
     }
   }
 }

@@ -1,28 +1,32 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
 import { whileHeld } from '../../adapter/triton/hold-model.ts';
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { HeaderSpec, ProtectSpec, TlsSpec } from '../../spec/server-spec.ts';
-import { foldStudy } from '../../study/records/fold.ts';
-import { type Journal, readJournal, resumeJournal } from '../../study/records/journal.ts';
+import { type Journal, readForRestoring, resumeForRestoring } from '../../study/records/journal.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { stateToRestore } from '../../study/records/state-to-restore.ts';
 import type { TraceControl } from '../../triton/types.ts';
 import { RUNS_DIRECTORY, studyFiles } from '../output/directory.ts';
 import { studiesIn } from '../series/directory.ts';
-import { serverAddress, tlsInAddress } from '../server/address-text.ts';
+import { tlsInAddress } from '../server/address-text.ts';
 import { type Addresses, connectControl } from '../server/addresses.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { checkOwn } from '../server/check-own.ts';
-import { headersAgain } from '../server/headers.ts';
+import { headersOf } from '../server/headers.ts';
 import { checkNames, checkProtected } from '../server/protect.ts';
 import { readTls } from '../server/read-tls.ts';
-import { wantsTls } from '../server/tls.ts';
+import { pickTls, wantsTls, warnIfInsecure } from '../server/tls.ts';
 import { controlOver, originalsOf } from '../study/control-over.ts';
+import { admitRun, type Trust } from '../trust/admit-run.ts';
+import { controlTarget } from '../trust/control-target.ts';
+import { effectsOfRestoring, secretsOf } from '../trust/run-effects.ts';
 
 /** How and where to restore a model, if not as its journal says. */
-export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
+export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec, Trust {
   readonly url?: string | undefined;
   /** null for the way in the study's spec. */
   readonly how: 'config' | 'reload' | null;
@@ -33,18 +37,22 @@ export interface RestoreRequest extends TlsSpec, HeaderSpec, ProtectSpec {
 const FORCE_IT = 'add --force to put the config from before the run back anyway';
 
 /**
- * Restores one study's models and records that. Returns a description of what it did. Errors: RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED,
- * JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE for a protected model.
+ * Restores one study's models and records that; of a damaged journal it needs only the first record. Returns a description of what it did. Errors:
+ * RESTORE_FAILED, SERVER_*, OUTPUT_LOCKED, MODEL_LOCKED, RUN_UNTRUSTED, JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, USAGE
+ * for a protected model.
  */
 export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
-  const { journal, records } = await resumeJournal(studyFiles(directory).journal);
+  const admit = admitRun(directory, ['restore'], (run) => effectsOfRestoring(run, options), options);
+  const { journal, ...found } = await resumeForRestoring(studyFiles(directory).journal, async (each) => {
+    if (idleWords(stateToRestore(each), options) === null) await admit(each);
+  });
   try {
-    const state = foldStudy(records);
-    if (isBack(state) && !isTracing(state) && !options.force) return `nothing to do: ${state.restored?.detail}`;
+    const state = stateToRestore(found);
+    const idle = idleWords(state, options);
+    if (idle !== null) return `nothing to do: ${idle}`;
     const { started } = state;
-    const { launch, launchCommand } = started.spec.server;
-    if (launch === undefined && launchCommand === undefined) checkAdapter(started);
-    else return 'nothing to do: the server was started for the run and stopped with it';
+    checkAdapter(started);
+    if (found.fault !== undefined) options.tell(`${found.fault}; its first record is sound, and restores the model`);
     const originals = originalsOf(started);
     const models = originals.map(({ model }) => model);
     checkNames(models, options);
@@ -52,9 +60,15 @@ export async function restoreRun(directory: string, options: RestoreRequest): Pr
     try {
       return await whileHeld(models, server, async () => {
         for (const model of models) await checkProtected(client, model, options);
-        if (!options.force) await checkOwn(client, records, started, FORCE_IT);
+        const { records, fault } = found;
+        const wasSent = async (model: string): Promise<boolean> => {
+          const mark = fault === undefined ? null : await client.runMark(model);
+          return mark?.host === hostname() && mark.directory === resolve(directory);
+        };
+        if (!options.force) await checkOwn(client, records, started, FORCE_IT, wasSent);
         const { loadTimeoutSeconds } = started.spec.limits;
-        const mayBeLoading = records.some((record) => record.type === 'trial-started' && record.role === 'search');
+        const mayBeLoading =
+          fault !== undefined || records.some((record) => record.type === 'trial-started' && record.role === 'search');
         const limits = { loadTimeoutSeconds, mayBeLoading };
         const control = controlOver(client, originals, options.how ?? started.spec.server.restore, limits);
         const restored = await control.restore();
@@ -82,22 +96,37 @@ async function putTracingBack(state: StudyState, client: TraceControl, journal: 
   throw new TrituneError('RESTORE_FAILED', `trace settings: ${detail}`, 'check the trace settings of the server');
 }
 
-/** Returns the control addresses and protocol of the run, unless the options override them. */
-async function controlAddresses({ server, started }: StudyState, options: RestoreRequest): Promise<Addresses> {
-  const isGrpc = server.controlProtocol === 'grpc';
-  const url = options.url === undefined ? server.controlUrl : serverAddress(options.url, isGrpc ? 8001 : 8000);
+/** Returns the control addresses and protocol of the run, unless the options override them. Warns where they are insecure. */
+async function controlAddresses(state: StudyState, options: RestoreRequest): Promise<Addresses> {
+  const { url, isGrpc, headers, withheld } = controlTarget(state, options);
+  const { started } = state;
   const before = started.spec.server;
+  if (withheld !== null)
+    for (const secret of secretsOf(withheld, started.server.controlUrl))
+      options.tell(
+        `the study ${secret}, and restore does not send it to ${url}: name it again, such as with --token-env`,
+      );
   const spec = wantsTls(options) ? options : before;
   const isSecure = tlsInAddress(options.url ?? before.controlUrl ?? before.url) ?? wantsTls(spec);
   const tls = isSecure ? await readTls(spec) : undefined;
+  warnIfInsecure({ ...headers, ...(isSecure && { ...pickTls(spec), tls: true }), url }, options);
   return {
     protocol: isGrpc ? 'grpc' : 'http',
     url,
     tls,
     control: isGrpc ? { url, tls, isGuess: false } : null,
     metricsUrl: '',
-    headers: headersAgain(before, options),
+    headers: headersOf(headers),
   };
+}
+
+/** Returns why there is nothing to restore; null if there is. */
+function idleWords(state: StudyState, { force }: RestoreRequest): string | null {
+  const { launch, launchCommand } = state.started.spec.server;
+  if (isBack(state) && !isTracing(state) && !force) return state.restored?.detail ?? '';
+  return launch === undefined && launchCommand === undefined
+    ? null
+    : 'the server was started for the run and stopped with it';
 }
 
 const isBack = (state: StudyState): boolean => state.restored?.verified === true;
@@ -122,7 +151,7 @@ export async function unrestoredRuns(): Promise<string[]> {
 }
 
 const stateIn = async (directory: string): Promise<StudyState> =>
-  foldStudy(await readJournal(studyFiles(directory).journal));
+  stateToRestore(await readForRestoring(studyFiles(directory).journal));
 
 /** Returns `otherwise` if there is no journal, because the directory may contain other things. */
 const readable = <T, O>(reading: Promise<T>, otherwise: O): Promise<T | O> =>

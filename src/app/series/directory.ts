@@ -2,12 +2,15 @@ import { access, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { canonicalJson, isJsonObject, type Json } from '../../base/json.ts';
 import { trituneVersion } from '../../base/package.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
 import { seriesOf } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
 import { takeLock } from '../../study/records/journal-lock.ts';
+import type { Origin } from '../../study/records/journal-text.ts';
+import { checkOf, markOf } from '../../study/records/line-seal.ts';
+import { runKey } from '../../study/records/run-key.ts';
 import { SERIES_REPORT, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
 
@@ -26,6 +29,8 @@ const schema = z.object({
   spec: seriesSpec,
   commandLine: z.array(z.string()),
   trituneVersion: z.string(),
+  // Authenticates the rest with the key of the user who wrote it.
+  mark: z.string().optional(),
 });
 
 export type SeriesFile = z.infer<typeof schema>;
@@ -68,8 +73,10 @@ export async function writeSeriesFile(
   },
 ): Promise<void> {
   if ((await isSeries(directory)) || (await sizeOf(studyFiles(directory).journal)) !== null) throw occupied(directory);
-  const text = JSON.stringify({ schemaVersion: 2, ...series, trituneVersion }, null, 2);
-  await writeFile(fileIn(directory), `${text}\n`, { flag: 'wx' }).catch((error: unknown) => {
+  const content = { schemaVersion: 2, ...series, trituneVersion };
+  const { key } = runKey();
+  const marked = { ...content, ...(key && { mark: markOfSeries(JSON.parse(JSON.stringify(content)), key) }) };
+  await writeFile(fileIn(directory), `${JSON.stringify(marked, null, 2)}\n`, { flag: 'wx' }).catch((error: unknown) => {
     const message = `cannot write ${fileIn(directory)}: ${messageOf(error)}`;
     throw new TrituneError('OUTPUT_UNWRITABLE', message, 'choose another --output', { cause: error });
   });
@@ -82,10 +89,21 @@ export const occupied = (directory: string): TrituneError =>
     'continue them with --resume, or choose another --output',
   );
 
+const markOfSeries = (content: Json, key: Buffer): string =>
+  markOf(checkOf(Buffer.from(`series ${canonicalJson(content)}`)), key);
+
+function originOf(file: unknown): Origin {
+  if (!isJsonObject(file) || file.mark === undefined) return 'unmarked';
+  const { mark, ...content } = file;
+  const { key } = runKey();
+  return key !== null && mark === markOfSeries(content, key) ? 'own' : 'foreign';
+}
+
 /** Errors: JOURNAL_INVALID. */
-export async function readSeriesFile(directory: string): Promise<SeriesFile> {
+export async function readSeriesFile(directory: string): Promise<SeriesFile & { readonly origin: Origin }> {
   try {
-    return schema.parse(migrated(JSON.parse(await readFile(fileIn(directory), 'utf8'))));
+    const file: unknown = JSON.parse(await readFile(fileIn(directory), 'utf8'));
+    return { ...schema.parse(migrated(file)), origin: originOf(file) };
   } catch (error) {
     const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
     throw new TrituneError(

@@ -6,7 +6,17 @@ import { readJournal } from '../../study/records/journal.ts';
 import { isDone } from '../../study/summary/series-summary.ts';
 import { discardEmpty, prepareOutput, studyFiles } from '../output/directory.ts';
 import { commandLineWithoutValues } from '../server/headers.ts';
-import { checkSpec, type OpenStudy, openStudy, recordedSpec, resumeStudy } from '../study/open-study.ts';
+import {
+  checkSpec,
+  type OpenStudy,
+  openStudy,
+  RESUME,
+  type ResumeTrust,
+  recordedSpec,
+  resumeStudy,
+} from '../study/open-study.ts';
+import { checkTrusted } from '../trust/admit-run.ts';
+import { effectsOfStudy } from '../trust/run-effects.ts';
 import {
   directoriesFor,
   discardEmptySeries,
@@ -62,17 +72,21 @@ export async function newSeries(spec: SeriesSpec, commandLine: readonly string[]
 export async function resumeSeries(
   directory: string,
   change: (kept: StudySpec) => StudySpec,
+  trust: ResumeTrust,
   timeBudgetSeconds: number | undefined,
   wallMs: number,
 ): Promise<OpenSeries> {
   return held(directory, wallMs, async () => {
-    const { spec: kept, models: places, commandLine } = await readSeriesFile(directory);
+    const { spec: kept, models: places, commandLine, origin } = await readSeriesFile(directory);
+    const { typed = {}, command = RESUME } = trust;
+    const effects = (): readonly string[] => kept.studies.flatMap((study) => effectsOfStudy(study, typed));
+    await checkTrusted({ directory, origin, command, effects }, trust);
     const spec = {
       ...kept,
       studies: kept.studies.map(change),
       timeBudgetSeconds: timeBudgetSeconds ?? kept.timeBudgetSeconds,
     };
-    return { spec, places, commandLine, change };
+    return { spec, places, commandLine, resuming: { change, trust } };
   });
 }
 
@@ -80,7 +94,8 @@ interface Opening {
   readonly spec: SeriesSpec;
   readonly places: SeriesFile['models'];
   readonly commandLine: readonly string[];
-  readonly change?: (kept: StudySpec) => StudySpec;
+  /** Absent for a new series. */
+  readonly resuming?: { readonly change: (kept: StudySpec) => StudySpec; readonly trust: ResumeTrust };
 }
 
 /** Locks the directory and opens all studies at once, so that no other run can come between the turns. */
@@ -106,7 +121,7 @@ async function held(directory: string, wallMs: number, prepare: () => Promise<Op
 async function openTurn(
   seriesDirectory: string,
   { model, directory: name }: SeriesFile['models'][number],
-  { spec, commandLine, change = (kept) => kept }: Opening,
+  { spec, commandLine, resuming }: Opening,
   wallMs: number,
 ): Promise<Turn> {
   const directory = join(seriesDirectory, name);
@@ -123,7 +138,8 @@ async function openTurn(
   }
   const state = foldStudy(await readJournal(studyFiles(directory).journal));
   const hasEndedWell = (await endingsIn(seriesDirectory)).get(model)?.error === null;
-  const study = isDone(state, hasEndedWell) ? null : await resumeStudy(directory, change);
+  const study =
+    isDone(state, hasEndedWell) || !resuming ? null : await resumeStudy(directory, resuming.change, resuming.trust);
   return { ...place, study, spentSeconds: state.elapsedSeconds };
 }
 

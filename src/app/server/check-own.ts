@@ -18,7 +18,8 @@ export async function checkResumed(
 }
 
 /**
- * Call before restoring a study's models or tuning them further. `remedy`: advice for the error. Errors: RESTORE_FAILED if a model has a config that
+ * Call before restoring a study's models or tuning them further. `remedy`: advice for the error. `wasSent`: what is known of a model's config beside
+ * the records. Errors: RESTORE_FAILED if a model has a config that
  * the study neither found nor sent: another client has changed it since, and no longer wants the original.
  */
 export async function checkOwn(
@@ -26,6 +27,7 @@ export async function checkOwn(
   records: readonly StudyRecord[],
   started: Originals,
   remedy: string,
+  wasSent: (model: string) => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<void> {
   const index = await client.index();
   // A candidate that breaks a rule of the space was never built, and has no config.
@@ -39,7 +41,7 @@ export async function checkOwn(
     const isCurrent = (config: ModelConfig): boolean =>
       compareConfigs(config, current).every((difference) => difference.before === undefined);
     const own = sent.flatMap(([name, config]) => (name === model || name === '' ? [config] : []));
-    if ([original, ...own].some(isCurrent)) continue;
+    if ([original, ...own].some(isCurrent) || (await wasSent(model))) continue;
     throw new TrituneError('RESTORE_FAILED', `somebody has changed the config of '${model}' since this run`, remedy);
   }
 }

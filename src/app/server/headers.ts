@@ -112,17 +112,18 @@ export function commandLineWithoutValues(
  * Errors: USAGE if the names of the headers differ.
  */
 export function withHeadersAgain<O extends HeaderSpec>(kept: O, given: HeaderSpec): O {
-  const flags = isSilent(given) ? pick(kept, sourceNames) : pick(given, headerNames);
+  const flags = flagsAgain(kept, given);
   checkSameHeaders(kept.header ?? [], headersOf(flags));
   const others = Object.entries(kept).filter(([name]) => !(headerNames as readonly string[]).includes(name));
   return { ...(Object.fromEntries(others) as O), ...flags };
 }
 
-/** Returns the headers for a control call of an ended run: the ones given now, or else those from the stored variables and files. */
-export const headersAgain = (kept: HeaderSpec, given: HeaderSpec): readonly RequestHeader[] =>
-  headersOf(isSilent(given) ? pick(kept, sourceNames) : given);
+/** Returns the headers of an earlier run that can be sent again: the ones given now, or else those from the stored variables and files. */
+export const flagsAgain = (kept: HeaderSpec, given: HeaderSpec): HeaderSpec =>
+  isSilent(given) ? pick(kept, sourceNames) : pick(given, headerNames);
 
-const isSilent = (flags: HeaderSpec): boolean => headerNames.every((name) => flags[name] === undefined);
+/** True if the flags have no header. */
+export const isSilent = (flags: HeaderSpec): boolean => headerNames.every((name) => flags[name] === undefined);
 
 const pick = (flags: HeaderSpec, names: readonly (keyof HeaderSpec)[]): HeaderSpec =>
   Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));

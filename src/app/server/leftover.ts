@@ -3,10 +3,10 @@ import { hostname } from 'node:os';
 import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine, shellWord } from '../../base/format.ts';
-import { foldStudy } from '../../study/records/fold.ts';
-import { readJournal } from '../../study/records/journal.ts';
+import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
 import { holderOf } from '../../study/records/journal-lock.ts';
-import type { ServerIdentity, StudyRecord } from '../../study/records/records.ts';
+import type { ServerIdentity } from '../../study/records/records.ts';
+import { stateToRestore } from '../../study/records/state-to-restore.ts';
 import { compareConfigs } from '../../triton/config/comparison.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
@@ -84,36 +84,36 @@ async function leftoverOf(served: Served, model: string, config: ModelConfig | n
   if (directory === undefined) return null;
   const { journal } = studyFiles(directory);
   if (holderOf(`${journal}.lock`) === 'process') return inProgress(model, directory);
-  const records = await recordsIn(journal);
+  const found = await foundIn(journal);
   // A marked config is sent after the first record: another journal is in its place.
-  if (records === 'unreadable' || (mark && records.length === 0))
+  if (found === 'unreadable' || (mark && found.records.length === 0))
     return new LeftChangedError(model, withoutJournal(served, model, directory, holder));
-  const isChanged = mark !== null || hasChanged(records, model, config);
+  const isChanged = mark !== null || hasChanged(found, model, config);
   return isChanged ? new LeftChangedError(model, fromHere(model, directory)) : null;
 }
 
-/** Returns the records of a run; none if it was killed before its first one, and so before any change. */
-async function recordsIn(journal: string): Promise<readonly StudyRecord[] | 'unreadable'> {
+/** Returns the journal of a run; without records if it was killed before its first one, and so before any change. */
+async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
   try {
-    return await readJournal(journal);
+    return await readForRestoring(journal);
   } catch (error) {
     if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
     const text = await readFile(journal, 'utf8').catch(() => null);
-    return text === null || text.includes('\n') ? 'unreadable' : [];
+    return text === null || text.includes('\n') ? 'unreadable' : { records: [], origin: 'unmarked' };
   }
 }
 
 /** True if the run changed the model and did not restore it, and nobody else has since. `current`: its config, if it is loaded. */
-function hasChanged(records: readonly StudyRecord[], model: string, current: ModelConfig | null): boolean {
-  if (records.length === 0) return false;
-  const { started, restored } = foldStudy(records);
+function hasChanged(found: FoundJournal, model: string, current: ModelConfig | null): boolean {
+  if (found.records.length === 0) return false;
+  const { started, restored } = stateToRestore(found);
   if (restored?.verified === true || restored?.how === 'nothing-changed') return false;
   const { launch, launchCommand } = started.spec.server;
   if (launch !== undefined || launchCommand !== undefined) return false;
   const original = originalsOf(started).find((each) => each.model === model);
   if (!original) return false;
   // The load that it was killed in may end, and swap the model, at any time.
-  if (records.at(-1)?.type === 'trial-started') return true;
+  if (found.records.at(-1)?.type === 'trial-started') return true;
   if (current === null || !original.wasLoaded) return (current !== null) !== original.wasLoaded;
   return compareConfigs(original.config, current).length > 0;
 }

@@ -9,6 +9,10 @@ export const tlsNames = ['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', '
 /** True if any field is about TLS. */
 export const wantsTls = (flags: TlsSpec): boolean => tlsNames.some((name) => flags[name] !== undefined);
 
+/** Returns the part of a spec about TLS. */
+export const pickTls = (flags: TlsSpec): TlsSpec =>
+  Object.fromEntries(tlsNames.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+
 /** Warns about `--tls-insecure`, and about a token that crosses a network in plaintext. */
 export function warnIfInsecure(
   flags: TlsSpec & HeaderSpec & { readonly url?: string | undefined },

@@ -10,6 +10,9 @@ import { prepareOutput, studyFiles } from '../output/directory.ts';
 import { isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { admitRun, type Trust } from '../trust/admit-run.ts';
+import type { TypedOptions } from '../trust/control-target.ts';
+import { effectsOfResuming } from '../trust/run-effects.ts';
 import { withPrices } from './cost/cost-terms.ts';
 import { engineOfStudy } from './engine/engine-of-study.ts';
 import { findAdapter } from './find-adapter.ts';
@@ -49,6 +52,24 @@ export interface Given {
   readonly commandLine?: readonly string[];
 }
 
+/** The words of the usual command that resumes a run. */
+export const RESUME: readonly string[] = ['tune', '--resume'];
+
+/** How a person trusts a run that is resumed, with the options and the words of the command that resumes it. */
+export interface ResumeTrust extends Trust {
+  readonly typed?: TypedOptions;
+  readonly command?: readonly string[];
+}
+
+/** Returns how a person trusts what is resumed with these options. */
+export const resumeTrust = (
+  typed: TypedOptions,
+  trustRun: boolean | undefined,
+  asked: Omit<Trust, 'trustRun'>,
+): ResumeTrust => ({
+  ...{ typed, trustRun, tell: asked.tell, confirm: asked.confirm, advice: asked.advice },
+});
+
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */
 export async function openStudy(asked: StudySpec, given: Given, wallMs: number): Promise<OpenStudy> {
   checkSpec(asked, metricsWith(given));
@@ -63,15 +84,18 @@ export async function openStudy(asked: StudySpec, given: Given, wallMs: number):
 
 /**
  * Opens the study in a directory to continue it. `change` takes the spec in the journal and returns the one to use. Errors: OUTPUT_LOCKED,
- * JOURNAL_INVALID, UNSUPPORTED for a study of another kind of server, those of `change`.
+ * JOURNAL_INVALID, RUN_UNTRUSTED, UNSUPPORTED for a study of another kind of server, those of `change`.
  */
 export async function resumeStudy(
   directory: string,
   change: (kept: StudySpec) => StudySpec,
+  trust: ResumeTrust,
   given: Given = {},
 ): Promise<OpenStudy> {
   const metrics = metricsWith(given);
-  const { journal, records } = await resumeJournal(studyFiles(directory).journal, metrics);
+  const { typed = {}, command = RESUME } = trust;
+  const admit = admitRun(directory, command, (run) => effectsOfResuming(run, typed), trust);
+  const { journal, records } = await resumeJournal(studyFiles(directory).journal, metrics, admit);
   try {
     const { started } = foldStudy(records);
     const spec = change(started.spec);

@@ -2,7 +2,8 @@ import { TrituneError } from '../../base/errors.ts';
 import { changedSpec } from '../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { TuneOptions } from '../../spec/tune-options.ts';
-import { headerNames, withHeadersAgain } from '../server/headers.ts';
+import { serverAddress, tlsInAddress } from '../server/address-text.ts';
+import { flagsAgain, headerNames, isSilent, withHeadersAgain } from '../server/headers.ts';
 import { tlsNames } from '../server/tls.ts';
 
 /** Options that may change when a study is resumed: the address, when to stop, what to show. */
@@ -20,6 +21,7 @@ const resumable: readonly string[] = [
   'protect',
   'loadTimeout',
   'maxOutage',
+  'trustRun',
   'ui',
   'verbose',
   // The journal does not hold their values; the names must stay the same.
@@ -34,11 +36,29 @@ export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, name
   const names = [...named];
   checkResumable(names);
   const isHeader = (name: string): boolean => (headerNames as readonly string[]).includes(name);
+  checkSameServer(kept, options);
   const server = withHeadersAgain(kept.server, options);
   return changedSpec(
     { ...kept, server },
     options,
     names.filter((name) => !isHeader(name)),
+  );
+}
+
+/** The headers in a journal are for the server that it names. Errors: USAGE if they would go to another one. */
+function checkSameServer({ server: kept }: StudySpec, given: Partial<TuneOptions>): void {
+  const headers = flagsAgain(kept, {});
+  if (isSilent(headers) || !isSilent(given)) return;
+  const { url = kept.url, controlUrl = kept.controlUrl } = given;
+  const placesOf = (urls: Pick<StudySpec['server'], 'url' | 'controlUrl'>): string =>
+    [urls.url ?? 'localhost', urls.controlUrl]
+      .map((each) => (each === undefined ? '' : `${tlsInAddress(each)} ${serverAddress(each, 1)}`))
+      .join();
+  if (placesOf(kept) === placesOf({ url, controlUrl })) return;
+  throw new TrituneError(
+    'USAGE',
+    `the study names its headers for ${kept.url ?? 'localhost'}, not for ${controlUrl ?? url}`,
+    'name them again for this address, such as with --token-env NAME',
   );
 }
 

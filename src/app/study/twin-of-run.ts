@@ -4,8 +4,10 @@ import { twinOf } from '../../adapter/triton/twin/twin.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { parseProfile } from '../../emulator/profile/profiles.ts';
 import type { Profile } from '../../emulator/profile/schema.ts';
-import { readJournal } from '../../study/records/journal.ts';
+import { findJournal } from '../../study/records/journal.ts';
 import { studyFiles } from '../output/directory.ts';
+import { admitRun, type Trust } from '../trust/admit-run.ts';
+import { effectsOfEmulating } from '../trust/run-effects.ts';
 
 /** A profile, and the text of its file. */
 export interface Twin {
@@ -13,9 +15,14 @@ export interface Twin {
   readonly text: string;
 }
 
-/** Returns the twin of the server that the run in a directory measured. Errors: JOURNAL_INVALID, UNSUPPORTED. */
-export async function twinOfRun(directory: string): Promise<Twin> {
-  const text = stringify(twinOf(await readJournal(studyFiles(directory).journal)), { aliasDuplicateObjects: false });
+/**
+ * Returns the twin of the server that the run in a directory measured. `trust`: absent if the run is only read. Errors: JOURNAL_INVALID, UNSUPPORTED,
+ * RUN_UNTRUSTED.
+ */
+export async function twinOfRun(directory: string, trust?: Trust): Promise<Twin> {
+  const found = await findJournal(studyFiles(directory).journal);
+  if (trust) await admitRun(directory, ['emulate', '--from'], effectsOfEmulating, trust)(found);
+  const text = stringify(twinOf(found.records), { aliasDuplicateObjects: false });
   // Reads the text like any other profile, so that the file will serve the same later.
   return { text, profile: parseProfile(text, `of ${directory}`) };
 }

@@ -76,14 +76,20 @@ export const resumeJournal = (
 
 /** Does `resumeJournal` to restore what the run changed: of a damaged journal, with a sound first record, it has what is sound. Errors: the same. */
 export const resumeForRestoring = (path: string, admit: Admit): Promise<{ journal: Journal } & FoundJournal> =>
-  reopened(path, admit, (bytes, key) => {
-    try {
-      return parseJournal(bytes, path, builtInMetrics, key);
-    } catch (error) {
-      if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
-      return { ...parseForRestoring(bytes, path, key), fault: error.message };
-    }
-  });
+  reopened(path, admit, (bytes, key) => soundIn(bytes, path, key));
+
+/** Returns what `resumeForRestoring` finds in a journal, which another process may be writing. Errors: JOURNAL_INVALID. */
+export const readForRestoring = async (path: string): Promise<FoundJournal> =>
+  soundIn(await readBytes(path), path, runKey().key);
+
+function soundIn(bytes: Buffer, path: string, key: Buffer | null): JournalText & FoundJournal {
+  try {
+    return parseJournal(bytes, path, builtInMetrics, key);
+  } catch (error) {
+    if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
+    return { ...parseForRestoring(bytes, path, key), fault: error.message };
+  }
+}
 
 async function reopened(
   path: string,
@@ -115,6 +121,10 @@ async function reopened(
 export async function readJournal(path: string, metrics: Metrics = builtInMetrics): Promise<readonly StudyRecord[]> {
   return parseJournal(await readBytes(path), path, metrics).records;
 }
+
+/** Returns the records of a journal, and whose it is. Errors: JOURNAL_INVALID. */
+export const findJournal = async (path: string): Promise<FoundJournal> =>
+  parseJournal(await readBytes(path), path, builtInMetrics, runKey().key);
 
 /** Where a journal goes on, and what it has from its last check value on. */
 interface Place {

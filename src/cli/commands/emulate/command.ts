@@ -7,10 +7,11 @@ import type { Profile } from '../../../emulator/profile/schema.ts';
 import { addExamples } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, wholeNumber } from '../../options/option-values.ts';
+import { type TrustFlags, trustOptionTable } from '../../options/trust.ts';
 import type { Terminal } from '../../terminal.ts';
 import { addEngineSwitches, type EngineOptions, engineOptionTable, engineSettingsOf } from './engine-options.ts';
 
-interface EmulateOptions extends EngineOptions {
+interface EmulateOptions extends EngineOptions, TrustFlags {
   readonly profile?: string;
   readonly from?: string;
   readonly writeProfile?: string;
@@ -60,6 +61,7 @@ const table: OptionTable<EmulateOptions> = {
     default: 'explicit',
   },
   seed: { flags: '--seed <n>', help: 'Seed of the noise', parse: wholeNumber, default: 1 },
+  ...trustOptionTable,
   ...engineOptionTable,
 };
 
@@ -78,7 +80,7 @@ export function emulateCommand(terminal: Terminal): Command {
   return command.action(async (options: EmulateOptions) => {
     const { startEmulator } = await import('../../../emulator/start-emulator.ts');
     const { withEngineSettings } = await import('../../../emulator/language/language-model.ts');
-    const profile = withEngineSettings(await profileOf(options), engineSettingsOf(options));
+    const profile = withEngineSettings(await profileOf(options, terminal), engineSettingsOf(options));
     const { httpPort, port = httpPort, startDelay = 0 } = options;
     await realClock.sleep(startDelay * MS_PER_S);
     const emulator = await startEmulator({ ...options, profile, httpPort: port });
@@ -93,11 +95,10 @@ export function emulateCommand(terminal: Terminal): Command {
 }
 
 /** Errors: USAGE, PROFILE_INVALID, and for a twin those of `twinOfRun` and OUTPUT_UNWRITABLE. */
-async function profileOf({
-  profile,
-  from,
-  writeProfile,
-}: Pick<EmulateOptions, 'profile' | 'from' | 'writeProfile'>): Promise<Profile> {
+async function profileOf(
+  { profile, from, writeProfile, trustRun }: Pick<EmulateOptions, 'profile' | 'from' | 'writeProfile' | 'trustRun'>,
+  { tell, confirm }: Terminal,
+): Promise<Profile> {
   if (from === undefined) {
     if (writeProfile === undefined) return loadProfile(profile ?? DEFAULT_PROFILE);
     throw new TrituneError(
@@ -110,7 +111,7 @@ async function profileOf({
     throw new TrituneError('USAGE', '--profile and --from cannot be used together', 'leave one of them out');
   }
   const { twinOfRun, writeTwin } = await import('../../../app/study/twin-of-run.ts');
-  const twin = await twinOfRun(from);
+  const twin = await twinOfRun(from, { trustRun, tell, confirm });
   if (writeProfile !== undefined) await writeTwin(twin, writeProfile);
   return twin.profile;
 }

@@ -15,6 +15,7 @@ import { collectListed } from '../../options/option-values.ts';
 import { protectOptionTable, restoreFirstOptionTable } from '../../options/protect.ts';
 import { temporalOptionTable } from '../../options/temporal.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
+import { type TrustFlags, trustOptionTable } from '../../options/trust.ts';
 import { type UiName, uiNames } from '../tune/options.ts';
 
 interface FleetFlags extends TemporalFlags {
@@ -31,7 +32,14 @@ const fleetOptionTable: OptionTable<FleetFlags> = {
   ...temporalOptionTable,
 };
 
-export interface WorkerFlags extends FleetFlags, TlsSpec, HeaderSpec, ProtectSpec, RestoreFirstSpec, AgentsSpec {
+export interface WorkerFlags
+  extends FleetFlags,
+    TlsSpec,
+    HeaderSpec,
+    ProtectSpec,
+    RestoreFirstSpec,
+    AgentsSpec,
+    TrustFlags {
   readonly server: string;
   readonly protocol: Protocol;
   readonly controlUrl?: string;
@@ -66,6 +74,7 @@ export const workerOptionTable: OptionTable<WorkerFlags> = {
   ...headerOptionTable,
   ...protectOptionTable,
   ...restoreFirstOptionTable,
+  ...trustOptionTable,
   ...agentsOptionTable,
   agents: {
     flags: '--agents <host:port,…>',

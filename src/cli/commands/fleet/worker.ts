@@ -42,14 +42,15 @@ export async function runWorker(given: WorkerFlags, terminal: Terminal): Promise
   );
   const { signal } = interrupts;
   const tell = terminal.tell;
+  const own = { server, agents, trustRun: given.trustRun };
   warnIfInsecure({ ...flags, url }, terminal);
-  const serving = serverHost(name, directory, { server, agents }, { signal, tell });
+  const serving = serverHost(name, directory, own, { signal, tell });
   try {
     await runFleetWorker(
       {
         ...{ temporal: address, group, tell },
         keeper: keeperName(directory),
-        studies: studyHost(directory, server, serving, { signal, tell }),
+        studies: studyHost(directory, own, serving, { signal, tell }),
         server: serving,
       },
       signal,

@@ -7,7 +7,7 @@ import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { assembleParts } from '../../../app/study/assemble-parts.ts';
 import { checkAllParts, takeModels } from '../../../app/study/held-model.ts';
-import { type OpenStudy, openStudy, resumeStudy } from '../../../app/study/open-study.ts';
+import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
 import { resumedSpec } from '../../../app/study/resumed-spec.ts';
 import { modelsNamedBy, type NamedModels, type StudyModels } from '../../../app/study/study-models.ts';
 import { trafficOf } from '../../../app/traffic/open-traffic.ts';
@@ -29,7 +29,8 @@ import { type RecordFlags, studyOptionsOf } from './options.ts';
 /** Runs `tritune record`, from its options to its exit code. `named`: the options that the user gave. */
 export async function runRecord(given: RecordFlags, named: ReadonlySet<string>, terminal: Terminal): Promise<number> {
   const flags = await withStudyProtocol(given);
-  if (flags.resume !== undefined) return record(() => resumedRecording(flags.resume ?? '', flags, named), terminal);
+  if (flags.resume !== undefined)
+    return record(() => resumedRecording(flags.resume ?? '', flags, named, terminal), terminal);
   if (flags.model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
   const spec = specOf(studyOptionsOf(flags, flags.output ?? `${safeName(flags.model)}-grid.json`));
   checkNames([spec.model], spec.server);
@@ -42,9 +43,15 @@ export async function runRecord(given: RecordFlags, named: ReadonlySet<string>, 
 }
 
 /** Errors: those of `resumeStudy`; USAGE for the directory of a study that is not a recording. */
-async function resumedRecording(directory: string, flags: RecordFlags, named: ReadonlySet<string>): Promise<OpenStudy> {
-  const { concurrency: _, ...options } = flags;
-  const study = await resumeStudy(directory, (kept) => resumedSpec(kept, options, named));
+async function resumedRecording(
+  directory: string,
+  flags: RecordFlags,
+  named: ReadonlySet<string>,
+  terminal: Terminal,
+): Promise<OpenStudy> {
+  const { concurrency: _, trustRun, ...options } = flags;
+  const trust = { ...resumeTrust(options, trustRun, terminal), command: ['record', '--resume'] };
+  const study = await resumeStudy(directory, (kept) => resumedSpec(kept, options, named), trust);
   if (study.spec.recording) return study;
   await study.journal.close();
   const what = `${directory} holds a run of tritune tune, not a recording`;

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { RUNS_DIRECTORY } from '../../../app/output/directory.ts';
-import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { inertLine } from '../../../base/format.ts';
 import type { HeaderSpec, ProtectSpec, TlsSpec } from '../../../spec/server-spec.ts';
 import { worstExitCode } from '../../exit-codes.ts';
@@ -9,9 +8,10 @@ import { headerOptionTable } from '../../options/headers.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
 import { protectOptionTable } from '../../options/protect.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
+import { type TrustFlags, trustOptionTable } from '../../options/trust.ts';
 import type { Terminal } from '../../terminal.ts';
 
-export interface RestoreOptions extends TlsSpec, HeaderSpec, ProtectSpec {
+export interface RestoreOptions extends TlsSpec, HeaderSpec, ProtectSpec, TrustFlags {
   readonly url?: string;
   readonly how: 'config' | 'reload';
   readonly force: boolean;
@@ -25,6 +25,7 @@ const table: OptionTable<RestoreOptions> = {
   ...tlsOptionTable,
   ...headerOptionTable,
   ...protectOptionTable,
+  ...trustOptionTable,
   how: {
     flags: '--how <how>',
     help: 'Load the original config, or reload it from the repository',
@@ -40,16 +41,16 @@ export function restoreCommand(terminal: Terminal): Command {
     .description('Put back the models that a killed run left changed')
     .argument('[directories...]', `Output directories of runs (default: all in ${RUNS_DIRECTORY}/)`);
   return addOptions(command, table).action(async (named: string[], options: RestoreOptions) => {
-    warnIfInsecure(options, terminal);
     const { restoreRun, studiesOf, unrestoredRuns } = await import('../../../app/restore/restore-study.ts');
     const directories = named.length > 0 ? await studiesOf(named) : await unrestoredRuns();
     if (directories.length === 0)
       terminal.print(`no run in ${named.join(', ') || RUNS_DIRECTORY} left a model changed`);
+    const trust = { tell: terminal.tell, confirm: terminal.confirm };
     const codes: number[] = [];
     for (const directory of directories) {
       // A failure must not keep the other models from being restored.
       try {
-        terminal.print(inertLine(`${directory}: ${await restoreRun(directory, options)}`));
+        terminal.print(inertLine(`${directory}: ${await restoreRun(directory, { ...options, ...trust })}`));
       } catch (error) {
         const { line, exitCode } = failureOf(error, false);
         terminal.tell(directories.length > 1 ? `${directory}: ${line}` : (line ?? ''));

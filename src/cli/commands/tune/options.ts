@@ -11,6 +11,7 @@ import { protectOptionTable, restoreFirstOptionTable } from '../../options/prote
 import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
+import { trustOptionTable } from '../../options/trust.ts';
 import { promptOptionTable } from '../profile/prompt-options.ts';
 import { goalOptionTable } from './goal-options.ts';
 import { accuracyOptionTable, studyMeasuringOptionTable } from './measuring-options.ts';
@@ -27,6 +28,7 @@ export interface TuneFlags
   extends Omit<TuneOptions, 'together' | 'mix' | 'blsComposing' | 'modelRequests' | 'modelBudgets'> {
   readonly ui: UiName;
   readonly resume?: string;
+  readonly trustRun?: boolean;
   /** A file with the study. */
   readonly spec?: string;
   readonly printSpec: boolean;
@@ -57,7 +59,7 @@ export const connectionOptionTable: OptionTable<ConnectionOptions> = under<Conne
   },
 });
 
-type SafetyOptions = Pick<TuneFlags, 'restore' | 'loadTimeout' | 'maxOutage' | 'protect' | 'restoreFirst'>;
+type SafetyOptions = Pick<TuneFlags, 'restore' | 'loadTimeout' | 'maxOutage' | 'protect' | 'restoreFirst' | 'trustRun'>;
 
 const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safety', {
   restore: {
@@ -78,6 +80,7 @@ const safetyOptionTable: OptionTable<SafetyOptions> = under<SafetyOptions>('Safe
   },
   ...protectOptionTable,
   ...restoreFirstOptionTable,
+  ...trustOptionTable,
 });
 
 type RunOptions = Pick<TuneFlags, 'ui' | 'trace' | 'output' | 'resume' | 'spec' | 'printSpec' | 'dryRun' | 'verbose'>;

@@ -5,7 +5,7 @@ import { newSeries, resumeSeries } from '../../../app/series/open-series.ts';
 import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { type OpenStudy, openStudy, resumeStudy } from '../../../app/study/open-study.ts';
+import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
 import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/study/read-spec.ts';
 import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
 import { tuneOnItsServer } from '../../../app/study/run-study.ts';
@@ -102,12 +102,13 @@ function askedBy(flags: SeriesFlags, named: Named): AskedSpec {
 async function resume(directory: string, flags: SeriesFlags, named: Named, terminal: Terminal): Promise<number> {
   checkResumable(named);
   const options = optionsFor({ ...flags, model: undefined }, undefined);
+  const trust = resumeTrust(options, flags.trustRun, terminal);
   if (!(await isSeries(directory))) {
-    return runStudy(() => resumeStudy(directory, (kept) => resumedSpec(kept, options, named)), flags, terminal);
+    return runStudy(() => resumeStudy(directory, (kept) => resumedSpec(kept, options, named), trust), flags, terminal);
   }
   const ofStudies = [...named].filter((name) => name !== 'timeBudget');
   const change = (kept: StudySpec): StudySpec => resumedSpec(kept, options, ofStudies);
-  return runSeries(() => resumeSeries(directory, change, flags.timeBudget, realClock.wallMs()), flags, terminal);
+  return runSeries(() => resumeSeries(directory, change, trust, flags.timeBudget, realClock.wallMs()), flags, terminal);
 }
 
 /** Runs one study: opens the output directory, the screen and the server, and tunes. */

@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { originalOf } from '../../src/space/model-configs.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
+import type { StudySpec } from '../../src/spec/study-spec.ts';
+import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
+import type { ModelConfig } from '../../src/triton/config/model-config.ts';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { candidateOf, configOf, goalOf, measured, studyStarted } from '../study/builders.ts';
+import { callCli } from '../support/call-cli.ts';
+import { freshDirectory } from '../support/cli.ts';
+import { smallProfile } from '../support/emulator.ts';
+import { startTokenFront, type TokenFront } from '../support/token-front.ts';
+import { writeJournal } from '../support/write-journal.ts';
+
+/** Acts on journals of this user, of others and of earlier versions. */
+
+const TOKEN = `token-${randomBytes(12).toString('hex')}`;
+const at = '2026-01-01T00:00:01.000Z';
+
+let emulator: Emulator;
+/** Lets through who has the token. */
+let front: TokenFront;
+let original: ModelConfig;
+beforeAll(async () => {
+  emulator = await startEmulator({ profile: smallProfile() });
+  front = await startTokenFront(emulator, [{ name: 'authorization', value: `Bearer ${TOKEN}` }]);
+  const client = connectGrpc(emulator.grpcUrl);
+  original = await client.modelConfig('m');
+  await client.close();
+  process.env.TRITUNE_TEST_TRUST = TOKEN;
+});
+afterAll(async () => {
+  delete process.env.TRITUNE_TEST_TRUST;
+  await front.close();
+  await emulator.close();
+});
+
+/** A server that only counts who connects. */
+let connections = 0;
+const trap = createServer((socket) => {
+  connections++;
+  socket.destroy();
+});
+let trapUrl = '';
+beforeAll(async () => {
+  await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
+  trapUrl = `127.0.0.1:${(trap.address() as { port: number }).port}`;
+});
+afterAll(() => void trap.close());
+afterEach(() => {
+  connections = 0;
+});
+
+/** A killed run against a server at this address. */
+function killed(url: string, server: Partial<StudySpec['server']> = {}, more: Partial<StudyStarted> = {}) {
+  const spec = specOf({ model: 'm', url });
+  const identity = { ...studyStarted(goalOf(8)).server, url, controlUrl: url };
+  const started = studyStarted(goalOf(8), {
+    ...{ server: identity, original: originalOf(original), space: { name: 's', parameters: { instances: [1, 2] } } },
+    ...{ spec: { ...spec, server: { ...spec.server, ...server } }, ...more },
+  });
+  const records: StudyRecord[] = [
+    started,
+    { type: 'trial-started', at, trial: 0, role: 'baseline', candidate: started.original },
+    { type: 'trial-applied', at, trial: 0, change: 'none', loadMs: 0 },
+    { type: 'trial-measured', at, trial: 0, measurement: measured(1, 100, 5) },
+    { type: 'trial-finished', at, trial: 0, chosen: 0, feasible: true, failure: null },
+    { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(configOf(2, 4), { instances: 2 }) },
+  ];
+  return records;
+}
+
+async function directoryOf(records: readonly StudyRecord[], key?: Buffer | null): Promise<string> {
+  const directory = await freshDirectory();
+  await writeJournal(join(directory, 'journal.jsonl'), records, key);
+  return directory;
+}
+
+describe('a run directory of somebody else', () => {
+  const server = {
+    ...{ tokenEnv: 'TRITUNE_TEST_TRUST', headerEnv: ['x-key:HOME'], headerFile: ['/etc/passwd'] },
+    tlsInsecure: true,
+  };
+  const acting = [
+    ['restore', ['restore'], 'restore'],
+    ['tune --resume', ['tune', '--ui', 'none', '--resume'], 'tune --resume'],
+    ['emulate --from', ['emulate', '--from'], 'emulate --from'],
+  ] as const;
+
+  it.each(acting)('%s lists what it would do, does none of it and says what to type', async (_, args, command) => {
+    for (const key of [randomBytes(32), null]) {
+      const directory = await directoryOf(killed(trapUrl, server), key);
+      const before = await readFile(join(directory, 'journal.jsonl'), 'latin1');
+      const { code, stdout, stderr } = await callCli([...args, directory]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(key ? /has the mark of another user or another machine/ : /has no mark of yours/);
+      expect(stderr).toMatch(new RegExp(`RUN_UNTRUSTED: .*${command} \\S+ --trust-run`));
+      if (command !== 'emulate --from') {
+        for (const line of [
+          `contacts ${trapUrl}`,
+          `the environment variable TRITUNE_TEST_TRUST to ${trapUrl}`,
+          `the environment variable HOME to ${trapUrl}`,
+          `the content of /etc/passwd to ${trapUrl}`,
+          `does not verify the certificate of ${trapUrl}`,
+          "loads, changes and unloads the model 'm'",
+        ])
+          expect(stderr).toContain(line);
+      }
+      expect(stderr).not.toContain(TOKEN);
+      expect(await readFile(join(directory, 'journal.jsonl'), 'latin1')).toBe(before);
+    }
+    expect(connections).toBe(0);
+  });
+
+  it('is read by report and compare', async () => {
+    const directory = await directoryOf(killed(trapUrl, server).slice(0, 5), randomBytes(32));
+    expect(await callCli(['report', directory])).toMatchObject({ code: 0, stderr: '' });
+    const { stderr } = await callCli(['compare', directory, directory]);
+    expect(stderr).not.toContain('RUN_UNTRUSTED');
+    expect(connections).toBe(0);
+  });
+
+  it.each([
+    ['a launched server', { launch: 'local', tritonserver: '/tmp/evil', modelRepository: '/m' }, {}, 'runs /tmp/evil'],
+    [
+      'an image',
+      { launch: 'docker', dockerImage: 'evil/image', dockerArg: ['--privileged=true'] },
+      {},
+      'evil/image --privileged=true',
+    ],
+    ['a launch command', { launchCommand: 'evil {port} {flags}' }, {}, 'runs evil {port} {flags}'],
+    ['an adapter', {}, { adapter: '/tmp/adapter.mts' }, 'runs the module /tmp/adapter.mts'],
+    ['a sampler', {}, { sampler: { name: '/tmp/sampler.mts' } }, 'runs the module /tmp/sampler.mts'],
+    ['agents', {}, { traffic: { agents: ['evil:7411'], agentTokenEnv: 'SECRET' } }, 'contacts evil:7411'],
+    ['input data', {}, { traffic: { inputData: ['/home/me/data.json'] } }, 'reads /home/me/data.json'],
+  ] as const)('tune --resume names %s, and starts nothing', async (_, own, more, line) => {
+    const [started, ...others] = killed(trapUrl, own as Partial<StudySpec['server']>);
+    const { spec } = started as StudyStarted;
+    const changed = { ...(started as StudyStarted), spec: { ...spec, ...more } as StudySpec };
+    const directory = await directoryOf([changed, ...others], randomBytes(32));
+    const { code, stderr } = await callCli(['tune', '--resume', directory, '--ui', 'none']);
+    expect(code).toBe(2);
+    expect(stderr).toContain(line);
+    expect(stderr).toContain('RUN_UNTRUSTED');
+    expect(connections).toBe(0);
+  });
+
+  it('tune --resume names the build commands and files of variants', async () => {
+    const variants = {
+      built: { build: { command: ['sh', '-c', 'evil'] } },
+      files: { files: { '1/model.onnx': { path: '/home/me/.ssh/id', sha256: 'a'.repeat(64), bytes: 1 } } },
+    };
+    const space = { name: 's', parameters: { instances: [1, 2] }, variants };
+    const directory = await directoryOf(killed(trapUrl, {}, { space }), randomBytes(32));
+    const { stderr } = await callCli(['tune', '--resume', directory, '--ui', 'none']);
+    expect(stderr).toContain("runs sh -c evil to build variant 'built'");
+    expect(stderr).toContain("sends the content of /home/me/.ssh/id for variant 'files'");
+  });
+
+  it('is restored with --trust-run', async () => {
+    const directory = await directoryOf(killed(emulator.grpcUrl), randomBytes(32));
+    const outcome = await callCli(['restore', directory, '--trust-run']);
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringContaining('original config') });
+    expect(outcome.stderr).toContain(`contacts ${emulator.grpcUrl}`);
+    // The record of it does not make the run one's own.
+    expect(await callCli(['restore', directory, '--force'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('one’s own run', () => {
+  it('is restored, also where lines after the first are damaged', async () => {
+    const directory = await directoryOf(killed(emulator.grpcUrl));
+    const path = join(directory, 'journal.jsonl');
+    const lines = (await readFile(path, 'utf8')).split('\n');
+    await writeFile(path, lines.toSpliced(2, 1).join('\n'));
+    expect(await callCli(['report', directory])).toMatchObject({ code: 2, stderr: expect.stringMatching(/line 3 /) });
+    const outcome = await callCli(['restore', directory]);
+    expect(outcome).toMatchObject({ code: 0, stdout: expect.stringContaining('original config') });
+    expect(outcome.stderr).toMatch(/is damaged: line 3 .*; its first record is sound, and restores the model/);
+    expect((await callCli(['restore', directory])).stdout).toContain('nothing to do');
+  });
+
+  it('is not restored from a damaged original', async () => {
+    const directory = await directoryOf(killed(trapUrl));
+    const path = join(directory, 'journal.jsonl');
+    const text = await readFile(path, 'latin1');
+    await writeFile(path, text.replace('"max_batch_size":8', '"max_batch_size":9'), 'latin1');
+    for (const force of [[], ['--force'], ['--trust-run']]) {
+      const { code, stderr } = await callCli(['restore', directory, ...force]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(
+        /JOURNAL_INVALID: .*does not say for certain what the original config was.*config -m MODEL/,
+      );
+    }
+    expect(connections).toBe(0);
+  });
+
+  it('sends its secrets to the server that it named them for, and to no other', async () => {
+    const server = { tokenEnv: 'TRITUNE_TEST_TRUST' };
+    const directory = await directoryOf(killed(front.grpcUrl, server));
+    expect(await callCli(['restore', directory])).toMatchObject({ code: 0, stderr: '' });
+    expect(front.refused).toBe(0);
+
+    // As if it had been resumed at another address.
+    const [started, ...others] = killed('elsewhere.invalid:8001', server);
+    const moved = [
+      started,
+      { type: 'study-resumed', at, server: { ...(started as StudyStarted).server, controlUrl: front.grpcUrl } },
+    ];
+    const elsewhere = await directoryOf([...moved, ...others] as StudyRecord[]);
+    const withheld = await callCli(['restore', elsewhere]);
+    expect(withheld).toMatchObject({ code: 4 });
+    expect(withheld.stderr).toContain('TRITUNE_TEST_TRUST to elsewhere.invalid:8001, and restore does not send it to');
+    expect(front.refused).toBeGreaterThan(0);
+    const typed = await callCli(['restore', elsewhere, '--token-env', 'TRITUNE_TEST_TRUST']);
+    expect(typed).toMatchObject({ code: 0 });
+
+    const resumed = await callCli(['tune', '--resume', directory, '-u', trapUrl, '--ui', 'none']);
+    expect(resumed).toMatchObject({ code: 2, stderr: expect.stringMatching(/USAGE: .*names its headers for/) });
+    expect(connections).toBe(0);
+  });
+
+  it('warns of a certificate that is not verified', async () => {
+    const directory = await directoryOf(killed(trapUrl, { tlsInsecure: true }));
+    const { code, stderr } = await callCli(['restore', directory]);
+    expect(code).toBe(4);
+    expect(stderr).toContain("the server's certificate is not verified");
+  });
+});

@@ -1,0 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { jsonOf } from '../../src/study/records/journal-text.ts';
+import { LineSealer } from '../../src/study/records/line-seal.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
+import { runKey } from '../../src/study/records/run-key.ts';
+
+/** Writes the records as a run of this user has them in its journal; `key`: another user's. */
+export function writeJournal(
+  path: string,
+  records: readonly StudyRecord[],
+  key: Buffer | null = runKey().key,
+): Promise<void> {
+  const sealer = new LineSealer(key);
+  return writeFile(path, records.map((record) => sealer.seal(jsonOf(record))).join(''));
+}
