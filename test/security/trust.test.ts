@@ -172,6 +172,19 @@ describe('a run directory of somebody else', () => {
   });
 });
 
+it('a study of a file says before a dry run which secrets go where, and what is run', async () => {
+  const file = join(await freshDirectory(), 'study.yaml');
+  const server = { url: trapUrl, tokenEnv: 'TRITUNE_TEST_TRUST', tlsInsecure: true };
+  await writeFile(file, JSON.stringify({ model: 'm', server, sampler: { name: '/tmp/evil.mts' } }));
+  const { code, stderr } = await callCli(['tune', '--spec', file, '--dry-run']);
+  expect(code).toBe(4);
+  expect(stderr).toContain(`${file} sends the value of the environment variable TRITUNE_TEST_TRUST to ${trapUrl}\n`);
+  expect(stderr).toContain(`${file} runs the module /tmp/evil.mts\n`);
+  expect(stderr).toContain("the server's certificate is not verified");
+  const typed = await callCli(['tune', '--spec', file, '--token-env', 'TRITUNE_TEST_TRUST', '--dry-run']);
+  expect(typed.stderr).not.toContain('sends the value');
+});
+
 describe('one’s own run', () => {
   it('is restored, also where lines after the first are damaged', async () => {
     const directory = await directoryOf(killed(emulator.grpcUrl));

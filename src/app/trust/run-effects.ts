@@ -3,7 +3,7 @@ import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import { isSamplerName } from '../../study/search/samplers/registry.ts';
-import { flagsAgain } from '../server/headers.ts';
+import { flagsAgain, headerNames } from '../server/headers.ts';
 import { pickTls, wantsTls } from '../server/tls.ts';
 import { originalsOf } from '../study/control-over.ts';
 import { controlTarget, type RunToTrust, type TypedOptions } from './control-target.ts';
@@ -39,6 +39,16 @@ export function effectsOfStudy(spec: StudySpec, typed: TypedOptions): readonly s
     ...filesOf(spec).map((file) => `reads ${file}, and may send its content`),
     ...(spec.recording ? [`writes ${spec.recording.grid}`] : []),
   ];
+}
+
+/** What a file with a study says beside its options, that its reader should know before it happens: what it runs, and which secrets it sends where. */
+export function noticesOf(spec: StudySpec, named: ReadonlySet<string>): readonly string[] {
+  const { server } = spec;
+  const unnamed = Object.fromEntries(
+    [...headerNames, 'tlsKey' as const].flatMap((name) => (named.has(name) ? [] : [[name, server[name]]])),
+  ) as HeaderSpec & TlsSpec;
+  const runs = ['launch', 'launchCommand', 'adapter', 'sampler'].some((name) => named.has(name)) ? [] : runsOf(spec);
+  return [...runs, ...secretsOf(unnamed, server.url ?? 'localhost')];
 }
 
 /** What emulating the server of a run does. */

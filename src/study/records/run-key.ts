@@ -8,7 +8,8 @@ import { messageOf } from '../../base/errors.ts';
 export type RunKey = { readonly key: Buffer } | { readonly key: null; readonly reason: string };
 
 const KEY_BYTES = 32;
-const OTHERS = 0o077;
+/** Not those of the group, to which Kubernetes gives the files of a volume. */
+const OTHERS = 0o007;
 
 /** Returns the path of the key: `tritune/run-key` in the user's configuration folder (XDG Base Directory Specification). */
 export function runKeyPath(): string {

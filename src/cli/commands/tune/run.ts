@@ -9,9 +9,11 @@ import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../../../ap
 import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/study/read-spec.ts';
 import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
 import { tuneOnItsServer } from '../../../app/study/run-study.ts';
+import { noticesOf } from '../../../app/trust/run-effects.ts';
 import { realClock } from '../../../base/clock.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import { plainLine } from '../../../base/format.ts';
 import { modelsIn } from '../../../spec/series-fields.ts';
 import { askedOf, optionsFor } from '../../../spec/series-options.ts';
 import { changedSpec } from '../../../spec/spec-of-options.ts';
@@ -42,6 +44,7 @@ export async function runTune(given: SeriesFlags, named: Named, terminal: Termin
     terminal.print(printSpec(asked));
     return exitCodes.done;
   }
+  if (flags.spec !== undefined) announce(flags.spec, studies, named, terminal);
   if (flags.dryRun)
     return !isSeriesSpec(asked) && asked.server.launchCommand !== undefined
       ? dryRunOfEngine(asked, terminal)
@@ -62,6 +65,12 @@ export async function runTune(given: SeriesFlags, named: Named, terminal: Termin
   return isSeriesSpec(asked)
     ? runSeries(() => newSeries(asked, commandLine, wallMs), flags, terminal)
     : runStudy(() => openStudy(asked, { commandLine }, wallMs), flags, terminal);
+}
+
+/** A file with a study may be from anybody. */
+function announce(file: string, studies: readonly StudySpec[], named: Named, { tell }: Terminal): void {
+  const notices = new Set(studies.flatMap((study) => noticesOf(study, named)));
+  for (const notice of notices) tell(plainLine(`${file} ${notice}`));
 }
 
 /** Errors: USAGE for several studies with an adapter or a launch command among them, and for a dry run with an adapter. */
