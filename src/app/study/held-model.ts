@@ -7,6 +7,7 @@ import { countClients, noteOwnRequests } from '../server/client-requests.ts';
 import { checkLeftovers } from '../server/leftover.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkParts, checkProtected } from '../server/protect.ts';
+import { warnWithoutKey } from '../trust/admit-run.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type FindCalls, leaveAsTheyWere, type NamedModels, readModels, type StudyModels } from './study-models.ts';
 
@@ -32,7 +33,12 @@ export const takeModels = (
   opened: OpenServer,
   tell: (line: string) => void,
   findCalls?: FindCalls,
-): Promise<HeldModels> => afterRestoring(study.spec.server, tell, () => takeAll(study, named, opened, findCalls));
+): Promise<HeldModels> => {
+  const { launch } = study.spec.server;
+  // A server that was started for the run needs no restoring.
+  if (study.started === null && launch === undefined) warnWithoutKey(tell);
+  return afterRestoring(study.spec.server, tell, () => takeAll(study, named, opened, findCalls));
+};
 
 async function takeAll(
   study: Study,
