@@ -162,6 +162,25 @@ describe('on the disk', () => {
     await expect(readJournal(path)).rejects.toThrowError(/line 7 is not as it was written/);
   });
 
+  it('stays foreign after its user went on with what somebody else wrote', async () => {
+    const own = runKey().key;
+    for (const [first, then] of [
+      [own, randomBytes(32)],
+      [randomBytes(32), own],
+    ] as const) {
+      const begun = sealed(records.slice(0, 2), first).join('');
+      const sealer = new LineSealer(then, Buffer.from(begun.slice(begun.lastIndexOf('"check":"') + 9)));
+      writeFileSync(path, begun + sealer.seal(jsonOf(records[2] as StudyRecord)));
+      for (const record of records.slice(3)) {
+        const { journal, origin } = await resumeJournal(path);
+        expect(origin).toBe('foreign');
+        await journal.append(record);
+        await journal.close();
+      }
+      expect(await readJournal(path)).toEqual(records);
+    }
+  });
+
   it('a damaged journal takes the record of the restoring, and its line alone is not the end of a broken one', async () => {
     const journal = await createJournal(path);
     for (const record of records.slice(0, -1)) await journal.append(record);

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { TRITON } from '../../space/model-configs.ts';
 import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
@@ -77,7 +78,7 @@ const withoutUndefined = <T extends object>(values: T): Partial<T> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 const loadsOf = (started: StudyStarted): readonly string[] =>
-  started.adapter === 'triton'
+  started.adapter === TRITON
     ? originalsOf(started).map(({ model }) => `loads, changes and unloads the model '${model}'`)
     : [`changes the settings of the server through the adapter '${started.adapter}'`];
 

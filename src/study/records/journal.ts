@@ -49,7 +49,7 @@ export async function createJournal(path: string): Promise<Journal> {
     return openedJournal(
       await open(path, isEmpty ? 'r+' : 'wx'),
       path,
-      { end: 0, sinceCheck: new Uint8Array() },
+      { end: 0, sinceCheck: new Uint8Array(), key: runKey().key },
       unlock,
     );
   } catch (error) {
@@ -106,7 +106,9 @@ async function reopened(
       throw unwritable(path, error);
     });
     await file.truncate(length);
-    const place = { end: length, sinceCheck: bytes.subarray(lastCheck, length) };
+    // A mark stands for all lines before it, too.
+    const key = found.origin === 'own' ? runKey().key : null;
+    const place = { end: length, sinceCheck: bytes.subarray(lastCheck, length), key };
     return { journal: openedJournal(file, path, place, unlock), ...found };
   } catch (error) {
     unlock();
@@ -130,6 +132,8 @@ export const findJournal = async (path: string): Promise<FoundJournal> =>
 interface Place {
   readonly end: number;
   readonly sinceCheck: Uint8Array;
+  /** Marks what is written. */
+  readonly key: Buffer | null;
 }
 
 function openedJournal(file: FileHandle, path: string, place: Place, unlock: () => void): Journal {
@@ -137,7 +141,7 @@ function openedJournal(file: FileHandle, path: string, place: Place, unlock: () 
   // Only a damaged journal is open at its end.
   const feed = place.sinceCheck.at(-1) === NEWLINE || end === 0 ? '' : '\n';
   let before = feed;
-  const sealer = new LineSealer(runKey().key, Buffer.concat([place.sinceCheck, Buffer.from(feed)]));
+  const sealer = new LineSealer(place.key, Buffer.concat([place.sinceCheck, Buffer.from(feed)]));
   let broken: TrituneError | undefined;
   const write = async (record: StudyRecord): Promise<void> => {
     if (broken) throw broken;
