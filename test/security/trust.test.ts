@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { serverHost } from '../../src/app/fleet/server-host.ts';
+import { readSeriesFile, writeSeriesFile } from '../../src/app/series/directory.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { tune } from '../../src/library/tune.ts';
 import { originalOf } from '../../src/space/model-configs.ts';
+import { checkSeriesSpec } from '../../src/spec/series-spec.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
 import type { StudySpec } from '../../src/spec/study-spec.ts';
 import type { StudyRecord, StudyStarted } from '../../src/study/records/records.ts';
@@ -93,6 +97,7 @@ describe('a run directory of somebody else', () => {
   const acting = [
     ['restore', ['restore'], 'restore'],
     ['tune --resume', ['tune', '--ui', 'none', '--resume'], 'tune --resume'],
+    ['record --resume', ['record', '--resume'], 'record --resume'],
     ['emulate --from', ['emulate', '--from'], 'emulate --from'],
   ] as const;
 
@@ -164,6 +169,53 @@ describe('a run directory of somebody else', () => {
     const { stderr } = await callCli(['tune', '--resume', directory, '--ui', 'none']);
     expect(stderr).toContain("runs sh -c evil to build variant 'built'");
     expect(stderr).toContain("sends the content of /home/me/.ssh/id for variant 'files'");
+  });
+
+  it('is resumed by a program that trusts it, and only then', async () => {
+    const directory = await directoryOf(killed(trapUrl, server), randomBytes(32));
+    const notes: string[] = [];
+    const onNote = (line: string): void => void notes.push(line);
+    await expect(tune({ resume: directory }, { onNote })).rejects.toMatchObject({
+      code: 'RUN_UNTRUSTED',
+      hint: expect.stringContaining('trustRun: true'),
+    });
+    expect(notes.join('\n')).toContain(`contacts ${trapUrl}`);
+    expect(connections).toBe(0);
+    const plain = await directoryOf(killed(trapUrl), randomBytes(32));
+    await expect(tune({ resume: plain, trustRun: true }, { onNote })).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+    });
+  });
+
+  it('may be a series: its list of models is marked, too', async () => {
+    const directory = await freshDirectory();
+    const spec = { studies: ['a', 'b'].map((model) => specOf({ model, url: trapUrl })) };
+    const models = ['a', 'b'].map((model) => ({ model, directory: model }));
+    await writeSeriesFile(directory, { models, spec: checkSeriesSpec(spec, 'test'), commandLine: [] });
+    expect(await readSeriesFile(directory)).toMatchObject({ origin: 'own' });
+    const file = join(directory, 'series.json');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll(trapUrl, `evil.invalid:8001`));
+    const { code, stderr } = await callCli(['tune', '--resume', directory, '--ui', 'none']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('contacts evil.invalid:8001');
+    expect(stderr).toContain('RUN_UNTRUSTED');
+  });
+
+  it('is put back by a worker of a fleet that trusts it, and only then', async () => {
+    const state = await freshDirectory();
+    const folder = join(state, 'servers', 'here', 'study');
+    await mkdir(folder, { recursive: true });
+    await writeJournal(join(folder, 'journal.jsonl'), killed(emulator.grpcUrl), randomBytes(32));
+    const own = { server: specOf({ model: '-', url: emulator.grpcUrl }).server, agents: {} };
+    const told: string[] = [];
+    const surroundings = { signal: new AbortController().signal, tell: (line: string) => void told.push(line) };
+    await expect(serverHost('here', state, own, surroundings).putBack('study')).rejects.toMatchObject({
+      code: 'RUN_UNTRUSTED',
+      hint: expect.stringContaining('XDG_CONFIG_HOME'),
+    });
+    expect(told.join('\n')).toContain(`contacts ${emulator.grpcUrl}`);
+    const trusting = serverHost('here', state, { ...own, trustRun: true }, surroundings);
+    expect(await trusting.putBack('study')).toMatchObject({ verified: true });
   });
 
   it('is restored with --trust-run', async () => {
