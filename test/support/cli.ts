@@ -6,6 +6,7 @@ import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { Summary } from '../../src/study/summary/summary.ts';
 import type { TrialFailure } from '../../src/study/types.ts';
 import { cliProgram } from './cli-program.ts';
+import { recordIn } from './write-journal.ts';
 
 /** The binary that takes the place of perf_analyzer. */
 export const dropIn = cliProgram('perf-analyzer-main');
@@ -69,10 +70,7 @@ export async function summaryOf(directory: string): Promise<Summary> {
 export async function recordsOf(directory: string): Promise<StudyRecord[]> {
   const text = await readFile(join(directory, 'journal.jsonl'), 'utf8').catch(() => '');
   const lines = text.split('\n').filter((line) => line.endsWith('}'));
-  return lines.map((line) => {
-    const { check: _check, mark: _mark, originalDigest: _digest, ...record } = JSON.parse(line);
-    return record as StudyRecord;
-  });
+  return lines.map(recordIn);
 }
 
 /** Why trials failed; but not that a machine with other tests on it had too little of a CPU for the load generator: that is true of it. */

@@ -8,6 +8,7 @@ import type { StudyRecord } from '../../src/study/records/records.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory, type RunningCli, startCli } from './cli.ts';
 import { startTemporal, type TemporalServer } from './temporal-server.ts';
+import { recordIn } from './write-journal.ts';
 
 /** What is emulated unless a test serves something else. */
 export const MODEL = 'yolov7';
@@ -269,7 +270,7 @@ async function startEmulator(ports: Ports, profile: string): Promise<Mortal> {
 
 async function recordsIn(path: string): Promise<readonly StudyRecord[]> {
   const text = await readFile(path, 'utf8').catch(() => '');
-  return text.split('\n').flatMap((line) => (line.endsWith('}') ? [JSON.parse(line) as StudyRecord] : []));
+  return text.split('\n').flatMap((line) => (line.endsWith('}') ? [recordIn(line)] : []));
 }
 
 /** Ends a process as a crash does. */

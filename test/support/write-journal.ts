@@ -13,3 +13,9 @@ export function writeJournal(
   const sealer = new LineSealer(key);
   return writeFile(path, records.map((record) => sealer.seal(jsonOf(record))).join(''));
 }
+
+/** Returns the record in a line of a journal, without what seals the line. */
+export function recordIn(line: string): StudyRecord {
+  const { check: _check, mark: _mark, originalDigest: _digest, ...record } = JSON.parse(line);
+  return record as StudyRecord;
+}
