@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import { inertLine, inertText } from '../base/format.ts';
 
 /**
@@ -58,7 +57,8 @@ export function outliveReaders(): void {
 }
 
 /** Anything but yes is no: the end of the input and Ctrl-C, too. */
-function confirm(question: string): Promise<boolean> {
+async function confirm(question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline');
   const asked = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise<boolean>((resolve) => {
     asked.on('close', () => resolve(false));

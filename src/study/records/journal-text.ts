@@ -188,7 +188,7 @@ export function journalInvalid(path: string, fault: string): TrituneError {
   return new TrituneError(
     'JOURNAL_INVALID',
     `the journal ${path} is damaged: ${fault}`,
-    'start a new study in another --output directory',
+    'put the model back with tritune restore, and start a new study in another --output directory',
   );
 }
 
