@@ -86,6 +86,44 @@ describe('architecture', () => {
   });
 });
 
+/** Files that read files by themselves: none that a person or a document names, and none that a stranger may have written. */
+const readsFiles: Readonly<Record<string, string>> = {
+  'base/read-file.ts': 'the reader of all others',
+  'base/package.ts': "tritune's own package",
+  'report/page/assets.ts': "tritune's own package",
+  'fleet/temporal/workflow-bundle.ts': 'an installed package',
+  'launch/command.ts': 'the log that it writes',
+  'launch/supervise.ts': '/proc',
+  'loadgen/client/host-cpu.ts': '/proc',
+  'loadgen/workers/pause-watch.ts': '/proc',
+  'loadgen/shared-memory/owner.ts': '/proc',
+  'loadgen/shared-memory/shared-object.ts': '/dev/shm',
+  'loadgen/shared-memory/memory.ts': '/dev/shm',
+  'emulator/wire/shared-memory.ts': '/dev/shm',
+  'study/records/journal.ts': 'the journal that it writes',
+  'study/records/journal-lock.ts': '/proc',
+};
+
+const READS =
+  /(?<![\w.#])(?:fs\.)?(?:readFile|readFileSync|createReadStream|openSync|readSync|openAsBlob)\(|(?<![\w.#]|async )open\(/;
+/** True for a text that opens a file of the file system for reading by itself. */
+const opensFiles = (text: string): boolean => READS.test(text) && /from 'node:fs(?:\/promises)?'/.test(text);
+
+describe('the reader of files', () => {
+  it('is the only one, but for files that no stranger writes', () => {
+    const others = sourcesIn(root).filter((file) => opensFiles(readFileSync(file, 'utf8')));
+    expect(others.map((file) => relative(root, file)).sort()).toEqual(Object.keys(readsFiles).sort());
+  });
+
+  it.each(['readFile(path)', 'readFileSync(path)', 'createReadStream(path)', 'openSync(path)', 'open(path)'])(
+    'would find %s',
+    (call) => {
+      expect(opensFiles(`import { x } from 'node:fs/promises';\nconst a = await ${call};`)).toBe(true);
+      expect(opensFiles(`import { x } from './y.ts';\nconst a = await ${call};`)).toBe(false);
+    },
+  );
+});
+
 describe('the rules of the architecture', () => {
   const fault = (place: string, target: string, isTypeOnly = false) => faultOf(place, { target, isTypeOnly });
 

@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { messageOf, TrituneError } from './errors.ts';
+import { fileLimits, piecesOf } from './read-file.ts';
 
 /** A record of a file: a line, or an element of a JSON array. */
 export interface FileRecord {
@@ -43,8 +43,7 @@ export async function* recordsOf(path: string): AsyncGenerator<FileRecord, void,
 export async function* recordBatchesOf(path: string): AsyncGenerator<readonly FileRecord[], void, void> {
   let cutter: Cutter | null = null;
   try {
-    for await (const chunk of bytesOf(path)) {
-      const bytes = chunk as Buffer;
+    for await (const bytes of bytesOf(path)) {
       cutter ??= firstSign(bytes) === OPEN_LIST ? new ElementCutter(path) : new LineCutter(path);
       yield [...cutter.cut(bytes)];
     }
@@ -56,9 +55,10 @@ export async function* recordBatchesOf(path: string): AsyncGenerator<readonly Fi
 }
 
 /** The bytes of a file, decompressed if its name ends in `.gz`. */
-function bytesOf(path: string): Readable {
-  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
-  if (!path.endsWith('.gz')) return file;
+function bytesOf(path: string): AsyncIterable<Buffer> {
+  const pieces = piecesOf(path, fileLimits.log);
+  if (!path.endsWith('.gz')) return pieces;
+  const file = Readable.from(pieces);
   const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
   file.on('error', (error) => inflated.destroy(error));
   return file.pipe(inflated);

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { fileLimits, readTextSync } from '../base/read-file.ts';
 
 const figure = z.number();
 const text = z.string();
@@ -88,7 +88,7 @@ export function checkRecording(value: unknown, file: string): Recording {
 /** Reads the JSON of a file. Errors: INPUT_INVALID. */
 export function readGridFile(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readTextSync(file, fileLimits.results));
   } catch (error) {
     throw invalid(file, messageOf(error));
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readEndSync } from '../base/read-file.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { faultIn, type StartFault } from './engine-log.ts';
 import { onCpus } from './server-process.ts';
@@ -96,7 +96,7 @@ async function ask(url: string): Promise<Answer | null> {
 
 function readLog(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readEndSync(file);
   } catch {
     return '';
   }

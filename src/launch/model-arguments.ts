@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileLimits, readText } from '../base/read-file.ts';
 import { composingModels } from '../triton/config/ensemble-rules.ts';
 import { parseConfigText } from '../triton/config/parser.ts';
 import type { LaunchOptions } from './types.ts';
@@ -36,7 +37,7 @@ async function isComplete(modelRepository: string, model: string, over: readonly
   if (over.includes(model)) return false;
   const directory = join(modelRepository, model);
   const file = join(directory, 'config.pbtxt');
-  const { config, unknownFields } = parseConfigText(await readFile(file, 'utf8'), file);
+  const { config, unknownFields } = parseConfigText(await readText(file, fileLimits.modelConfig), file);
   const parts = composingModels(config);
   if (parts.length > 0) {
     const complete = await Promise.all(parts.map((part) => isComplete(modelRepository, part, [...over, model])));
@@ -46,6 +47,8 @@ async function isComplete(modelRepository: string, model: string, over: readonly
   const name = typeof named === 'string' && named !== '' ? named : PYTHON_FILE;
   if (backend !== 'python' || input.length === 0 || output.length === 0 || unknownFields.length > 0) return false;
   const versions = (await readdir(directory)).filter((entry) => VERSION.test(entry));
-  const sources = await Promise.all(versions.map((version) => readFile(join(directory, version, name), 'utf8')));
+  const sources = await Promise.all(
+    versions.map((version) => readText(join(directory, version, name), fileLimits.results)),
+  );
   return sources.length > 0 && sources.every((source) => OWN_CLASS.test(source) && !COMPLETES_CONFIGS.test(source));
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrituneError } from '../base/errors.ts';
+import { readEndSync } from '../base/read-file.ts';
 import { connectHttp } from '../triton/control/connect.ts';
 import { lastWords } from './log-tail.ts';
 import { NotLive, startSupervised, waitUntilLive } from './supervised.ts';
@@ -69,7 +69,7 @@ export const onCpus = (cpus: string | undefined): readonly string[] =>
 
 function wordsIn(file: string): string {
   try {
-    return lastWords(readFileSync(file, 'utf8'));
+    return lastWords(readEndSync(file));
   } catch {
     return '';
   }

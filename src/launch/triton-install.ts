@@ -1,8 +1,9 @@
-import { access, chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { fileLimits, readText } from '../base/read-file.ts';
 
 /**
  * Triton from PyPI: the wheel of nvidia-pytriton carries the tritonserver binary with the Python backend, without GPU
@@ -44,7 +45,7 @@ export function defaultInstallDirectory(): string {
 /** Returns the installation in the directory; null if there is none or it is incomplete. */
 export async function findTriton(directory = defaultInstallDirectory()): Promise<TritonInstall | null> {
   try {
-    const install = JSON.parse(await readFile(join(directory, MARKER), 'utf8')) as TritonInstall;
+    const install = JSON.parse(await readText(join(directory, MARKER), fileLimits.document)) as TritonInstall;
     await Promise.all([access(install.binary), access(install.libraryDirectory)]);
     return install;
   } catch {

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, resolve } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { fileLimits, pathBelow, readText } from '../base/read-file.ts';
 import { NS_PER_S } from '../base/units.ts';
 import { readYaml, YamlFault, type YamlText } from '../base/yaml.ts';
 import { type CheckedPhase, checkWorkload } from './file/check.ts';
@@ -11,15 +11,12 @@ import { naturalCount } from './plan/rate-curve.ts';
 import { type ReadTrace, readTrace } from './trace/read-trace.ts';
 import type { Phase, RequestClass, TraceArrivals, Workload } from './workload.ts';
 
-/** More than a hundred thousand phases, or a trace of a million times in the file itself, need. */
-const MOST_BYTES = 32 * 2 ** 20;
-
 /**
  * Reads a workload file, YAML or JSON, and its traces. Paths in it are relative to it, and are returned as absolute. Errors: INPUT_INVALID with the
  * file, the line and the path of the fault.
  */
 export async function readWorkload(path: string): Promise<Workload> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  const text = await readText(path, fileLimits.workload).catch((error: unknown) => {
     throw new TrituneError(
       'INPUT_INVALID',
       `cannot read ${path}: ${messageOf(error)}`,
@@ -43,7 +40,7 @@ export async function parseWorkload(text: string, path: string): Promise<Workloa
   }
   return {
     name: file.name ?? basename(path, extname(path)),
-    classes: classes.map((each) => withPaths(each, folder)),
+    classes: classes.map((each) => withPaths(each, folder, place)),
     phases: read,
     sessions: file.sessions ?? null,
   };
@@ -51,7 +48,7 @@ export async function parseWorkload(text: string, path: string): Promise<Workloa
 
 function yamlOf(text: string, path: string): YamlText {
   try {
-    return readYaml(text, { maxBytes: MOST_BYTES });
+    return readYaml(text, { maxBytes: fileLimits.workload });
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;
     throw workloadFault(
@@ -79,7 +76,7 @@ async function phaseOf(
   const trace =
     arrivals.file === undefined
       ? inlineTrace(arrivals, names, ['phases', index, 'arrivals'], place)
-      : await readTrace(resolve(folder, arrivals.file), arrivals, names);
+      : await readTrace(fileIn(folder, arrivals.file, ['phases', index, 'arrivals', 'file'], place), arrivals, names);
   return { name, mix, ...cut(trace, arrivals, durationS) };
 }
 
@@ -138,8 +135,21 @@ function firstAt(timesNs: Float64Array, wantedNs: number): number {
   return low;
 }
 
-function withPaths({ requests, prompts, ...rest }: RequestClass, folder: string): RequestClass {
-  const pathOf = (given: string): string => (given === 'zero' || given === 'random' ? given : resolve(folder, given));
+/** Errors: INPUT_INVALID for a file outside of the folder: a workload that came from elsewhere could otherwise have any file read. */
+function fileIn(folder: string, named: string, at: readonly PropertyKey[], place: WorkloadPlace): string {
+  const path = pathBelow(folder, named);
+  if (path !== undefined) return path;
+  throw workloadFault(
+    place,
+    at,
+    `'${named}' lies outside of ${folder}`,
+    'put it into the folder of the workload, or below',
+  );
+}
+
+function withPaths({ requests, prompts, ...rest }: RequestClass, folder: string, place: WorkloadPlace): RequestClass {
+  const pathOf = (given: string): string =>
+    given === 'zero' || given === 'random' ? given : fileIn(folder, given, ['classes', rest.name], place);
   return {
     ...rest,
     ...(requests && {

@@ -51,7 +51,7 @@ describe('a directory', () => {
   it('is refused with a directory in place of a file', async () => {
     const directory = await filesForTest({ TEXT: 'x' });
     await mkdir(join(directory, 'A'));
-    await expect(requestsOf([directory])).rejects.toThrow(/A: it is not a file/);
+    await expect(requestsOf([directory])).rejects.toThrow(/A: it is a directory, not a file/);
   });
 });
 
@@ -68,7 +68,7 @@ describe('paths', () => {
 
   it.each([
     ['nothing', 'missing.json', /cannot be read: ENOENT/],
-    ['a device', '/dev/zero', /neither a file nor a directory/],
+    ['a device', '/dev/zero', /it is a device, not a file/],
   ])('are refused: %s', async (_, path, message) => {
     await expect(requestsOf([path])).rejects.toThrow(
       expect.objectContaining({ code: 'INPUT_INVALID', message: expect.stringMatching(message) }),
@@ -79,7 +79,7 @@ describe('paths', () => {
     const directory = await filesForTest({ raw: Uint8Array.of(0xff, 0xfe, 0x00) });
     await expect(requestsOf([join(directory, 'raw')])).rejects.toThrow(/not UTF-8 text/);
     await symlink('/dev/zero', join(directory, 'link'));
-    await expect(requestsOf([join(directory, 'link')])).rejects.toThrow(/neither a file nor a directory/);
+    await expect(requestsOf([join(directory, 'link')])).rejects.toThrow(/it is a device, not a file/);
   });
 });
 

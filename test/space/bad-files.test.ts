@@ -204,7 +204,7 @@ describe('a hostile search-space file', () => {
   });
 
   it('may not be of any size', () => {
-    expect(faultOf(`name: ${'x'.repeat(300_000)}\n`).message).toMatch(/larger than/);
+    expect(faultOf(`name: ${'x'.repeat(300_000)}\n`).message).toMatch(/longer than 256 KiB/);
     const parameters = Array.from({ length: 65 }, (_, index) => `  parameters.p${index}: [1]`);
     expect(faultOf(`parameters:\n${parameters.join('\n')}\n`).message).toMatch(/at most 64 parameters/);
   });

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.ts';
@@ -123,15 +123,37 @@ describe('a workload file', () => {
 
 const tracePhase = async (content: string | Buffer, arrivals: object, name = 'trace.csv', more: object = {}) => {
   const folder = await freshDirectory();
-  const path = join(folder, 'deep', 'workload.yaml');
-  await mkdir(dirname(path));
-  await writeFile(join(folder, name), content);
-  const phase = { arrivals: { process: 'trace', file: `../${name}`, ...arrivals } };
+  const path = join(folder, 'workload.yaml');
+  await mkdir(join(folder, 'deep'));
+  await writeFile(join(folder, 'deep', name), content);
+  const phase = { arrivals: { process: 'trace', file: `deep/${name}`, ...arrivals } };
   await writeFile(path, JSON.stringify({ workloadVersion: 1, phases: [phase], ...more }));
   return readWorkload(path);
 };
 const secondsOf = ({ phases }: Awaited<ReturnType<typeof tracePhase>>): readonly number[] =>
   [...((phases[0] as Phase).arrivals as TraceArrivals).timesNs].map((ns) => Math.round(ns / 1e3) / 1e6);
+
+describe('the files of a workload', () => {
+  const requests = { batch: 1, inputData: ['../secret.json'] };
+  it.each([
+    ['a trace', { phases: [{ arrivals: { process: 'trace', file: '../trace.csv' } }] }],
+    ['an absolute trace', { phases: [{ arrivals: { process: 'trace', file: '/etc/hostname' } }] }],
+    [
+      'input data',
+      {
+        classes: { a: { requests } },
+        phases: [{ durationS: 1, arrivals: { process: 'poisson', perSecond: 1 } }],
+      },
+    ],
+  ])('stay in its folder: %s', async (_, content) => {
+    const path = join(await freshDirectory(), 'workload.yaml');
+    await writeFile(path, JSON.stringify({ workloadVersion: 1, ...content }));
+    await expect(readWorkload(path)).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('lies outside of'),
+    });
+  });
+});
 
 describe('a trace of a file', () => {
   it.each([

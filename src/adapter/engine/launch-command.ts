@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import type { EngineSettings } from '../../space/engine/engine.ts';
 import type { EngineTraits } from '../../space/types.ts';
 import { commandWords } from './command-words.ts';
@@ -75,7 +75,7 @@ function readOptions(file: string): JsonObject {
     });
   };
   try {
-    const value: unknown = parse(readFileSync(file, 'utf8')) ?? {};
+    const value: unknown = parse(readTextSync(file, fileLimits.document)) ?? {};
     return isJsonObject(value as Json) ? (value as JsonObject) : fail('it holds no options');
   } catch (error) {
     if (error instanceof TrituneError) throw error;

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { HOW_TO_MAKE_ONE } from '../../fleet/temporal/codec.ts';
 import type { TemporalAddress } from '../../fleet/temporal/connection.ts';
 
@@ -60,7 +60,7 @@ function keyBytes(text: string): Buffer {
 }
 
 function fileAt(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: unknown) => {
+  return readBytes(path, fileLimits.credential).catch((error: unknown) => {
     throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'give the path of a file');
   });
 }

@@ -1,9 +1,10 @@
-import { access, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { access, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json } from '../../base/json.ts';
 import { trituneVersion } from '../../base/package.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
 import { seriesOf } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
@@ -102,7 +103,7 @@ function originOf(file: unknown): Origin {
 /** Errors: JOURNAL_INVALID. */
 export async function readSeriesFile(directory: string): Promise<SeriesFile & { readonly origin: Origin }> {
   try {
-    const file: unknown = JSON.parse(await readFile(fileIn(directory), 'utf8'));
+    const file: unknown = JSON.parse(await readText(fileIn(directory), fileLimits.results));
     return { ...schema.parse(migrated(file)), origin: originOf(file) };
   } catch (error) {
     const reason = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);

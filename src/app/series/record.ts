@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { bestConfigPath } from '../../adapter/triton/documents.ts';
 import type { ErrorCode } from '../../base/errors.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
 import { writeSeriesSummary } from '../../report/write-series.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
@@ -73,7 +73,7 @@ const written = z.object({
 
 /** Returns the endings of finished studies by model from the file; empty without a readable file. */
 export async function endingsIn(directory: string): Promise<ReadonlyMap<string, Ending>> {
-  const text = await readFile(join(directory, SERIES_SUMMARY), 'utf8').catch(() => 'null');
+  const text = await readText(join(directory, SERIES_SUMMARY), fileLimits.results).catch(() => 'null');
   const { data } = written.safeParse(jsonOr(text, null));
   const ended = (data?.models ?? []).filter(({ exitCode }) => exitCode !== null);
   return new Map(ended.map(({ model, exitCode, error }) => [model, { exitCode, error }]));

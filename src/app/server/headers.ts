@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
 
@@ -81,7 +81,7 @@ function variableNamed(variable: string): string {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTextSync(path, fileLimits.credential);
   } catch (error) {
     throw new TrituneError('INPUT_INVALID', `cannot read '${path}': ${messageOf(error)}`, 'check the path');
   }

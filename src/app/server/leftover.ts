@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine, shellWord } from '../../base/format.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
 import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
 import { holderOf } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
@@ -98,7 +98,7 @@ async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
     return await readForRestoring(journal);
   } catch (error) {
     if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
-    const text = await readFile(journal, 'utf8').catch(() => null);
+    const text = await readText(journal, fileLimits.journal).catch(() => null);
     return text === null || text.includes('\n') ? 'unreadable' : { records: [], origin: 'unmarked' };
   }
 }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readBytes } from '../../base/read-file.ts';
 import type { TlsSpec } from '../../spec/server-spec.ts';
 import { checkTls, type TlsOptions } from '../../triton/wire/tls.ts';
 
@@ -13,7 +13,7 @@ export async function readTls(flags: TlsSpec): Promise<TlsOptions> {
 
 async function readOptional(path: string | undefined): Promise<Buffer | undefined> {
   if (path === undefined) return undefined;
-  return readFile(path).catch((error: unknown) => {
+  return readBytes(path, fileLimits.credential).catch((error: unknown) => {
     throw new TrituneError(
       'INPUT_INVALID',
       `cannot read '${path}': ${messageOf(error)}`,

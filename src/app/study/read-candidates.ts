@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { onOff } from '../../space/edits/config-fields.ts';
 import type { Assignment } from '../../space/types.ts';
@@ -34,7 +34,7 @@ const withOnOff = (written: Assignment): Assignment =>
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readFileSync(file, 'utf8')).value;
+    return readYaml(readTextSync(file, fileLimits.document)).value;
   } catch (error) {
     throw invalid(file, messageOf(error));
   }

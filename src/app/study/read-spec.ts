@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkSeriesSpec, type SeriesSpec } from '../../spec/series-spec.ts';
 import { checkStudySpec, type StudySpec, specToJson } from '../../spec/study-spec.ts';
@@ -25,7 +25,7 @@ export const printSpec = (spec: AskedSpec): string =>
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readFileSync(file, 'utf8')).value;
+    return readYaml(readTextSync(file, fileLimits.document)).value;
   } catch (error) {
     throw new TrituneError(
       'INPUT_INVALID',

@@ -1,6 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { TrituneError } from '../../base/errors.ts';
+import { fileLimits, piecesOf } from '../../base/read-file.ts';
 import { summarizeTraces, type TraceSummary } from '../../profiler/trace-summary.ts';
 import { readTraces } from '../../triton/control/trace-file.ts';
 
@@ -9,8 +8,7 @@ import { readTraces } from '../../triton/control/trace-file.ts';
  * UNSUPPORTED.
  */
 export async function readTraceFiles(files: readonly string[], withMoments = false): Promise<TraceSummary> {
-  for (const file of files) await checkFile(file);
-  const read = await readTraces(files.map((name) => ({ name, chunks: createReadStream(name) })));
+  const read = await readTraces(files.map((name) => ({ name, chunks: piecesOf(name, fileLimits.log) })));
   if (read.traces.length > 0) return summarizeTraces(read, withMoments);
   if (read.timeless > 0) {
     throw new TrituneError(
@@ -25,13 +23,3 @@ export async function readTraceFiles(files: readonly string[], withMoments = fal
     'turn tracing off or stop the server, which writes the traces then; or set log_frequency',
   );
 }
-
-async function checkFile(file: string): Promise<void> {
-  const found = await stat(file).catch((error: unknown) => {
-    throw unreadable(file, messageOf(error));
-  });
-  if (found.isDirectory()) throw unreadable(file, 'it is a directory');
-}
-
-const unreadable = (file: string, why: string): TrituneError =>
-  new TrituneError('INPUT_INVALID', `cannot read ${file}: ${why}`, 'give a trace file');

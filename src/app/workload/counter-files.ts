@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { parsePrometheus } from '../../profiler/devices/prometheus.ts';
 import type { CounterSeries } from '../../workload/log/counters.ts';
@@ -73,7 +74,7 @@ export async function scrapedCounters(paths: readonly string[]): Promise<readonl
 const nameOf = (labels: Readonly<Record<string, string>>): string => labels.model ?? 'default';
 
 async function textOf(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
+  return readText(path, fileLimits.results).catch((error: unknown) => {
     throw invalid(path, messageOf(error), 'give the path of a file');
   });
 }

@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { readStart } from '../../base/read-file.ts';
 import { NS_PER_US } from '../../base/units.ts';
 import { type CounterSeries, workloadOfCounters } from '../../workload/log/counters.ts';
 import { type LogRule, LogTally, type RecordedWorkload } from '../../workload/log/log-tally.ts';
@@ -46,11 +46,9 @@ async function ofTraces(paths: readonly string[], rule: LogRule): Promise<Record
 }
 
 async function startOf(path: string): Promise<string> {
-  let start = '';
   try {
-    for await (const piece of createReadStream(path, { encoding: 'utf8', end: SNIFFED_BYTES - 1 })) start += piece;
+    return (await readStart(path, SNIFFED_BYTES)).toString('utf8');
   } catch (error) {
     throw new TrituneError('INPUT_INVALID', `cannot read ${path}: ${messageOf(error)}`, 'give the path of a file');
   }
-  return start;
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
@@ -43,7 +43,7 @@ export function invalid(file: string, path: readonly PropertyKey[], reason: stri
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readFileSync(file, 'utf8'), { version: '1.1', maxBytes: 256 * 1024 }).value;
+    return readYaml(readTextSync(file, fileLimits.document), { version: '1.1' }).value;
   } catch (error) {
     throw invalid(file, [], messageOf(error));
   }

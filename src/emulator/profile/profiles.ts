@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { packagePath } from '../../base/package.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkServiceLaw } from '../../queueing/service-law.ts';
 import { ensembleMisfit } from '../../triton/config/ensemble-fit.ts';
@@ -90,7 +91,7 @@ function check(file: string, place: string, rule: () => unknown): void {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readTextSync(file, fileLimits.workload);
   } catch (error) {
     throw invalid(file, 'the file', messageOf(error), error);
   }

@@ -1,5 +1,7 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../../base/errors.ts';
+import { readBytes } from '../../base/read-file.ts';
 import { encodeTexts } from '../tensors/text-elements.ts';
 import { countOfRaw } from './json-tensor.ts';
 import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
@@ -41,12 +43,9 @@ async function tensorOfFile(
   given: readonly number[] | undefined,
 ): Promise<SampleTensor> {
   const path = join(directory, spec.name);
-  const entry = await stat(path);
-  if (!entry.isFile()) throw invalidInput(path, 'it is not a file', 'put the raw bytes of the tensor in a file');
-  if (entry.size > MAX_TENSOR_BYTES) {
-    throw invalidInput(path, `${entry.size} bytes are too many for one tensor`, `give at most ${MAX_TENSOR_BYTES}`);
-  }
-  const content = await readFile(path);
+  const content = await readBytes(path, MAX_TENSOR_BYTES).catch((error: unknown) => {
+    throw invalidInput(path, messageOf(error), 'put the raw bytes of the tensor in a file');
+  });
   const lines = spec.datatype === 'BYTES' ? linesOf(content) : null;
   const raw = lines ? encodeTexts(lines) : content;
   const count = lines ? lines.length : countOfRaw(path, spec, raw);

@@ -1,12 +1,10 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { directorySample } from './directory-data.ts';
 import { jsonStreams } from './json-data.ts';
 import { type GivenShapes, invalidInput, type Sample } from './sample.ts';
 import type { ModelTensors } from './tensor-spec.ts';
-
-/** Lists of numbers take many times their size as text, so large tensors should use b64 or a directory anyway. */
-const MAX_JSON_BYTES = 256 * 2 ** 20;
 
 /** Returns the streams of data files and directories, in the order of the paths; a directory is a stream of one sample. Errors: INPUT_INVALID. */
 export async function readStreams(
@@ -25,17 +23,8 @@ async function streamsOf(
   shapes: GivenShapes,
 ): Promise<readonly (readonly Sample[])[]> {
   try {
-    const entry = await stat(path);
-    if (entry.isDirectory()) return [[await directorySample(path, tensors, shapes)]];
-    if (!entry.isFile()) throw invalidInput(path, 'it is neither a file nor a directory', HINT);
-    if (entry.size > MAX_JSON_BYTES) {
-      throw invalidInput(
-        path,
-        `${entry.size} bytes are too many for a JSON file`,
-        `give at most ${MAX_JSON_BYTES}, or the raw bytes of the tensors in a directory`,
-      );
-    }
-    return jsonStreams(path, decoded(path, await readFile(path)), tensors, shapes);
+    if ((await stat(path)).isDirectory()) return [[await directorySample(path, tensors, shapes)]];
+    return jsonStreams(path, decoded(path, await readBytes(path, fileLimits.inputData)), tensors, shapes);
   } catch (error) {
     if (error instanceof TrituneError) throw error;
     throw invalidInput(path, `it cannot be read: ${messageOf(error)}`, HINT);

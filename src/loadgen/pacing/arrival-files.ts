@@ -1,9 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
 import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 
-/** Ten million lines stay far below this. */
-const MAX_FILE_BYTES = 256 * 2 ** 20;
 /** A year: no run waits longer, and a number of nanoseconds can still hold it. */
 const MOST_MS = 366 * 24 * 3600e3;
 
@@ -23,7 +21,7 @@ export async function readArrivals(path: string): Promise<readonly number[]> {
 export async function readTimestamps(path: string): Promise<readonly number[]> {
   let root: unknown;
   try {
-    root = JSON.parse(await readText(path));
+    root = JSON.parse(await readText(path, fileLimits.inputData));
   } catch (error) {
     throw invalid(path, `it cannot be read: ${messageOf(error)}`, 'give a JSON data file');
   }
@@ -41,7 +39,7 @@ export async function readTimestamps(path: string): Promise<readonly number[]> {
 
 /** Skips empty lines and everything after a #. */
 async function readNumbers(path: string, unit: string): Promise<readonly number[]> {
-  const text = await readText(path).catch((error: unknown) => {
+  const text = await readText(path, fileLimits.inputData).catch((error: unknown) => {
     throw invalid(path, `it cannot be read: ${messageOf(error)}`, `give a file with ${unit}, one number on each line`);
   });
   return text.split('\n').flatMap((line, index) => {
@@ -51,12 +49,6 @@ async function readNumbers(path: string, unit: string): Promise<readonly number[
     if (value >= 0 && value <= MOST_MS) return [value];
     throw invalid(path, `line ${index + 1} is not a number of ${unit}`, 'write one number of 0 or more on each line');
   });
-}
-
-async function readText(path: string): Promise<string> {
-  const { size } = await stat(path);
-  if (size > MAX_FILE_BYTES) throw new RangeError(`${size} bytes are more than ${MAX_FILE_BYTES}`);
-  return readFile(path, 'utf8');
 }
 
 const invalid = (path: string, what: string, hint: string): TrituneError =>

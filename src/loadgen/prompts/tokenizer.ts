@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readText } from '../../base/read-file.ts';
 import { estimatedTokens } from '../../base/tokens.ts';
 
 /** Counts tokens as a model does, or approximately. */
@@ -32,7 +33,7 @@ export async function openTokenizer(path: string): Promise<Tokenizer> {
 }
 
 const isFolder = async (path: string): Promise<boolean> => (await stat(path)).isDirectory();
-const jsonAt = async (path: string): Promise<object> => JSON.parse(await readFile(path, 'utf8'));
+const jsonAt = async (path: string): Promise<object> => JSON.parse(await readText(path, fileLimits.tokenizer));
 
 const unreadable =
   (path: string) =>

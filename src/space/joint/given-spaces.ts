@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { type LoadOptions, loadInlineSpace, loadSpace, spaceFromJson } from '../source/load.ts';
 import { locate } from '../source/presets.ts';
@@ -31,7 +31,7 @@ export function readGivenSpaces(given: string | JsonObject, options: LoadOptions
   }
   const file = membersFile(given, options.directory ?? process.cwd());
   if (file === null) return { ...nothingGiven, whole: loadSpace(given, options) };
-  return spacesIn(file.content, given, { ...options, directory: dirname(file.path) });
+  return spacesIn(file.content, given, { ...options, directory: dirname(file.path), isNamedByFile: true });
 }
 
 /** Returns the content of a file that has members; null for any other, whose faults `loadSpace` reports. */
@@ -39,7 +39,7 @@ function membersFile(name: string, directory: string): { readonly path: string; 
   const found = locate(name, directory);
   if (!found) return null;
   try {
-    const content = readYaml(readFileSync(found.path, 'utf8')).value;
+    const content = readYaml(readTextSync(found.path, fileLimits.document)).value;
     return isJsonObject(content) && isJsonObject(content.members) ? { path: found.path, content } : null;
   } catch {
     return null;

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { didYouMean } from '../../base/nearest.ts';
+import { fileLimits, pathBelow, readTextSync } from '../../base/read-file.ts';
 import type { Limits, SearchSpace } from '../types.ts';
 import { compileSpace } from './compile.ts';
 import { inherit } from './inherit.ts';
-import { locate, presetNames } from './presets.ts';
+import { type FoundSpace, locate, presetNames } from './presets.ts';
 import { readJsonSource, readSource, type SpaceSource } from './source.ts';
 import { spaceInvalid } from './source-fault.ts';
 
@@ -17,6 +17,8 @@ export interface LoadOptions {
   readonly limits?: Limits;
   /** The base of relative files; default the working directory. */
   readonly directory?: string;
+  /** True if another file names this one, which then must lie below the directory. Default false. */
+  readonly isNamedByFile?: boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface LoadOptions {
  * column, path and reason if there is a file.
  */
 export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): SearchSpace {
-  const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd());
+  const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd(), options.isNamedByFile ?? false);
   return compile(sources, options.limits);
 }
 
@@ -32,7 +34,7 @@ export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): Sear
 export function loadInlineSpace(json: JsonObject, label: string, options: LoadOptions = {}): SearchSpace {
   const source = readJsonSource(label, json);
   const parent = source.file.extends;
-  const ancestors = parent === undefined ? [] : readWithAncestors(parent, options.directory ?? process.cwd());
+  const ancestors = parent === undefined ? [] : readWithAncestors(parent, options.directory ?? process.cwd(), true);
   return compile([...ancestors, source], options.limits);
 }
 
@@ -52,9 +54,10 @@ function compile(sources: readonly SpaceSource[], limits: Limits = {}): SearchSp
 }
 
 /** The file and those it extends, the most general first. */
-function readWithAncestors(fileOrPreset: string, directory: string): SpaceSource[] {
+function readWithAncestors(fileOrPreset: string, directory: string, isNamedByFile: boolean): SpaceSource[] {
   const found = locate(fileOrPreset, directory);
   if (found === undefined) throw unknownSpace(fileOrPreset);
+  if (isNamedByFile) checkBelow(found, directory);
   const sources: SpaceSource[] = [];
   const seen = new Set<string>();
   let next: { path: string; label: string } | undefined = found;
@@ -76,14 +79,22 @@ function ancestorOf(source: SpaceSource, directory: string, seen: ReadonlySet<st
     throw spaceInvalid(source.place, ['extends'], reason, presetHint());
   };
   if (found === undefined) return refuse(`there is no preset or file '${parent}'${didYouMean(parent, presetNames())}`);
+  checkBelow(found, directory);
   if (seen.has(found.path)) return refuse(`'${parent}' extends this file in turn`);
   if (seen.size >= maxAncestors) return refuse(`more than ${maxAncestors} files extend one another`);
   return found;
 }
 
+/** A file that came from elsewhere could otherwise have any file read, and shown in an error. */
+function checkBelow({ path, label, isPreset }: FoundSpace, folder: string): void {
+  if (isPreset || pathBelow(folder, path) !== undefined) return;
+  const what = `${label} lies outside of ${folder}, the folder of the file that names it`;
+  throw new TrituneError('SPACE_INVALID', what, 'put it into that folder, or below');
+}
+
 function readText(path: string, label: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTextSync(path, fileLimits.space);
   } catch (error) {
     throw new TrituneError('SPACE_INVALID', `${label}: it cannot be read: ${messageOf(error)}`, 'check the file', {
       cause: error,

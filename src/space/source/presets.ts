@@ -35,11 +35,19 @@ export function presetForCommand(command: string): string | undefined {
   return name === undefined ? undefined : `${ENGINES}/${name}`;
 }
 
+/** The file of a search space. */
+export interface FoundSpace {
+  readonly path: string;
+  readonly label: string;
+  readonly isPreset: boolean;
+}
+
 /** Returns the file of a name or path: a preset, or a file relative to `directory`; undefined if there is neither. */
-export function locate(fileOrPreset: string, directory: string): { path: string; label: string } | undefined {
+export function locate(fileOrPreset: string, directory: string): FoundSpace | undefined {
   if (presetNames().includes(fileOrPreset)) {
-    return { path: join(presetFolder, `${fileOrPreset}.yaml`), label: `search-spaces/${fileOrPreset}.yaml` };
+    const file = `${fileOrPreset}.yaml`;
+    return { path: join(presetFolder, file), label: `search-spaces/${file}`, isPreset: true };
   }
   const path = isAbsolute(fileOrPreset) ? fileOrPreset : resolve(directory, fileOrPreset);
-  return existsSync(path) ? { path, label: fileOrPreset } : undefined;
+  return existsSync(path) ? { path, label: fileOrPreset, isPreset: false } : undefined;
 }

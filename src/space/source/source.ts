@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Json } from '../../base/json.ts';
 import { didYouMean } from '../../base/nearest.ts';
+import { fileLimits } from '../../base/read-file.ts';
 import { readYaml, YamlFault, type YamlText } from '../../base/yaml.ts';
 import { isForbiddenKey } from '../edits/config-path.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
@@ -15,7 +16,7 @@ export interface SpaceSource {
 }
 
 /** A preset is a few kilobytes. */
-const rules = { maxBytes: 256 * 1024, maxDepth: 24, maxAliases: 50, isForbiddenKey } as const;
+const rules = { maxBytes: fileLimits.space, maxDepth: 24, maxAliases: 50, isForbiddenKey } as const;
 
 /** Reads the text of a search-space file that lies in `directory`. Errors: SPACE_INVALID with file, line, column, path and reason. */
 export function readSource(label: string, text: string, directory: string = process.cwd()): SpaceSource {

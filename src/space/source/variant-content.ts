@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { canonicalJson } from '../../base/json.ts';
+import { fileLimits, piecesSync } from '../../base/read-file.ts';
 import type { Artifact, BuildRecipe, LocalFile } from '../artifact.ts';
 import type { BuildFile, LocalFileFile, VariantFile } from './variant-form.ts';
 
@@ -136,22 +137,13 @@ function readAll(
   }
 }
 
-const CHUNK_BYTES = 4 * 2 ** 20;
-
 /** Reads a file's content in pieces: it may be larger than memory. */
 function fileContent(path: string): Pick<LocalFile, 'sha256' | 'bytes'> {
   const hash = createHash('sha256');
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  const file = openSync(path, 'r');
-  try {
-    let bytes = 0;
-    for (;;) {
-      const read = readSync(file, chunk, 0, CHUNK_BYTES, null);
-      if (read === 0) return { sha256: hash.digest('hex'), bytes };
-      hash.update(chunk.subarray(0, read));
-      bytes += read;
-    }
-  } finally {
-    closeSync(file);
+  let bytes = 0;
+  for (const piece of piecesSync(path, fileLimits.log)) {
+    hash.update(piece);
+    bytes += piece.length;
   }
+  return { sha256: hash.digest('hex'), bytes };
 }

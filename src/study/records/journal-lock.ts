@@ -3,6 +3,7 @@ import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'n
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 
 /** The process that holds a lock. Its id alone is not enough, because ids are reused. */
 interface Holder {
@@ -120,7 +121,7 @@ function createExclusively(path: string, holder: Holder): boolean {
 /** null when the file is gone or holds nothing readable. */
 function readHolder(path: string): Holder | null {
   try {
-    const holder = JSON.parse(readFileSync(path, 'utf8')) as Partial<Holder> | null;
+    const holder = JSON.parse(readTextSync(path, fileLimits.document)) as Partial<Holder> | null;
     return typeof holder?.pid === 'number' && typeof holder.host === 'string' ? (holder as Holder) : null;
   } catch {
     return null;

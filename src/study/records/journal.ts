@@ -1,15 +1,9 @@
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
+import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
-import {
-  faultOfJson,
-  type JournalText,
-  journalInvalid,
-  jsonOf,
-  parseForRestoring,
-  parseJournal,
-} from './journal-text.ts';
+import { faultOfJson, type JournalText, jsonOf, parseForRestoring, parseJournal } from './journal-text.ts';
 import { LineSealer } from './line-seal.ts';
 import type { StudyRecord } from './records.ts';
 import { runKey } from './run-key.ts';
@@ -34,8 +28,6 @@ export type FoundJournal = Pick<JournalText, 'records' | 'origin'> & {
 /** Decides whether the run goes on with a journal: throws if not. */
 export type Admit = (found: FoundJournal) => Promise<void> | void;
 
-/** Cap against hostile or broken files. */
-const MAX_FILE_BYTES = 2 ** 30;
 const NEWLINE = 0x0a;
 
 /**
@@ -80,7 +72,7 @@ export const resumeForRestoring = (path: string, admit: Admit): Promise<{ journa
 
 /** Returns what `resumeForRestoring` finds in a journal, which another process may be writing. Errors: JOURNAL_INVALID. */
 export const readForRestoring = async (path: string): Promise<FoundJournal> =>
-  soundIn(await readBytes(path), path, runKey().key);
+  soundIn(await read(path), path, runKey().key);
 
 function soundIn(bytes: Buffer, path: string, key: Buffer | null): JournalText & FoundJournal {
   try {
@@ -96,10 +88,12 @@ async function reopened(
   admit: Admit,
   parse: (bytes: Buffer, key: Buffer | null) => JournalText & FoundJournal,
 ): Promise<{ journal: Journal } & FoundJournal> {
-  await fileSize(path);
+  await stat(path).catch((error: unknown) => {
+    throw notReadable(path, error);
+  });
   const unlock = takeLock(`${path}.lock`);
   try {
-    const bytes = await readBytes(path);
+    const bytes = await read(path);
     const { length, lastCheck, ...found } = parse(bytes, runKey().key);
     await admit(found);
     const file = await open(path, 'r+').catch((error: unknown) => {
@@ -121,12 +115,12 @@ async function reopened(
  * unknown metric.
  */
 export async function readJournal(path: string, metrics: Metrics = builtInMetrics): Promise<readonly StudyRecord[]> {
-  return parseJournal(await readBytes(path), path, metrics).records;
+  return parseJournal(await read(path), path, metrics).records;
 }
 
 /** Returns the records of a journal, and whose it is. Errors: JOURNAL_INVALID. */
 export const findJournal = async (path: string): Promise<FoundJournal> =>
-  parseJournal(await readBytes(path), path, builtInMetrics, runKey().key);
+  parseJournal(await read(path), path, builtInMetrics, runKey().key);
 
 /** Where a journal goes on, and what it has from its last check value on. */
 interface Place {
@@ -203,25 +197,19 @@ async function checkInPlace(file: FileHandle, path: string): Promise<void> {
   if (there?.ino !== own.ino) throw new Error('it was moved or deleted while the run wrote to it');
 }
 
-async function readBytes(path: string): Promise<Buffer> {
-  if ((await fileSize(path)) > MAX_FILE_BYTES) throw journalInvalid(path, 'it is longer than 1 GiB');
-  return readFile(path);
+async function read(path: string): Promise<Buffer> {
+  return readBytes(path, fileLimits.journal).catch((error: unknown) => {
+    throw notReadable(path, error);
+  });
 }
 
-async function fileSize(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    throw new TrituneError(
-      'JOURNAL_INVALID',
-      `cannot read ${path}: ${messageOf(error)}`,
-      'give the output directory of an earlier run',
-      {
-        cause: error,
-      },
-    );
-  }
-}
+const notReadable = (path: string, error: unknown): TrituneError =>
+  new TrituneError(
+    'JOURNAL_INVALID',
+    `cannot read ${path}: ${messageOf(error)}`,
+    'give the output directory of an earlier run',
+    { cause: error },
+  );
 
 function unwritable(path: string, error: unknown): TrituneError {
   return new TrituneError(

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/errors.ts';
+import { fileLimits, readBytes } from '../../../base/read-file.ts';
 import { MS_PER_S, nsToMs } from '../../../base/units.ts';
 import type { Artifact, BuildRecipe, LocalFile } from '../../../space/artifact.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
@@ -91,7 +91,7 @@ async function localFiles({ variant, files }: Artifact): Promise<Map<string, Uin
 /** Errors: a BuildFault for a file that has changed since the study began. */
 async function contentOf(variant: string, { path, sha256, text }: LocalFile): Promise<Uint8Array> {
   if (text !== undefined) return Buffer.from(text);
-  const content = await readFile(path).catch((error: unknown) => {
+  const content = await readBytes(path, fileLimits.artifact).catch((error: unknown) => {
     throw new BuildFault(`variant '${variant}': ${messageOf(error)}`);
   });
   if (sha256Of(content) === sha256) return content;
@@ -103,7 +103,7 @@ async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<s
   if (files === null) return null;
   const read = new Map<string, Uint8Array>();
   for (const [name, { path, sha256 }] of Object.entries(files)) {
-    const content = await readFile(path).catch(() => null);
+    const content = await readBytes(path, fileLimits.artifact).catch(() => null);
     if (content === null || sha256Of(content) !== sha256) return null;
     read.set(name, content);
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { interrupted } from '../../../base/abort.ts';
+import { readEndSync } from '../../../base/read-file.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { runCommand } from '../../../launch/command.ts';
 import type { BuildRecipe } from '../../../space/artifact.ts';
@@ -30,7 +30,7 @@ export async function runBuild(recipe: BuildRecipe, output: string, log: string,
 }
 
 function fault(ending: string, log: string): BuildFault {
-  const lines = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
+  const lines = readEndSync(log).trimEnd().split('\n').slice(-LAST_LINES);
   const last = lines.map((line) => line.slice(0, LONGEST_LINE)).filter((line) => line !== '');
   const words = last.length > 0 ? `: ${last.join(' | ')}` : '';
   return new BuildFault(`the build command ${ending}${words} (log: ${log})`);

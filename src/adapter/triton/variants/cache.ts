@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
+import { fileLimits, readBytes, readTextSync } from '../../../base/read-file.ts';
 import type { Artifact, LocalFile } from '../../../space/artifact.ts';
 
 /** The result of a build, keyed by the digest of its sources. */
@@ -49,7 +50,7 @@ export async function builtFiles(directory: string, artifact: Keyed): Promise<Re
 
 function outcomeIn(folder: string): Outcome | null {
   try {
-    return outcome.parse(JSON.parse(readFileSync(join(folder, OUTCOME_FILE), 'utf8')));
+    return outcome.parse(JSON.parse(readTextSync(join(folder, OUTCOME_FILE), fileLimits.results)));
   } catch {
     return null;
   }
@@ -91,7 +92,7 @@ export async function beginDraft(directory: string, artifact: Keyed): Promise<Dr
 }
 
 async function contentOf(path: string): Promise<Outcome['files'][string]> {
-  const content = await readFile(path);
+  const content = await readBytes(path, fileLimits.artifact);
   return { sha256: sha256Of(content), bytes: content.length };
 }
 

@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { createTracing } from '../../../adapter/triton/tracing.ts';
 import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { fileLimits, piecesOf } from '../../../base/read-file.ts';
 import { isLoopback } from '../../../loadgen/listening/loopback.ts';
 import { readTraces, type Trace } from '../../../triton/control/trace-file.ts';
 import type { Tracing } from '../../../tuner/seams.ts';
@@ -84,7 +84,7 @@ async function putBack(tracing: Tracing, earlier: Parameters<Tracing['putBack']>
 
 /** Returns nothing for a file that is not in Triton's format. */
 const tracesIn = (files: readonly string[]): Promise<readonly Trace[]> =>
-  readTraces(files.map((name) => ({ name, chunks: createReadStream(name) }))).then(
+  readTraces(files.map((name) => ({ name, chunks: piecesOf(name, fileLimits.log) }))).then(
     ({ traces }) => traces,
     () => [],
   );

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { didYouMean } from '../../../base/nearest.ts';
+import { fileLimits, readTextSync } from '../../../base/read-file.ts';
 import { readYaml } from '../../../base/yaml.ts';
 import { type CostSpec, type PriceList, priceList } from '../../../spec/price-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
@@ -19,7 +19,7 @@ export function readPrices(file: string): PriceList {
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readFileSync(file, 'utf8')).value;
+    return readYaml(readTextSync(file, fileLimits.document)).value;
   } catch (error) {
     throw invalid(`cannot read ${file}: ${messageOf(error)}`);
   }

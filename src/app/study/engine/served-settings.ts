@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
+import { fileLimits, readTextSync } from '../../../base/read-file.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { withEngineSettings } from '../../../space/engine/candidate.ts';
 import type { Candidate, SearchSpace } from '../../../space/types.ts';
@@ -27,7 +27,7 @@ function servedSettings({ server, model }: StudySpec, { name }: SearchSpace): Js
     );
   }
   try {
-    const value = JSON.parse(readFileSync(file, 'utf8')) as Json;
+    const value = JSON.parse(readTextSync(file, fileLimits.document)) as Json;
     if (isJsonObject(value)) return value;
   } catch (error) {
     throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'give a JSON file', {

@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { fileLimits, readText } from '../../../base/read-file.ts';
 import { calibratedProfile } from '../../../emulator/profile/calibrated-profile.ts';
 import { readResultTable } from '../../../emulator/profile/result-table.ts';
 import { policyOf } from '../../../queueing/batcher-policy.ts';
@@ -40,7 +41,7 @@ export async function runCalibrate(file: string, options: CalibrateOptions, term
 
 async function read(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readText(file, fileLimits.results);
   } catch (error) {
     throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'check the path');
   }

@@ -1,6 +1,7 @@
-import { access, readFile, stat, writeFile } from 'node:fs/promises';
+import { access, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { fileLimits, readText } from '../../../base/read-file.ts';
 import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../../report/gate/documents.ts';
 import { type GateDocument, readGateDocument } from '../../../report/gate/readings.ts';
@@ -64,7 +65,7 @@ async function readAll(
 async function read(path: string): Promise<GateDocument> {
   try {
     const file = (await stat(path)).isDirectory() ? await documentIn(path) : path;
-    return readGateDocument(await readFile(file, 'utf8'), file);
+    return readGateDocument(await readText(file, fileLimits.results), file);
   } catch (error) {
     if (error instanceof TrituneError) throw error;
     throw new TrituneError(

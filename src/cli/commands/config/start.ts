@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { addressesOf, connectControl } from '../../../app/server/addresses.ts';
 import { checkLeftovers, leftoversIn, type Served } from '../../../app/server/leftover.ts';
 import { readTls } from '../../../app/server/read-tls.ts';
 import { errorLine } from '../../../base/error-line.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { fileLimits, readText } from '../../../base/read-file.ts';
 import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
 import type { ServerIdentity } from '../../../study/records/records.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
@@ -66,7 +66,7 @@ async function refuseLeftovers(
 }
 
 async function fromFile(file: string, model: string | undefined): Promise<Start> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readText(file, fileLimits.modelConfig).catch((error: unknown) => {
     throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
   });
   const { config, unknownFields } = parseConfigText(text, file);

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { headersOf } from '../../../app/server/headers.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { trituneVersion } from '../../../base/package.ts';
+import { fileLimits, readBytes } from '../../../base/read-file.ts';
 import type { RequestHeader } from '../../../loadgen/types.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import { clientOptionTable } from '../../options/client.ts';
@@ -114,7 +114,7 @@ async function bodyOf({ body, bodyFile }: PlainHttpFlags): Promise<Uint8Array | 
     throw usage('--body and --body-file cannot be used together', 'leave one of them out');
   }
   if (bodyFile === undefined) return body === undefined ? null : Buffer.from(body);
-  return readFile(bodyFile).catch((error: unknown) => {
+  return readBytes(bodyFile, fileLimits.inputData).catch((error: unknown) => {
     throw new TrituneError(
       'INPUT_INVALID',
       `cannot read '${bodyFile}': ${messageOf(error)}`,

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { fileLimits, readText } from '../../../base/read-file.ts';
 import { describeSpace } from '../../../space/describe.ts';
 import { candidateOf } from '../../../space/model-configs.ts';
 import { loadSpace } from '../../../space/source/load.ts';
@@ -38,7 +38,7 @@ export function spaceCommand(terminal: Terminal): Command {
 }
 
 async function readConfig(file: string): Promise<ModelConfig> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readText(file, fileLimits.modelConfig).catch((error: unknown) => {
     throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, "give a model's config.pbtxt");
   });
   return parseConfigText(text, file).config;

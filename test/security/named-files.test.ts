@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { headersOf } from '../../src/app/server/headers.ts';
+import { readTls } from '../../src/app/server/read-tls.ts';
+import { readPrices } from '../../src/app/study/cost/cost-terms.ts';
+import { readSpec } from '../../src/app/study/read-spec.ts';
+import { readTraceFiles } from '../../src/app/study/read-traces.ts';
+import { recordedWorkload } from '../../src/app/workload/from-log.ts';
+import { readGridFile } from '../../src/benchmark/recording.ts';
+import { readAnalyzerFile } from '../../src/cli/model-analyzer/read-file.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import { readStreams } from '../../src/loadgen/input-data/read-streams.ts';
+import { readArrivals, readTimestamps } from '../../src/loadgen/pacing/arrival-files.ts';
+import { readPromptFile } from '../../src/loadgen/prompts/files/prompt-file.ts';
+import { estimate, openTokenizer } from '../../src/loadgen/prompts/tokenizer.ts';
+import { readGivenSpaces } from '../../src/space/joint/given-spaces.ts';
+import { loadSpace } from '../../src/space/source/load.ts';
+import { readJournal, resumeJournal } from '../../src/study/records/journal.ts';
+import { readWorkload } from '../../src/workload/read-workload.ts';
+import { freshDirectory } from '../support/cli.ts';
+
+const folder = await freshDirectory();
+const pipe = join(folder, 'pipe');
+execFileSync('mkfifo', [pipe]);
+const sparse = join(folder, 'sparse');
+await writeFile(sparse, '');
+await truncate(sparse, 2 ** 43);
+
+const extending = async (name: string, file: string): Promise<string> => {
+  await writeFile(join(folder, name), JSON.stringify({ extends: file }));
+  return join(folder, name);
+};
+const tensors = { inputs: [{ name: 'A', datatype: 'FP32', shape: [1], isOptional: false }], outputs: [] } as never;
+
+/** Every file that a person, or another file, names. */
+const readers: Readonly<Record<string, (path: string) => unknown>> = {
+  spec: readSpec,
+  space: (path) => loadSpace(path),
+  'space with members': (path) => readGivenSpaces(path),
+  'extended space': async (path) => loadSpace(await extending('extending.yaml', path)),
+  prices: readPrices,
+  workload: readWorkload,
+  journal: (path) => readJournal(path),
+  'journal to resume': (path) => resumeJournal(path),
+  certificate: (path) => readTls({ tlsCa: path }),
+  token: (path) => headersOf({ tokenFile: path } as never),
+  headers: (path) => headersOf({ headerFile: [path] } as never),
+  traces: (path) => readTraceFiles([path]),
+  'log of requests': (path) => recordedWorkload([path], {} as never),
+  'result grid': readGridFile,
+  'file of Model Analyzer': readAnalyzerFile,
+  'emulator profile': loadProfile,
+  'input data': (path) => readStreams([path], tensors, {}),
+  arrivals: readArrivals,
+  timestamps: readTimestamps,
+  prompts: (path) => readPromptFile(path, {} as never, estimate),
+  tokenizer: openTokenizer,
+};
+
+const refusal = async (read: (path: string) => unknown, path: string): Promise<unknown> => {
+  try {
+    return await read(path);
+  } catch (error) {
+    return error;
+  }
+};
+const coded = { code: expect.stringMatching(/^(?:SPACE|INPUT|JOURNAL|PROFILE)_INVALID$/) };
+
+describe.each(Object.entries(readers))('the file of a user: %s', (_, read) => {
+  it.each([
+    ['a pipe', pipe],
+    ['a device', '/dev/zero'],
+  ])('is refused where it is %s', async (kind, path) => {
+    const message = expect.stringMatching(new RegExp(`it is ${kind}|lies outside of`));
+    expect(await refusal(read, path)).toMatchObject({ ...coded, message });
+  });
+
+  it('is refused where it is 8 TiB long', async () => {
+    expect(await refusal(read, sparse)).toMatchObject(coded);
+  });
+});
+
+describe('a space', () => {
+  it('extends only files of its folder', async () => {
+    await mkdir(join(folder, 'inner'));
+    await writeFile(join(folder, 'secret.yaml'), 'password: x\n');
+    for (const named of ['../secret.yaml', join(folder, 'secret.yaml'), '/etc/hostname']) {
+      const outside = await extending('inner/space.yaml', named);
+      expect(() => loadSpace(outside)).toThrow('lies outside of');
+      await writeFile(outside, JSON.stringify({ members: { a: named } }));
+      expect(() => readGivenSpaces(outside)).toThrow('lies outside of');
+    }
+  });
+});
