@@ -110,9 +110,22 @@ describe('replies of a hostile server over HTTP', async () => {
     for (const ask of questions) await refusedOrAsync(() => ask(client), ...codes);
   });
 
-  it('are read up to 64 MiB', async () => {
-    answer = { status: 200, text: `"${'x'.repeat(64 * 2 ** 20)}"` };
-    await expect(client.serverMetadata()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+  it('are read up to the limit of their kind', async () => {
+    const long = (bytes: number): void => {
+      answer = { status: 200, text: `[{"name":"${'x'.repeat(bytes)}"}]` };
+    };
+    const refused = (mib: number) => ({
+      code: 'SERVER_FAILED',
+      message: expect.stringContaining(`longer than ${mib} MiB`),
+    });
+    long(2 ** 20);
+    await expect(client.serverMetadata()).rejects.toMatchObject(refused(1));
+    await expect(client.modelConfig('m')).rejects.toMatchObject(refused(1));
+    expect(await client.index()).toHaveLength(1);
+    long(16 * 2 ** 20);
+    await expect(client.statistics('m')).rejects.toMatchObject(refused(16));
+    long(64 * 2 ** 20);
+    await expect(client.index()).rejects.toMatchObject(refused(64));
   });
 });
 

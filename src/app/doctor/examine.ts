@@ -61,8 +61,10 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
 type Subject = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers' | 'metricsUrl' | 'metricsTls'>;
 /** A config that cannot be read ends only a run of its own model. */
 async function* leftovers(subject: Subject, models: readonly string[]): AsyncGenerator<Finding> {
-  const { configs, unreadable } = await readOtherConfigs(subject.client, models);
+  const { configs, unreadable, unread } = await readOtherConfigs(subject.client, models);
   for (const [model, error] of unreadable) yield note(model, errorLine(error));
+  if (unread.length > 0)
+    yield note('models', `${unread.length} were not looked at: there are too many, or they take too long`);
   for await (const error of leftoversIn(subject, Object.keys(configs))) yield failed('models', error);
 }
 

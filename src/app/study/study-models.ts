@@ -103,7 +103,7 @@ async function withCalls(
 
 /** A resumed study has a fixed search space, so other clients' ensembles no longer matter. */
 const resumed = ({ topology }: StudyStarted): Together | null =>
-  topology ? { topology, bystanders: {}, unreadable: new Map() } : null;
+  topology ? { topology, bystanders: {}, unreadable: new Map(), unread: [] } : null;
 
 function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<StudyModels, 'together'> {
   const [ownName] = named.names;

@@ -3,19 +3,24 @@ import type { DeviceMetrics, GpuMetrics } from '../measurement.ts';
 import type { MetricSample } from './prometheus.ts';
 
 const MAX_UUID = 1024;
+/** No server has more. */
+const MAX_GPUS = 1024;
+
 /** A utilization, a power or bytes of memory. */
 const isFigure = (value: number): boolean => value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 
-/** Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; what cannot be a figure counts as absent. */
+/** Returns the figures of each GPU on Triton's metrics page, by the label `gpu_uuid`; what cannot be a figure counts as absent. None for a page of impossibly many. */
 export function gpuMetrics(samples: readonly MetricSample[]): readonly GpuMetrics[] {
-  const byGpu = new Map<string, MetricSample[]>();
-  for (const sample of samples) {
-    const uuid = sample.labels.gpu_uuid;
-    if (uuid !== undefined && uuid.length <= MAX_UUID && isFigure(sample.value))
-      byGpu.set(uuid, [...(byGpu.get(uuid) ?? []), sample]);
+  const byGpu = new Map<string, Map<string, number>>();
+  for (const { name, labels, value } of samples) {
+    const uuid = labels.gpu_uuid;
+    if (uuid === undefined || uuid.length > MAX_UUID || !isFigure(value)) continue;
+    const own = byGpu.get(uuid) ?? new Map<string, number>();
+    if (!own.has(name)) byGpu.set(uuid, own.set(name, value));
   }
+  if (byGpu.size > MAX_GPUS) return [];
   return [...byGpu].map(([uuid, own]) => {
-    const figureOf = (name: string): number | undefined => own.find((sample) => sample.name === name)?.value;
+    const figureOf = (name: string): number | undefined => own.get(name);
     const utilization = figureOf('nv_gpu_utilization');
     return withoutUndefined({
       uuid,
@@ -45,9 +50,7 @@ const sumOf = (values: readonly number[]): number => values.reduce((total, value
 
 /** Aggregates several readings for each GPU: mean utilisation, power and clock, and the largest memory. */
 export function meanGpuMetrics(readings: readonly (readonly GpuMetrics[])[]): readonly GpuMetrics[] {
-  const uuids = new Set(readings.flat().map(({ uuid }) => uuid));
-  return [...uuids].map((uuid) => {
-    const own = readings.flat().filter((gpu) => gpu.uuid === uuid);
+  return [...Map.groupBy(readings.flat(), ({ uuid }) => uuid)].map(([uuid, own]) => {
     const values = (of: (gpu: GpuMetrics) => number | undefined): number[] => own.flatMap((gpu) => of(gpu) ?? []);
     const mean = (list: readonly number[]): number | undefined =>
       list.length === 0 ? undefined : sumOf(list) / list.length;

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { secureConnect } from '../../triton/wire/http.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
-import { type MetricSample, parsePrometheus } from './prometheus.ts';
+import { type MetricSample, sampleOf } from './prometheus.ts';
 
 /** Reads a server's metrics page; null if nothing can be read. Never throws. */
 export type MetricsPage = (signal: AbortSignal) => Promise<readonly MetricSample[] | null>;
@@ -9,8 +9,10 @@ export type MetricsPage = (signal: AbortSignal) => Promise<readonly MetricSample
 const TIMEOUT_MS = 1000;
 /** Consecutive failures after which the page is no longer requested, because each request costs time. */
 const LAST_FAILURE = 3;
-/** The page of a thousand models is a hundredth of this size. */
-const MAX_PAGE_BYTES = 64 * 2 ** 20;
+/** The page of two thousand models has fewer. A longer one would take longer to read than the windows that it is read for. */
+const MOST_SAMPLES = 100_000;
+const MAX_PAGE_BYTES = 32 * 2 ** 20;
+const MAX_LINE_LENGTH = 2 ** 16;
 
 /**
  * Reads Triton's metrics page (`http://HOST:8002/metrics`). Ignores a page that counts the inferences of other models but not of `model`: another
@@ -31,9 +33,8 @@ export function metricsPage(url: string, model: string | null, tls?: TlsOptions)
         dispatcher,
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      const text = await response.body.text();
+      const samples = await samplesOf(response.body);
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-      const samples = parsePrometheus(text);
       if (model !== null && isOfOthers(samples, model)) throw new Error('it is the page of another server');
       failures = 0;
       return samples;
@@ -42,6 +43,25 @@ export function metricsPage(url: string, model: string | null, tls?: TlsOptions)
       return null;
     }
   };
+}
+
+/** Reads line by line, and holds only samples. Throws for a page that is too long. */
+async function samplesOf(body: AsyncIterable<Uint8Array>): Promise<readonly MetricSample[]> {
+  const decoder = new TextDecoder();
+  const samples: MetricSample[] = [];
+  let rest = '';
+  for await (const piece of body) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() as string;
+    if (rest.length > MAX_LINE_LENGTH) throw new RangeError('a line is too long');
+    for (const line of lines) {
+      const sample = sampleOf(line);
+      if (sample) samples.push(sample);
+    }
+    if (samples.length > MOST_SAMPLES) throw new RangeError('there are too many samples');
+  }
+  const last = sampleOf(rest);
+  return last ? [...samples, last] : samples;
 }
 
 /** A loaded model is on its server's page before its first request. */

@@ -16,13 +16,16 @@ const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"([^"\\]*(?:\\.[^"\\]*)*)"\s*,?
  * exporter must not cost the rest.
  */
 export function parsePrometheus(text: string): MetricSample[] {
-  return text.split('\n').flatMap((line) => {
-    const match = line.startsWith('#') ? null : LINE.exec(line.trim());
-    const value = match && numberOf(match[3] as string);
-    if (!match || value === null) return [];
-    const at = match[4] === undefined ? {} : { atMs: Number(match[4]) };
-    return [{ name: match[1] as string, labels: labelsOf(match[2] ?? ''), value, ...at }];
-  });
+  return text.split('\n').flatMap((line) => sampleOf(line) ?? []);
+}
+
+/** The same for one line; null for a line that is no sample. */
+export function sampleOf(line: string): MetricSample | null {
+  const match = line.startsWith('#') ? null : LINE.exec(line.trim());
+  const value = match && numberOf(match[3] as string);
+  if (!match || value === null) return null;
+  const at = match[4] === undefined ? {} : { atMs: Number(match[4]) };
+  return { name: match[1] as string, labels: labelsOf(match[2] ?? ''), value, ...at };
 }
 
 function labelsOf(text: string): Record<string, string> {

@@ -1,3 +1,4 @@
+import { atMost } from '../../base/at-most.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { ModelConfig } from '../config/model-config.ts';
@@ -35,13 +36,17 @@ export interface Deadlines {
   readonly loadTimeoutMs: number;
 }
 
+/** Calls in progress at once: a server of many models should still answer others, and so should its client. */
+const MOST_CALLS = 16;
+
 /** The part that both protocols share: which call answers which question, and what a fault means. */
 export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
+  const inTurn = atMost(MOST_CALLS);
   const ask = async (operation: Operation, call: CallOptions = {}): Promise<JsonObject> => {
     const slow = operation.kind === 'load' || operation.kind === 'unload';
     const timeoutMs = call.timeoutMs ?? (slow ? deadlines.loadTimeoutMs : deadlines.defaultTimeoutMs);
     try {
-      return await wire.call(operation, { timeoutMs, signal: call.signal });
+      return await inTurn(() => wire.call(operation, { timeoutMs, signal: call.signal }));
     } catch (error) {
       throw error instanceof WireFault ? await explain(operation, error, call.signal) : error;
     }

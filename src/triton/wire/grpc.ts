@@ -14,6 +14,8 @@ import { TrituneError } from '../../base/errors.ts';
 import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
 import {
+  answerLimit,
+  answerTooLong,
   type CallLimits,
   type FaultKind,
   fileParameters,
@@ -48,7 +50,10 @@ export function grpcWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     call: async (operation, limits) => {
       const call = grpcCallOf(operation);
       const method = serviceMethod(call.method);
-      const message = await unary(client, method, call.request, metadata, limits);
+      const message = await unary(client, method, call.request, metadata, {
+        ...limits,
+        answerBytes: answerLimit(operation),
+      });
       if (operation.kind === 'model-config') refuseUnknownFields(message, operation.model);
       return method.responseType.toObject(message, { enums: String, longs: String, bytes: String });
     },
@@ -148,22 +153,27 @@ function unary(
   method: ServiceMethod,
   request: object,
   metadata: Metadata,
-  limits: CallLimits,
+  limits: CallLimits & { readonly answerBytes: number },
 ): Promise<Message> {
   throwIfInterrupted(limits.signal);
   const { requestType, responseType } = method;
   return new Promise((resolve, reject) => {
+    let tooLong: WireFault | undefined;
     const call = client.makeUnaryRequest<Message, Message>(
       method.path,
       (message) => Buffer.from(requestType.encode(message).finish()),
-      (bytes) => decodeWithUnknown(responseType, bytes),
+      (bytes) => {
+        if (bytes.length <= limits.answerBytes) return decodeWithUnknown(responseType, bytes);
+        tooLong = answerTooLong(limits.answerBytes);
+        throw tooLong;
+      },
       requestType.fromObject({ ...request }),
       metadata,
       { deadline: Date.now() + limits.timeoutMs },
       (error, reply) => {
         limits.signal?.removeEventListener('abort', onAbort);
         if (limits.signal?.aborted) reject(interrupted(limits.signal));
-        else if (error) reject(faultOf(error, limits.timeoutMs));
+        else if (error) reject(tooLong ?? faultOf(error, limits.timeoutMs));
         else resolve(reply as Message);
       },
     );

@@ -6,10 +6,11 @@ import { maxDepth } from '../config/unknown.ts';
 import type { TraceSettings } from '../types.ts';
 import { secureOptions, type TlsOptions } from './tls.ts';
 import {
+  answerLimit,
+  answerTooLong,
   type CallLimits,
   type FaultKind,
   fileParameters,
-  MAX_ANSWER_BYTES,
   type Operation,
   type Wire,
   WireFault,
@@ -29,7 +30,6 @@ export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,
-    maxResponseSize: MAX_ANSWER_BYTES,
     ...(tls && { connect: secureConnect(tls) }),
   });
   const common = Object.fromEntries(headers.map(({ name, value }) => [name, value]));
@@ -38,7 +38,10 @@ export function httpWire(url: string, { tls, headers = [] }: WireOptions = {}): 
     protocol: 'http',
     url,
     call: async (operation, limits) => {
-      const answer = await exchange(agent, { origin, headers: common }, httpCallOf(operation), limits);
+      const answer = await exchange(agent, { origin, headers: common }, httpCallOf(operation), {
+        ...limits,
+        answerBytes: answerLimit(operation),
+      });
       return replyOf(operation, answer);
     },
     close: () => agent.destroy(),
@@ -124,7 +127,7 @@ async function exchange(
   agent: Agent,
   { origin, headers }: { readonly origin: string; readonly headers: Readonly<Record<string, string>> },
   call: HttpCall,
-  limits: CallLimits,
+  limits: CallLimits & { readonly answerBytes: number },
 ): Promise<HttpAnswer> {
   throwIfInterrupted(limits.signal);
   const deadline = AbortSignal.timeout(limits.timeoutMs);
@@ -137,16 +140,28 @@ async function exchange(
       headers: call.body ? { ...headers, 'content-type': 'application/json' } : headers,
       ...(call.body && { body: JSON.stringify(call.body) }),
     });
-    return { status: response.statusCode, text: await response.body.text() };
+    return { status: response.statusCode, text: await textOf(response.body, limits.answerBytes) };
   } catch (error) {
+    if (error instanceof WireFault) throw error;
     if (limits.signal?.aborted) throw interrupted(limits.signal);
     throw transportFault(error, deadline.aborted, limits.timeoutMs);
   }
 }
 
+async function textOf(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > limitBytes) throw answerTooLong(limitBytes);
+    pieces.push(piece);
+  }
+  return new TextDecoder().decode(Buffer.concat(pieces));
+}
+
 function transportFault(error: unknown, deadlinePassed: boolean, timeoutMs: number): WireFault {
   if (deadlinePassed) return new WireFault('timeout', `no answer within ${timeoutMs} ms`, { cause: error });
-  const isOther = error instanceof errors.HTTPParserError || error instanceof errors.ResponseExceededMaxSizeError;
+  const isOther = error instanceof errors.HTTPParserError;
   return new WireFault(isOther ? 'wrong-protocol' : 'unreachable', transportText(error), { cause: error });
 }
 

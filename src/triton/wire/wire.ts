@@ -43,8 +43,19 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The maximum length of an answer: the statistics of thousands of models are a hundredth of it. */
-export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
+const MIB = 2 ** 20;
+/** The maximum length of any answer. */
+export const MAX_ANSWER_BYTES = 64 * MIB;
+
+/** Returns the maximum length of the answer to an operation: a list of a hundred thousand models takes a sixth of it, a config of thousands of fields a half. */
+export function answerLimit({ kind }: Operation): number {
+  if (kind === 'index') return MAX_ANSWER_BYTES;
+  return kind === 'statistics' || kind.endsWith('-memory-status') ? 16 * MIB : MIB;
+}
+
+/** Returns the fault of an answer above its limit. */
+export const answerTooLong = (limitBytes: number): WireFault =>
+  new WireFault('other', `the answer is longer than ${limitBytes / MIB} MiB`);
 
 /**
  * One protocol, without policy. A reply has the fields of the gRPC response message over either protocol, so that one reader serves both. Throws a

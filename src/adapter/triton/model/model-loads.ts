@@ -104,9 +104,10 @@ export class ModelLoads {
     const served = (await this.#client.index()).filter(({ state }) => state === 'READY').map(({ name }) => name);
     if (!served.includes(this.model)) return false;
     const others = served.filter((name) => name !== this.model);
-    const { configs, unreadable } = await readOtherConfigs(this.#client, others);
+    const { configs, unreadable, unread } = await readOtherConfigs(this.#client, others);
     // A model with an unreadable config may be an ensemble over this one.
-    return unreadable.size === 0 && Object.values(configs).every((each) => !composingModels(each).includes(this.model));
+    if (unreadable.size > 0 || unread.length > 0) return false;
+    return Object.values(configs).every((each) => !composingModels(each).includes(this.model));
   }
 
   async #until(holds: () => Promise<boolean>, what: string, signal?: AbortSignal): Promise<void> {

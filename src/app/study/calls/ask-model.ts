@@ -21,6 +21,7 @@ const LEAST_QUIET_MS = 100;
 const MOST_QUIET_MS = 1_000;
 /** Counts follow an answer almost at once. If another client keeps them changing, they are used as they are. */
 const POLL_MS = 20;
+const OTHER_TIMEOUT_MS = 1_000;
 const MOST_POLLS = 25;
 
 /** The effects of a few requests to a model on other models. */
@@ -50,11 +51,11 @@ export async function askModel(
     const [request] = traffic.requestsFor(config).requests;
     const send = (): Promise<SendOutcome> =>
       sendOne(traffic.transport, traffic.transport.prepare(request as InferRequest));
-    const names = [own, ...others.filter((name) => name !== own)];
+    const names = new Set([own, ...others]);
     for (let attempt = 1; ; attempt++) {
       const counts = await countsOfRounds(opened.client, send, names);
       if ('refusal' in counts) return counts;
-      const answer = judge(names, counts);
+      const answer = judge([...names], counts);
       if (answer.unclear.length === 0 || attempt === ATTEMPTS) return answer;
     }
   } finally {
@@ -66,7 +67,7 @@ export async function askModel(
 async function countsOfRounds(
   client: TritonClient,
   send: () => Promise<SendOutcome>,
-  names: readonly string[],
+  names: Set<string>,
 ): Promise<readonly Counts[] | { readonly refusal: string }> {
   const counts = [await countsOf(client, names)];
   const startNs = realClock.nowNs();
@@ -106,26 +107,34 @@ function judge([own = '', ...others]: readonly string[], counts: readonly Counts
   return { rates, unclear };
 }
 
-/** Returns the number of requests that each model has answered; 0 for a model that is gone, or if the server reports nothing. */
-async function countsOf(client: TritonClient, names: readonly string[]): Promise<Counts> {
-  const counts = names.map(async (name) => {
-    const versions = await client.statistics(name).catch((error: unknown) => {
-      if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED', 'UNSUPPORTED')) return [];
-      throw error;
-    });
+/**
+ * Returns the number of requests that each model has answered; 0 for a model that is gone, or if the server reports nothing. Another model whose
+ * figures do not come leaves the set, so that nobody waits for it again.
+ */
+async function countsOf(client: TritonClient, names: Set<string>): Promise<Counts> {
+  const [own] = names;
+  const counts = [...names].map(async (name) => {
+    const versions = await client
+      .statistics(name, name === own ? {} : { timeoutMs: OTHER_TIMEOUT_MS })
+      .catch((error: unknown) => {
+        if (isTrituneError(error, 'MODEL_UNKNOWN', 'MODEL_UNREADY', 'SERVER_FAILED', 'UNSUPPORTED')) return [];
+        if (name === own || !isTrituneError(error, 'SERVER_TIMEOUT', 'SERVER_UNREACHABLE')) throw error;
+        names.delete(name);
+        return [];
+      });
     return [name, versions.reduce((sum, { success }) => sum + success.count, 0)] as const;
   });
   return new Map(await Promise.all(counts));
 }
 
 /** Returns the counts once the first model's is at least `wanted` and nothing has changed since the last look. */
-async function settledCounts(client: TritonClient, names: readonly string[], wanted: number): Promise<Counts> {
+async function settledCounts(client: TritonClient, names: Set<string>, wanted: number): Promise<Counts> {
   const [own = ''] = names;
   let last = await countsOf(client, names);
   for (let poll = 0; poll < MOST_POLLS; poll++) {
     await realClock.sleep(POLL_MS);
     const now = await countsOf(client, names);
-    const stands = names.every((name) => now.get(name) === last.get(name));
+    const stands = [...names].every((name) => now.get(name) === last.get(name));
     if (stands && (now.get(own) ?? 0) >= wanted) return now;
     last = now;
   }

@@ -88,10 +88,10 @@ async function askFront(
   for (;;) {
     const index = await client.index();
     const ready = index.flatMap(({ name, state }) => (state === 'READY' ? [name] : []));
-    const { configs, unreadable } = await readOtherConfigs(client, ready);
     const isAlone = index.every(({ name }) => name === front);
     if (isAlone || original.config.sequence_batching || ![...read.values()].some(({ config }) => mayCall(config)))
       return null;
+    const { configs, unreadable } = await readOtherConfigs(client, ready);
     const traffic = trafficTo(spec, front);
     const sent = { spec: traffic, config: original.config, inputs: await requestsOf(traffic, original) };
     const asked = await whileTraced(opened, REQUESTS_SENT, () =>

@@ -14,6 +14,7 @@ export interface Together {
   readonly bystanders: ModelConfigs;
   /** Served models of which that is not known, and why. */
   readonly unreadable: OtherConfigs['unreadable'];
+  readonly unread: OtherConfigs['unread'];
 }
 
 /**
@@ -50,14 +51,22 @@ export async function togetherOf(
   const bystanders = Object.entries(beside.configs).filter(([, config]) =>
     composingModels(config).some((part) => topology.stages.includes(part)),
   );
-  return { topology, bystanders: Object.fromEntries(bystanders), unreadable: beside.unreadable };
+  return { topology, bystanders: Object.fromEntries(bystanders), unreadable: beside.unreadable, unread: beside.unread };
 }
 
-/** Returns a warning for each model that may be an ensemble over the tuned ones. */
-export const unreadableLines = (together: Together | null): readonly string[] =>
-  [...(together?.unreadable ?? [])].map(([name, error]) =>
-    plainLine(`warning: '${name}' is taken for no ensemble over these models: ${error.message}`),
-  );
+const MOST_WARNINGS = 5;
+
+/** Returns a warning for models that may be ensembles over the tuned ones: one each for the first few. */
+export function unreadableLines(together: Together | null): readonly string[] {
+  if (together === null) return [];
+  const { unreadable, unread } = together;
+  const each = [...unreadable]
+    .slice(0, MOST_WARNINGS)
+    .map(([name, error]) => `'${name}' is taken for no ensemble over these models: ${error.message}`);
+  const more = unreadable.size - each.length + unread.length;
+  const rest = `${more} other models are taken for no ensembles over these models: their configs were not read`;
+  return [...each, ...(more > 0 ? [rest] : [])].map((line) => plainLine(`warning: ${line}`));
+}
 
 /** Returns the configs of the stages, and those of the ensembles, inner ones first. */
 export function splitConfigs({ stages }: Topology, configs: ModelConfigs): readonly [ModelConfigs, ModelConfigs] {
