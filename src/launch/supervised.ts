@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import { entryPath } from '../base/package.ts';
 
 /** A process that ends when we do, in any way. */
@@ -31,7 +31,7 @@ const STOP_GRACE_MS = 10_000;
 
 /** Starts a process under the supervisor (`supervise.ts`). */
 export async function startSupervised({ words, env = {}, logFile, cleanUp }: SupervisedOptions): Promise<Supervised> {
-  await mkdir(dirname(logFile), { recursive: true });
+  await makeFolder(dirname(logFile));
   const log = createWriteStream(logFile);
   const child = execa(process.execPath, [supervisor, ...words], {
     env,

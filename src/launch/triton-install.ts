@@ -1,8 +1,9 @@
-import { access, chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, copyFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import { fileLimits, readText } from '../base/read-file.ts';
 
 /**
@@ -65,7 +66,7 @@ export async function installTriton(options: InstallOptions = {}): Promise<Trito
   const facts = await pythonFacts(python, options.signal);
   step(`making a virtual environment with Python ${facts.version} in ${directory}`);
   await rm(join(directory, MARKER), { force: true });
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory);
   const environment = join(directory, 'venv');
   await run(python, ['-m', 'venv', environment], options.signal);
   const binDirectory = join(environment, 'bin');

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../study/records/records.ts';
@@ -101,7 +102,7 @@ export async function writeEmitted(directory: string, documents: readonly Emitte
 /** Copies a file or folder. Errors: OUTPUT_UNWRITABLE. */
 async function copyWhole(source: string, path: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await cp(source, path, { recursive: true, force: true });
   } catch (error) {
     throw unwritable(path, error);
@@ -112,7 +113,7 @@ async function copyWhole(source: string, path: string): Promise<void> {
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`;
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFile(part, content);
     await rename(part, path);
   } catch (error) {

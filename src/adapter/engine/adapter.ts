@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { launchedCandidate } from '../../space/engine/candidate.ts';
 import { spaceSize } from '../../space/enumerate.ts';
@@ -59,7 +59,7 @@ async function openEngine(
   const traits = space.engine;
   if (traits === null) throw noEngine(space);
   const logDirectory = join(directory, 'server');
-  await mkdir(logDirectory, { recursive: true });
+  await makeFolder(logDirectory);
   const control = controlEngine({ command, traits, logDirectory, cpus, readyTimeoutMs });
   const base = launchedCandidate(command.own);
   const whole = viewSpace(space, base);

@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { capacityCsv } from '../../report/capacity/csv.ts';
 import { capacityHtml } from '../../report/capacity/page.ts';
@@ -20,7 +21,7 @@ export async function writeCapacity(
   const files: [path: string, text: string][] = [];
   if (json !== undefined) files.push([json, text]);
   if (output !== undefined) {
-    await writing(output, mkdir(output, { recursive: true }));
+    await writing(output, makeFolder(output));
     files.push(
       [join(output, 'capacity.json'), text],
       [join(output, 'results.csv'), capacityCsv(document)],
@@ -33,7 +34,7 @@ export async function writeCapacity(
 
 /** Creates the directory before anything is measured, and checks that the documents can be written. Errors: OUTPUT_UNWRITABLE. */
 export async function prepareCapacity({ output }: CapacityOutputs): Promise<void> {
-  if (output !== undefined) await writing(output, mkdir(output, { recursive: true }));
+  if (output !== undefined) await writing(output, makeFolder(output));
 }
 
 async function writing(path: string, work: Promise<unknown>): Promise<void> {

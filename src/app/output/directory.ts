@@ -1,7 +1,8 @@
-import { access, constants, mkdir, mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
+import { access, constants, mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 
 export const RUNS_DIRECTORY = 'tritune-runs';
 
@@ -12,7 +13,7 @@ export const studyFiles = (directory: string) => ({ directory, journal: join(dir
 export async function prepareOutput(asked: string | undefined, model: string, wallMs: number): Promise<string> {
   const directory = asked ?? join(RUNS_DIRECTORY, `${safeName(model)}-${timestamp(wallMs)}`);
   try {
-    await mkdir(directory, { recursive: true });
+    await makeFolder(directory);
     await access(directory, constants.W_OK);
   } catch (error) {
     throw new TrituneError(

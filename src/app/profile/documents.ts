@@ -1,7 +1,8 @@
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
 import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
@@ -99,7 +100,7 @@ const epochNs = (): bigint =>
 
 /** Errors: OUTPUT_UNWRITABLE. */
 export async function writeScenarioFiles(directory: string, files: readonly ScenarioFile[]): Promise<void> {
-  await writing(directory, mkdir(directory, { recursive: true }));
+  await writing(directory, makeFolder(directory));
   for (const { name, content } of files) await write(join(directory, name), content);
 }
 

@@ -1,6 +1,7 @@
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import { printWorkload, traceText } from '../../workload/file/print.ts';
 import type { Workload } from '../../workload/workload.ts';
 
@@ -28,7 +29,7 @@ export async function saveWorkload(workload: Workload, { path, comment, force }:
     { path: resolve(path), text: [yaml] },
   ];
   if (!force) for (const file of files) await refuseExisting(file.path);
-  await writing(path, mkdir(folder, { recursive: true }));
+  await writing(path, makeFolder(folder));
   for (const file of files) await writing(file.path, write(file.path, file.text));
   return files.map((file) => file.path).reverse();
 }

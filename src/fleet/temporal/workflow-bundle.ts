@@ -1,7 +1,8 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Logger, WorkflowBundleOption } from '@temporalio/worker';
+import { makeFolder } from '../../base/make-folder.ts';
 import { codeFolder, entryPath } from '../../base/package.ts';
 import { failureConverterPath } from './connection.ts';
 import type { WorkerPackages } from './packages.ts';
@@ -33,7 +34,7 @@ export const bundleNow = ({ worker: sdk }: Pick<WorkerPackages, 'worker'>, logge
 /** Writes the bundle to the folder of the code that a package consists of, where `workflowBundle` looks for it. */
 export async function writeBundle(packages: WorkerPackages, code: string): Promise<void> {
   const folder = join(code, WORKFLOWS);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   await writeFile(join(folder, await bundleName()), (await bundleNow(packages)).code);
 }
 

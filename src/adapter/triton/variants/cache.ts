@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
+import { makeFolder } from '../../../base/make-folder.ts';
 import { fileLimits, readBytes, readTextSync } from '../../../base/read-file.ts';
 import type { Artifact, LocalFile } from '../../../space/artifact.ts';
 
@@ -70,7 +71,7 @@ export async function beginDraft(directory: string, artifact: Keyed): Promise<Dr
   const draft = `${folder}.${process.pid}.part`;
   const output = join(draft, 'output');
   await rm(draft, { recursive: true, force: true });
-  await mkdir(output, { recursive: true });
+  await makeFolder(output);
   const discard = (): Promise<void> => rm(draft, { recursive: true, force: true });
   return {
     output,

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createControl } from '../../../adapter/triton/control.ts';
 import { whileHeld } from '../../../adapter/triton/hold-model.ts';
@@ -6,6 +6,7 @@ import { checkNames, checkParts, checkProtected } from '../../../app/server/prot
 import { realClock } from '../../../base/clock.ts';
 import { isTrituneError, messageOf, TrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
+import { makeFolder } from '../../../base/make-folder.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { type ConfigEdits, editConfig } from '../../../space/edits/edit-config.ts';
 import { candidateOf } from '../../../space/model-configs.ts';
@@ -81,7 +82,7 @@ function checkConfig(config: ModelConfig, start: Start): void {
 /** Errors: OUTPUT_EXISTS, OUTPUT_UNWRITABLE. */
 async function writeNew(file: string, text: string, force: boolean): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     await writeFile(file, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
