@@ -16,6 +16,26 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
+const texts = new WeakMap<object, string>();
+
+/**
+ * The same for an object whose lists and objects are shared with others that differ in a few fields, and are never changed in place: the text of
+ * each is made once.
+ */
+export function canonicalJsonOfShared(object: JsonObject): string {
+  const textOf = (value: Json): string => {
+    if (value === null || typeof value !== 'object') return canonicalJson(value);
+    const text = texts.get(value) ?? canonicalJson(value);
+    texts.set(value, text);
+    return text;
+  };
+  const fields = Object.keys(object)
+    .filter((key) => object[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${textOf(object[key] as Json)}`);
+  return `{${fields.join(',')}}`;
+}
+
 /** True for an object that JSON writes in braces. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

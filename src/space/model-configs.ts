@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isTrituneError } from '../base/errors.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { canonicalJsonOfShared, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { normaliseConfig } from '../triton/config/normal-form.ts';
 import { type Artifact, artifactToJson, withoutMark } from './artifact.ts';
@@ -46,7 +46,10 @@ const preparationOf = ({ variant, digest, build }: Artifact): Preparation => ({
 });
 
 function fingerprintOf(config: ModelConfig): string {
-  return createHash('sha256').update(canonicalJson(config)).digest('hex').slice(0, 12);
+  return createHash('sha256')
+    .update(canonicalJsonOfShared(config as JsonObject))
+    .digest('hex')
+    .slice(0, 12);
 }
 
 /** Returns a candidate's configs, model by model; none for a candidate of a server other than Triton. */

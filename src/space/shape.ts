@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type Json, type JsonObject } from '../base/json.ts';
+import { canonicalJson, canonicalJsonOfShared, type Json, type JsonObject } from '../base/json.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
 import { instancesOf } from '../triton/config/instances.ts';
 import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
@@ -61,16 +61,41 @@ type Rest = Pick<CandidateShape, 'rest' | 'settings'>;
 let latest: { readonly key: string; readonly rest: Rest } | null = null;
 
 function restOf(config: ModelConfig, groups: readonly InstanceGroupShape[]): Rest {
-  const json = canonicalJson(config);
+  const json = canonicalJsonOfShared(config as JsonObject);
   const places = groups.map(({ place }) => place).join(',');
   const key = `${json} ${places}`;
   if (latest?.key === key) return latest.rest;
-  const whole = canonicalJson({ ...config, instance_group: JSON.parse(`[${places}]`) });
-  latest = { key, rest: { rest: digestOf(json), settings: settingsOf(JSON.parse(whole)) } };
+  const whole = { ...config, instance_group: JSON.parse(`[${places}]`) } as JsonObject;
+  latest = { key, rest: { rest: digestOf(json), settings: settingsOfFields(whole) } };
   return latest.rest;
 }
 
 const digestOf = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 12);
+
+/** A field of more values is one setting: thousands of candidates could not each hold them all. */
+const MOST_VALUES = 1000;
+
+function settingsOfFields(config: JsonObject): Settings {
+  const settings: Record<string, string> = {};
+  for (const name of Object.keys(config).sort()) {
+    const value = config[name];
+    if (value === undefined) continue;
+    if (hasMoreValues(MOST_VALUES, value)) settings[`.${name}`] = digestOf(canonicalJson(value));
+    else settingsOf(JSON.parse(canonicalJson(value)), `.${name}`, settings);
+  }
+  return settings;
+}
+
+function hasMoreValues(limit: number, value: Json): boolean {
+  let left = limit;
+  const open: Json[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next === null || typeof next !== 'object') left--;
+    else for (const inner of Object.values(next)) if (inner !== undefined) open.push(inner as Json);
+    if (left < 0) return true;
+  }
+  return false;
+}
 
 /** Returns each single value in the JSON by its path. */
 function settingsOf(value: Json, path = '', settings: Record<string, string> = {}): Settings {

@@ -8,14 +8,14 @@ import { writeField } from './write-field.ts';
 type ModelConfigDraft = { [field: string]: Json | undefined };
 
 /**
- * Returns a copy of the base config with these values, whole messages written before the fields inside them, and without those of its own values
+ * Returns a copy of the base config, which shares what does not change, with these values, whole messages written before the fields inside them, and without those of its own values
  * that conflict with the new ones; or why that cannot be done.
  */
 export function applyWrites(
   base: ModelConfig,
   writes: readonly FieldWrite[],
 ): { readonly config: ModelConfig } | { readonly reason: string } {
-  const config = structuredClone(base) as ModelConfigDraft;
+  const config: ModelConfigDraft = { ...(base as ModelConfigDraft) };
   keepAddressedGroups(config, writes);
   for (const write of inOrder(writes)) {
     const fitted = write.action === 'fit' ? fittedTo(config, write) : write;

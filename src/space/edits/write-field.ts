@@ -5,8 +5,8 @@ import { formatPath, positionIn } from './config-path.ts';
 type Container = { [key: string]: Json | undefined } | Json[];
 
 /**
- * Writes into `root` (a copy that the caller owns), creating the messages and list items on the way. Returns why it cannot, such as a list item far
- * beyond the end, or undefined on success.
+ * Writes into `root` (a shallow copy that the caller owns), copying the messages and lists on the way, or creating them: what is not on the way stays
+ * shared. Returns why it cannot, such as a list item far beyond the end, or undefined on success.
  */
 export function writeField(root: Container, write: FieldWrite): string | undefined {
   const last = write.path[write.path.length - 1] as PathSegment;
@@ -14,7 +14,7 @@ export function writeField(root: Container, write: FieldWrite): string | undefin
   for (const [depth, segment] of write.path.slice(0, -1).entries()) {
     const existing = own(node, segment);
     if (isContainer(existing)) {
-      node = existing;
+      node = copied(node, segment, existing);
       continue;
     }
     if (write.action === 'remove') return undefined;
@@ -26,6 +26,14 @@ export function writeField(root: Container, write: FieldWrite): string | undefin
   if (write.action === 'remove') return remove(node, last);
   if (write.action === 'set') return put(node, last, structuredClone(write.value) as Json, write.path);
   return isContainer(own(node, last)) ? undefined : put(node, last, {}, write.path);
+}
+
+/** Puts a shallow copy of the container in its place. */
+function copied(node: Container, segment: PathSegment, existing: Container): Container {
+  const copy = Array.isArray(existing) ? [...existing] : { ...existing };
+  if (Array.isArray(node)) node[positionIn(node, segment) as number] = copy as Json;
+  else node[segment as string] = copy as Json;
+  return copy;
 }
 
 function isContainer(value: Json | undefined): value is Container & Json {

@@ -41,7 +41,16 @@ export function normaliseConfig(json: unknown): ModelConfig {
   return normalMessage(modelConfigSchema(), json, '') as ModelConfig;
 }
 
+/**
+ * Messages, lists and maps that are in normal form, and of what. Thousands of candidates share nearly all of one config, which nobody changes in place,
+ * so that only what differs is looked at again.
+ */
+const normalOnes = new WeakMap<object, MessageSchema | FieldSchema>();
+const isNormal = (json: unknown, of: MessageSchema | FieldSchema): json is Json & object =>
+  typeof json === 'object' && json !== null && normalOnes.get(json) === of;
+
 function normalMessage(schema: MessageSchema, json: unknown, path: string): JsonObject {
+  if (isNormal(json, schema)) return json as JsonObject;
   const source = objectAt(json, path);
   const values = new Map<FieldSchema, unknown>();
   const unknown: [string, Json][] = [];
@@ -61,25 +70,38 @@ function normalMessage(schema: MessageSchema, json: unknown, path: string): Json
     return kept === undefined ? [] : [[field.name, kept]];
   });
   // fromEntries makes own properties even for a key such as __proto__.
-  return Object.fromEntries([...known, ...unknown]);
+  const normal = Object.fromEntries([...known, ...unknown]);
+  normalOnes.set(normal, schema);
+  return normal;
 }
 
 /** Returns the field's normal value; undefined if it is a default that can be left out. */
 function normalField(field: FieldSchema, json: unknown, path: string): Json | undefined {
-  if (field.shape === 'map') {
-    const entries = Object.entries(objectAt(json, path)).map(([key, value]): [string, Json] => [
-      field.mapKey === 'string' ? key : String(normalScalar(field.mapKey as ScalarKind, key, refuseAt(path))),
-      normalValue(field.value, value, `${path}[${JSON.stringify(key)}]`),
-    ]);
-    return entries.length > 0 ? Object.fromEntries(entries) : undefined;
-  }
-  if (field.shape === 'repeated') {
-    if (!Array.isArray(json)) throw new ConfigValueError(path, `expected a list, found ${kindOf(json)}`);
-    return json.length > 0 ? json.map((item, i) => normalValue(field.value, item, `${path}[${i}]`)) : undefined;
+  if (field.shape !== 'single') {
+    if (isNormal(json, field)) return json;
+    const all = field.shape === 'map' ? normalMap(field, json, path) : normalList(field, json, path);
+    if (all !== undefined) normalOnes.set(all, field);
+    return all;
   }
   const value = normalValue(field.value, json, path);
   const hasPresence = field.oneof !== undefined || field.value.type === 'message';
   return !hasPresence && value === defaultValue(field) ? undefined : value;
+}
+
+function normalMap(field: FieldSchema, json: unknown, path: string): JsonObject | undefined {
+  const message = field.value.type === 'message' ? field.value.message : null;
+  const entries = Object.entries(objectAt(json, path)).map(([key, value]): [string, Json] => [
+    field.mapKey === 'string' ? key : String(normalScalar(field.mapKey as ScalarKind, key, refuseAt(path))),
+    message !== null && isNormal(value, message)
+      ? value
+      : normalValue(field.value, value, `${path}[${JSON.stringify(key)}]`),
+  ]);
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+function normalList(field: FieldSchema, json: unknown, path: string): Json[] | undefined {
+  if (!Array.isArray(json)) throw new ConfigValueError(path, `expected a list, found ${kindOf(json)}`);
+  return json.length > 0 ? json.map((item, i) => normalValue(field.value, item, `${path}[${i}]`)) : undefined;
 }
 
 function normalValue(schema: ValueSchema, json: unknown, path: string): Json {

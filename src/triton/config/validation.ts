@@ -53,8 +53,23 @@ function messageFaults(schema: MessageSchema, message: JsonObject, path: string)
       place,
       `cannot stand beside '${other}': only one of them may be given`,
     );
-    return [...conflict, ...itemsOf(field, value, place).flatMap(([at, item]) => itemFaults(field, item, at))];
+    return [...conflict, ...valueFaults(field, value, place)];
   });
+}
+
+/** Messages, lists and maps in which nothing is wrong: thousands of candidates share them. */
+const sound = new WeakSet<object>();
+const isSound = (value: Json): boolean => typeof value === 'object' && value !== null && sound.has(value);
+
+function valueFaults(field: FieldSchema, value: Json, place: string): readonly ConfigFault[] {
+  if (isSound(value)) return [];
+  const faults = itemsOf(field, value, place).flatMap(([at, item]) => {
+    const own = itemFaults(field, item, at);
+    if (own.length === 0 && typeof item === 'object' && item !== null) sound.add(item);
+    return own;
+  });
+  if (faults.length === 0 && typeof value === 'object' && value !== null) sound.add(value);
+  return faults;
 }
 
 function itemFaults({ value: schema }: FieldSchema, item: Json, path: string): readonly ConfigFault[] {
@@ -66,9 +81,9 @@ function itemFaults({ value: schema }: FieldSchema, item: Json, path: string): r
 function itemsOf(field: FieldSchema, value: Json, path: string): readonly (readonly [string, Json])[] {
   if (field.shape === 'single') return [[path, value]];
   if (field.shape === 'repeated') return (value as readonly Json[]).map((item, i) => [`${path}[${i}]`, item] as const);
-  return Object.entries(value as JsonObject).map(
-    ([key, item]) => [`${path}[${JSON.stringify(key)}]`, item as Json] as const,
-  );
+  return Object.entries(value as JsonObject)
+    .filter(([, item]) => !isSound(item as Json))
+    .map(([key, item]) => [`${path}[${JSON.stringify(key)}]`, item as Json] as const);
 }
 
 /** The model's own check, not the parser's. Triton 2.51 may crash after such a load (seen twice; SIGSEGV in its model lifecycle). */
