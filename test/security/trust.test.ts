@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { serverHost } from '../../src/app/fleet/server-host.ts';
 import { readSeriesFile, writeSeriesFile } from '../../src/app/series/directory.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
@@ -44,25 +44,25 @@ afterAll(async () => {
   await emulator.close();
 });
 
-/** A server that only counts who connects, and keeps what it gets. */
-let [connections, received] = [0, ''];
-const trap = createServer((socket) => {
-  connections++;
-  socket.on('error', () => undefined);
-  socket.once('data', (data: Buffer) => {
-    received += data.toString('latin1');
-    socket.destroy();
-  });
-});
-let trapUrl = '';
-beforeAll(async () => {
-  await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
-  trapUrl = `127.0.0.1:${(trap.address() as { port: number }).port}`;
-});
-afterAll(() => void trap.close());
-afterEach(() => {
+/** A server of each test that only counts who connects, and keeps what it gets. */
+let [connections, received, trapUrl] = [0, '', ''];
+let trap: Server;
+beforeEach(async () => {
   [connections, received] = [0, ''];
+  const own = createServer((socket) => {
+    // A client of an earlier test may still try its own server.
+    if (own === trap) connections++;
+    socket.on('error', () => undefined);
+    socket.once('data', (data: Buffer) => {
+      received += data.toString('latin1');
+      socket.destroy();
+    });
+  });
+  trap = own;
+  await new Promise<void>((resolve) => own.listen(0, '127.0.0.1', resolve));
+  trapUrl = `127.0.0.1:${(own.address() as { port: number }).port}`;
 });
+afterEach(() => void trap.close());
 
 /** A killed run against a server at this address. */
 function killed(url: string, server: Partial<StudySpec['server']> = {}, more: Partial<StudyStarted> = {}) {
@@ -252,6 +252,20 @@ describe('one’s own run', () => {
     expect(outcome).toMatchObject({ code: 0, stdout: expect.stringContaining('original config') });
     expect(outcome.stderr).toMatch(/is damaged: line 3 .*; its first record is sound, and restores the model/);
     expect((await callCli(['restore', directory])).stdout).toContain('nothing to do');
+  });
+
+  it('is put back by a worker of a fleet, also where lines after the first are damaged', async () => {
+    const state = await freshDirectory();
+    const folder = join(state, 'servers', 'here', 'study');
+    await mkdir(folder, { recursive: true });
+    const path = join(folder, 'journal.jsonl');
+    await writeJournal(path, killed(emulator.grpcUrl));
+    await writeFile(path, (await readFile(path, 'utf8')).split('\n').toSpliced(2, 1).join('\n'));
+    const own = { server: specOf({ model: '-', url: emulator.grpcUrl }).server, agents: {} };
+    const host = serverHost('here', state, own, { signal: new AbortController().signal, tell: () => undefined });
+    expect(await host.unrestored()).toEqual(['study']);
+    expect(await host.putBack('study')).toMatchObject({ verified: true });
+    expect(await host.unrestored()).toEqual([]);
   });
 
   it('is not restored from a damaged original', async () => {

@@ -4,9 +4,9 @@ import { TrituneError } from '../../base/errors.ts';
 import type { HeldServer, ServerHost } from '../../fleet/activities/server.ts';
 import { WorkRunner } from '../../fleet/server/work-runner.ts';
 import { originalOf } from '../../space/model-configs.ts';
-import { foldStudy } from '../../study/records/fold.ts';
-import { readJournal } from '../../study/records/journal.ts';
+import { readForRestoring } from '../../study/records/journal.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
+import { stateToRestore } from '../../study/records/state-to-restore.ts';
 import { steadySpeeds } from '../../study/speed/speeds.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { discardEmpty, safeName, studyFiles } from '../output/directory.ts';
@@ -67,7 +67,7 @@ export function serverHost(
       const { protect: _, url: __, ...reached } = own.server;
       // Changes must be undone even if the model has been protected since.
       await restoreRun(folder, { ...reached, ...trust, how: null, force: false });
-      const { restored } = foldStudy(await readJournal(studyFiles(folder).journal));
+      const { restored } = stateToRestore(await readForRestoring(studyFiles(folder).journal));
       if (!restored)
         throw new TrituneError('INTERNAL', `${folder} does not say how it was put back`, 'please report it');
       const { how, verified, detail } = restored;
@@ -178,6 +178,6 @@ function asOnThisServer(started: StudyStarted, models: StudyModels): StudyStarte
 
 async function isBack(folder: string): Promise<boolean> {
   if (!(await hasJournal(folder))) return true;
-  const records = await readJournal(studyFiles(folder).journal).catch(() => null);
-  return records === null || foldStudy(records).restored?.verified === true;
+  const found = await readForRestoring(studyFiles(folder).journal).catch(() => null);
+  return found === null || stateToRestore(found).restored?.verified === true;
 }
