@@ -241,6 +241,25 @@ it('a study of a file says before a dry run which secrets go where, and what is 
   expect(typed.stderr).not.toContain('sends the value');
 });
 
+it('a run whose user can have no key says so at once, and is restored with --trust-run', async () => {
+  const folder = await freshDirectory();
+  const earlier = process.env.XDG_CONFIG_HOME;
+  await writeFile(join(folder, 'file'), '');
+  process.env.XDG_CONFIG_HOME = join(folder, 'file', 'config');
+  try {
+    const output = join(folder, 'run');
+    const quick = ['--concurrency', '1:1', '--max-trials', '1', '--precision', '50', '--time-budget', '3s'];
+    const run = await callCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, ...quick, '-o', output, '--ui', 'none']);
+    expect([0, 3], run.stderr).toContain(run.code);
+    expect(run.stderr).toMatch(/the journal gets no mark \(.*\): restore and --resume will need --trust-run/);
+    const refused = await callCli(['restore', '--force', output]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('(this user has no key: ') });
+    expect(await callCli(['restore', '--force', output, '--trust-run'])).toMatchObject({ code: 0 });
+  } finally {
+    process.env.XDG_CONFIG_HOME = earlier;
+  }
+}, 60_000);
+
 describe('one’s own run', () => {
   it('is restored, also where lines after the first are damaged', async () => {
     const directory = await directoryOf(killed(emulator.grpcUrl));
