@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { serverHost } from '../../src/app/fleet/server-host.ts';
 import { readSeriesFile, writeSeriesFile } from '../../src/app/series/directory.ts';
+import type { Json, JsonObject } from '../../src/base/json.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { tune } from '../../src/library/tune.ts';
 import { originalOf } from '../../src/space/model-configs.ts';
@@ -169,6 +170,23 @@ describe('a run directory of somebody else', () => {
     const { stderr } = await callCli(['tune', '--resume', directory, '--ui', 'none']);
     expect(stderr).toContain("runs sh -c evil to build variant 'built'");
     expect(stderr).toContain("sends the content of /home/me/.ssh/id for variant 'files'");
+  });
+
+  it('is refused with a code, whatever its space has in the place of texts', async () => {
+    const odd = JSON.parse('[null,1,{},[],[[1]],{"toString":1,"valueOf":1},{"path":{"toString":1}}]') as Json[];
+    for (const value of odd)
+      for (const variants of [
+        value,
+        { v: value },
+        { v: { files: value } },
+        { v: { files: { a: value } } },
+        { v: { build: { command: value } } },
+      ])
+        for (const space of [{ variants }, { members: { m: { variants } } }, { members: value }]) {
+          const directory = await directoryOf(killed(trapUrl, {}, { space: space as JsonObject }), randomBytes(32));
+          const { code, stderr } = await callCli(['tune', '--resume', directory, '--ui', 'none']);
+          expect({ code, ends: stderr.includes('RUN_UNTRUSTED') }).toEqual({ code: 2, ends: true });
+        }
   });
 
   it('is resumed by a program that trusts it, and only then', async () => {

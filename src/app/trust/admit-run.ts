@@ -19,6 +19,9 @@ export interface Trust {
   readonly advice?: string | undefined;
 }
 
+/** Of one thing that a run would do: who agrees to a command has seen its end, too. */
+const MOST_LETTERS = 16_384;
+
 /** What a run directory is used for. */
 interface Purpose {
   readonly directory: string;
@@ -39,7 +42,7 @@ export async function checkTrusted(
 ): Promise<void> {
   if (origin === 'own') return;
   tell(`${plainLine(directory)}: ${whyForeign(origin)}; it`);
-  for (const line of effects()) tell(`  ${plainLine(line)}`);
+  for (const line of effects()) tell(`  ${plainLine(line, MOST_LETTERS)}`);
   if (trustRun === true || (await confirm?.('trust it, and go on?'))) return;
   throw new TrituneError(
     'RUN_UNTRUSTED',

@@ -128,12 +128,15 @@ function variantsIn(space: Json): readonly (readonly [string, JsonObject])[] {
   ];
 }
 
+/** A journal may have anything in the place of a text. */
+const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+
 function effectsOfVariant([name, { files, build }]: readonly [string, JsonObject]): readonly string[] {
   const local = isJsonObject(files) ? Object.values(files) : [];
   const paths = local.map((file) => (isJsonObject(file) ? file.path : file));
   const command = isJsonObject(build) ? build.command : undefined;
   return [
-    ...paths.map((path) => `sends the content of ${String(path)} for variant '${name}'`),
-    ...(command === undefined ? [] : [`runs ${[command].flat().join(' ')} to build variant '${name}'`]),
+    ...paths.map((path) => `sends the content of ${wordOf(path)} for variant '${name}'`),
+    ...(command === undefined ? [] : [`runs ${[command].flat().map(wordOf).join(' ')} to build variant '${name}'`]),
   ];
 }
