@@ -47,9 +47,13 @@ export async function readText(path: string, limitBytes: number): Promise<string
   return (await readBytes(path, limitBytes)).toString('utf8');
 }
 
+/** The same as `readBytes`, at once. */
+export const readBytesSync = (path: string, limitBytes: number): Buffer =>
+  joined([...piecesSync(path, limitBytes, true)]);
+
 /** The same as `readText`, at once. */
 export const readTextSync = (path: string, limitBytes: number): string =>
-  joined([...piecesSync(path, limitBytes, true)]).toString('utf8');
+  readBytesSync(path, limitBytes).toString('utf8');
 
 /** Yields a regular file piece by piece; each piece is the caller's to keep. Throws as `readBytes` does. */
 export async function* piecesOf(path: string, limitBytes: number, isWhole = false): AsyncGenerator<Buffer, void, void> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import type { CountedRequests } from '../../space/clients/batches.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import { fileOf, placesOf, type Server } from './hold-model.ts';
@@ -110,7 +111,7 @@ function writeNote(file: string, content: Note): void {
 
 function readNote(file: string): Note {
   try {
-    const read = note.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+    const read = note.safeParse(JSON.parse(readTextSync(file, fileLimits.document)));
     return read.success ? read.data : null;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? { counted: NONE, sent: NONE } : null;

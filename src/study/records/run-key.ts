@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
+import { readBytesSync } from '../../base/read-file.ts';
 
 /** The user's key, by which their runs are known as theirs; or why there is none. */
 export type RunKey = { readonly key: Buffer } | { readonly key: null; readonly reason: string };
@@ -38,7 +39,7 @@ function readKey(path: string): RunKey | null {
   if (process.platform !== 'win32' && (found.mode & OTHERS) !== 0)
     return { key: null, reason: `others may read ${path}; it must have mode 0600` };
   if (!found.isFile() || found.size !== KEY_BYTES) return { key: null, reason: `${path} is no key; delete it` };
-  return { key: readFileSync(path) };
+  return { key: readBytesSync(path, KEY_BYTES) };
 }
 
 /** Two processes may make it at the same time: the first to link its file wins. */
