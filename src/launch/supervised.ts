@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
-import { makeFolder } from '../base/make-folder.ts';
 import { entryPath } from '../base/package.ts';
+import { newFileIn } from '../base/run-files.ts';
 
 /** A process that ends when we do, in any way. */
 export interface Supervised {
@@ -20,7 +20,7 @@ export interface SupervisedOptions {
   readonly words: readonly string[];
   /** In addition to the variables of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The file for all of its output. */
+  /** A new file for all of its output. */
   readonly logFile: string;
   /** Called after it has ended, to remove anything left behind. */
   readonly cleanUp?: (() => Promise<void>) | undefined;
@@ -31,8 +31,7 @@ const STOP_GRACE_MS = 10_000;
 
 /** Starts a process under the supervisor (`supervise.ts`). */
 export async function startSupervised({ words, env = {}, logFile, cleanUp }: SupervisedOptions): Promise<Supervised> {
-  await makeFolder(dirname(logFile));
-  const log = createWriteStream(logFile);
+  const log = createWriteStream(await newFileIn(dirname(logFile), [basename(logFile)]), { flags: 'wx' });
   const child = execa(process.execPath, [supervisor, ...words], {
     env,
     // Stays open as long as we live; when it closes, the supervisor ends the process.

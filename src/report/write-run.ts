@@ -1,15 +1,13 @@
-import { existsSync } from 'node:fs';
-import { cp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { messageOf, TrituneError } from '../base/errors.ts';
-import { makeFolder } from '../base/make-folder.ts';
+import { basename, join } from 'node:path';
+import { plainLine } from '../base/format.ts';
+import { copyIn, hasFile, listIn, namesIn, removeIn, writeIn } from '../base/run-files.ts';
 import type { Candidate } from '../space/types.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import type { StudyState } from '../study/records/state.ts';
 import { type Summary, summarize } from '../study/summary/summary.ts';
 import { isToEmit } from '../study/summary/verdict.ts';
-import type { EmittedCopy, EmittedDocument } from '../tuner/adapter.ts';
+import type { Emitted, EmittedDocument } from '../tuner/adapter.ts';
 import { analyzerTables } from './model-analyzer-csv.ts';
 import { reportHtml } from './report-html.ts';
 import { paretoCsv, resultsCsv } from './results-csv.ts';
@@ -49,82 +47,82 @@ export async function writeRun(state: StudyState, directory: string, documentsOf
     report: join(directory, 'report.html'),
     config: config && join(directory, 'best', config.path),
   };
-  await writeWhole(files.summary, `${JSON.stringify(summary, null, 2)}\n`);
+  const write = (names: readonly string[], text: string): Promise<string> => writeIn(directory, names, text);
+  await write(['summary.json'], `${JSON.stringify(summary, null, 2)}\n`);
   const [metrics, { topology }] = [metricsOf(state.goal), state.started];
-  await writeWhole(files.results, resultsCsv(state, metrics, topology));
-  await writeWhole(files.pareto, paretoCsv(state.front, metrics, topology));
+  await write(['results.csv'], resultsCsv(state, metrics, topology));
+  await write(['pareto.csv'], paretoCsv(state.front, metrics, topology));
   const underWorkloads = workloadsCsv(state);
-  if (underWorkloads !== null) await writeWhole(join(directory, 'workloads.csv'), underWorkloads);
-  for (const { name, text } of analyzerTables(state)) await writeWhole(join(files.metrics, name), text);
-  await writeWhole(
-    files.report,
+  if (underWorkloads !== null) await write(['workloads.csv'], underWorkloads);
+  for (const { name, text } of analyzerTables(state)) await write(['results', name], text);
+  await write(
+    ['report.html'],
     reportHtml(state, summary, config && documents.flatMap((each) => ('text' in each ? [each.text] : [])).join('\n')),
   );
-  await writeEmitted(join(directory, 'best'), documents);
+  await writeEmitted(directory, 'best', documents);
   const emitted = documents.map(({ path }) => path);
-  await removeOthers(join(directory, 'best'), emitted);
+  await removeOthers(directory, emitted);
   return { summary, started: state.started, emitted, files };
 }
 
 /** Removes what an earlier best left in its folder, because that is copied as a whole, and the folder if nothing stays. */
 async function removeOthers(directory: string, emitted: readonly string[]): Promise<void> {
-  if (emitted.length === 0) return rm(directory, { recursive: true, force: true });
-  const entries = await readdir(directory, { recursive: true });
+  if (emitted.length === 0) return removeIn(directory, ['best']);
+  const entries = await listIn(directory, ['best']);
   const isNeeded = (entry: string): boolean =>
     emitted.some((path) => path === entry || path.startsWith(`${entry}/`) || entry.startsWith(`${path}/`));
-  const others = entries.filter((entry) => entry !== MISSING_FILE && !isNeeded(entry));
-  for (const entry of others) await rm(join(directory, entry), { recursive: true, force: true });
+  const others = entries.filter((entry) => basename(entry) !== MISSING_FILE && !isNeeded(entry));
+  for (const entry of others) await removeIn(directory, ['best', ...entry.split('/')]);
 }
 
+/** The names that a run writes into its directory, besides its journal. */
+export const DOCUMENT_NAMES: readonly string[] = [
+  ...['summary.json', 'results.csv', 'pareto.csv', 'workloads.csv', 'report.html', 'best', 'results', 'plots'],
+];
+
 type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
-type Emitted = EmittedDocument | EmittedCopy;
 
 /** Lists the files that a config needs but that are on another machine, or gone. */
 const MISSING_FILE = 'missing-files.txt';
 
-/** Writes a candidate's files into a directory. Returns the path of the first; null if there are none. Errors: OUTPUT_UNWRITABLE. */
-export async function writeEmitted(directory: string, documents: readonly Emitted[]): Promise<string | null> {
+/** Writes a candidate's files into a folder of the run's directory. Returns the path of the first; null if there are none. Errors: OUTPUT_UNWRITABLE. */
+export async function writeEmitted(
+  directory: string,
+  folder: string,
+  documents: readonly Emitted[],
+): Promise<string | null> {
   const [first] = documents;
   if (!first) return null;
   const missing: string[] = [];
   for (const document of documents) {
-    const path = join(directory, document.path);
-    if ('text' in document) await writeWhole(path, document.text);
-    else if (existsSync(document.source)) await copyWhole(document.source, path);
-    else if (!existsSync(path)) missing.push(`${document.path} is ${document.source}, which is not there\n`);
+    const names = [folder, ...namesIn(document.path)];
+    if ('text' in document) await writeIn(directory, names, document.text);
+    else if (!(await isThere(directory, names, document))) {
+      const from = 'source' in document ? document.source : document.was;
+      missing.push(
+        `${document.path} is ${plainLine(from, 4096)}, which ${'source' in document ? NOT_THERE : NOT_READ}\n`,
+      );
+    }
   }
-  const note = join(directory, dirname(first.path), MISSING_FILE);
-  if (missing.length > 0) await writeWhole(note, missing.join(''));
-  else await rm(note, { force: true });
-  return join(directory, first.path);
+  const note = [folder, ...namesIn(first.path).slice(0, -1), MISSING_FILE];
+  if (missing.length > 0) await writeIn(directory, note, missing.join(''));
+  else await removeIn(directory, note);
+  return join(directory, folder, first.path);
 }
 
-/** Copies a file or folder. Errors: OUTPUT_UNWRITABLE. */
-async function copyWhole(source: string, path: string): Promise<void> {
-  try {
-    await makeFolder(dirname(path));
-    await cp(source, path, { recursive: true, force: true });
-  } catch (error) {
-    throw unwritable(path, error);
-  }
-}
+const NOT_THERE = 'is not there';
+const NOT_READ = 'only the journal names: copy it yourself if you trust it';
 
-/** Writes a file and the directories above it. No reader ever sees half of it. Errors: OUTPUT_UNWRITABLE. */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-  const part = `${path}.part`;
-  try {
-    await makeFolder(dirname(path));
-    await writeFile(part, content);
-    await rename(part, path);
-  } catch (error) {
-    throw unwritable(path, error);
-  }
+/** Copies the file, or finds an earlier copy; one of another content is of another candidate, and is removed. */
+async function isThere(
+  directory: string,
+  names: readonly string[],
+  document: Exclude<Emitted, EmittedDocument>,
+): Promise<boolean> {
+  const { sha256 } = document;
+  const copied = 'source' in document && { path: document.source, ...(sha256 !== undefined && { sha256 }) };
+  if (copied && (await copyIn(directory, names, copied))) return true;
+  if (await hasFile(directory, names, sha256)) return true;
+  if (sha256 !== undefined) await removeIn(directory, names);
+  return false;
 }
-
-const unwritable = (path: string, error: unknown): TrituneError =>
-  new TrituneError(
-    'OUTPUT_UNWRITABLE',
-    `cannot write ${path}: ${messageOf(error)}`,
-    'free some space or choose another --output',
-    { cause: error },
-  );

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { writeIn } from '../base/run-files.ts';
 import { rankModels } from '../study/summary/rank-models.ts';
 import {
   SERIES_REPORT,
@@ -7,12 +7,11 @@ import {
   type SeriesSummary,
 } from '../study/summary/series-summary.ts';
 import { seriesHtml } from './series-html.ts';
-import { writeWhole } from './write-run.ts';
 
 /** Writes the summary of a series, and its page. Returns the summary. Errors: OUTPUT_UNWRITABLE. */
 export async function writeSeriesSummary(directory: string, models: readonly SeriesEntry[]): Promise<SeriesSummary> {
   const summary: SeriesSummary = { schemaVersion: 1, models, ranking: rankModels(models) };
-  await writeWhole(join(directory, SERIES_SUMMARY), `${JSON.stringify(summary, null, 2)}\n`);
-  await writeWhole(join(directory, SERIES_REPORT), seriesHtml(summary));
+  await writeIn(directory, [SERIES_SUMMARY], `${JSON.stringify(summary, null, 2)}\n`);
+  await writeIn(directory, [SERIES_REPORT], seriesHtml(summary));
   return summary;
 }

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 
@@ -51,6 +53,27 @@ export const markOf = ({ variant, digest }: Pick<Artifact, 'variant' | 'digest'>
 /** Returns the candidate's files; undefined if it is served from the server's own. */
 export const artifactOf = ({ value }: { readonly value: JsonObject }): Artifact | undefined =>
   value.artifact as unknown as Artifact | undefined;
+
+const localFile = z.object({ path: z.string(), sha256: z.string(), bytes: z.number(), text: z.string().optional() });
+const artifactForm = z.object({
+  variant: z.string(),
+  digest: z.string().regex(/^[0-9a-f]{12,64}$/),
+  files: z.record(z.string(), localFile),
+  build: z
+    .object({ outputs: z.record(z.string(), z.string()).nullable(), inputs: z.array(localFile) })
+    .loose()
+    .optional(),
+});
+
+/** Does the same for a candidate of a journal. Errors: JOURNAL_INVALID for files in another form. */
+export function checkedArtifactOf(candidate: { readonly value: JsonObject }): Artifact | undefined {
+  const artifact = artifactOf(candidate);
+  if (artifact === undefined) return undefined;
+  const { error } = artifactForm.safeParse(artifact);
+  if (!error) return artifact;
+  const message = `the files of a variant in the journal are damaged: ${z.prettifyError(error)}`;
+  throw new TrituneError('JOURNAL_INVALID', message, 'use a journal that tritune wrote');
+}
 
 /** Returns the artifact in the form of a candidate's value. */
 export const artifactToJson = (artifact: Artifact): JsonObject => artifact as unknown as JsonObject;

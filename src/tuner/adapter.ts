@@ -20,7 +20,7 @@ export interface ServerAdapter extends Control, Profile {
   /** Returns the differences between two candidates, in readable form; empty for equal fingerprints. Pure. */
   diff(before: Candidate, after: Candidate): readonly Difference[];
   /** Returns the files that are needed to serve the candidate; empty if there are none. Pure. */
-  documents(candidate: Candidate): readonly (EmittedDocument | EmittedCopy)[];
+  documents(candidate: Candidate): readonly Emitted[];
 }
 
 /** The part of an adapter that the tuning loop uses. */
@@ -38,7 +38,20 @@ export interface EmittedCopy {
   /** Relative, of safe segments. */
   readonly path: string;
   readonly source: string;
+  /** Copied only with this content; absent for the output of a build. */
+  readonly sha256?: string;
 }
+
+/** A file that only a journal names: it is not read, and an earlier copy stays if it has this content. */
+export interface EmittedEarlier {
+  /** Relative, of safe segments. */
+  readonly path: string;
+  /** Where it was, for people. */
+  readonly was: string;
+  readonly sha256?: string;
+}
+
+export type Emitted = EmittedDocument | EmittedCopy | EmittedEarlier;
 
 export interface Applied {
   readonly candidate: Candidate;

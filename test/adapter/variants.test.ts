@@ -7,8 +7,8 @@ import { createControl } from '../../src/adapter/triton/control.ts';
 import { configDocuments } from '../../src/adapter/triton/documents.ts';
 import { createAccuracyGuard } from '../../src/adapter/triton/variants/accuracy-guard.ts';
 import { type Artifacts, createArtifacts } from '../../src/adapter/triton/variants/artifacts.ts';
-import { cacheDirectory, logOf } from '../../src/adapter/triton/variants/cache.ts';
-import { withKnownBuilds } from '../../src/adapter/triton/variants/known-builds.ts';
+import { cacheDirectory, logOf, sha256Of } from '../../src/adapter/triton/variants/cache.ts';
+import { artifactsIn, withKnownBuilds } from '../../src/adapter/triton/variants/known-builds.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { profileSchema } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
@@ -180,12 +180,20 @@ describe('files of this machine', () => {
 
   it('are emitted with the config, in which nothing of the study is left', async () => {
     const space = await spaceOf('variants:\n  b:\n    files: { 1: b }\n', { 'b/model.onnx': 'b', 'b/data/w.bin': 'w' });
-    const [text, ...copies] = configDocuments(candidateIn(space, 'b'), 'mlp', (name) => name, cache);
+    const best = candidateIn(space, 'b');
+    const known = { artifacts: artifactsIn(space), cache };
+    const [text, ...copies] = configDocuments(best, 'mlp', (name) => name, known);
     expect(text).toMatchObject({ path: 'mlp/config.pbtxt', text: expect.not.stringContaining('tritune') });
     expect(copies).toEqual([
-      { path: 'mlp/1/data/w.bin', source: join(folder, 'b/data/w.bin') },
-      { path: 'mlp/1/model.onnx', source: join(folder, 'b/model.onnx') },
+      { path: 'mlp/1/data/w.bin', source: join(folder, 'b/data/w.bin'), sha256: sha256Of(Buffer.from('w')) },
+      { path: 'mlp/1/model.onnx', source: join(folder, 'b/model.onnx'), sha256: sha256Of(Buffer.from('b')) },
     ]);
+    // A journal may name the same file under the same digest: only the space file says what may be read.
+    const [, ...named] = configDocuments(best, 'mlp', (name) => name);
+    expect(named).toHaveLength(2);
+    for (const each of named) expect(each).not.toHaveProperty('source');
+    const other = { ...best, value: JSON.parse(JSON.stringify(best.value).replaceAll(folder, '/etc')) };
+    for (const each of configDocuments(other, 'mlp', (name) => name, known)) expect(each).not.toHaveProperty('source');
   });
 
   it('show in what is different', async () => {

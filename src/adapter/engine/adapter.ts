@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { TrituneError } from '../../base/errors.ts';
-import { makeFolder } from '../../base/make-folder.ts';
+import { folderIn } from '../../base/run-files.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { launchedCandidate } from '../../space/engine/candidate.ts';
 import { spaceSize } from '../../space/enumerate.ts';
@@ -58,8 +57,7 @@ async function openEngine(
   const command = readLaunchCommand(text);
   const traits = space.engine;
   if (traits === null) throw noEngine(space);
-  const logDirectory = join(directory, 'server');
-  await makeFolder(logDirectory);
+  const logDirectory = await folderIn(directory, 'server');
   const control = controlEngine({ command, traits, logDirectory, cpus, readyTimeoutMs });
   const base = launchedCandidate(command.own);
   const whole = viewSpace(space, base);

@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
 import { TrituneError } from '../../base/errors.ts';
+import { writeIn } from '../../base/run-files.ts';
 import { nsToMs } from '../../base/units.ts';
 import { EngineNotUp, type EngineServer, startEngine } from '../../launch/engine-server.ts';
 import { freePorts } from '../../launch/free-ports.ts';
@@ -48,7 +48,7 @@ export function controlEngine(options: EngineControlOptions): EngineControl {
     const name = `start-${starts}`;
     const configFile = join(logDirectory, `${name}.json`);
     const how = startOf(command, settingsOf(candidate) ?? {}, traits, { port: String(port), configFile });
-    if (how.config !== null) await writeFile(configFile, how.config);
+    if (how.config !== null) await writeIn(logDirectory, [basename(configFile)], how.config);
     const { words, environment: env } = how;
     const logFile = join(logDirectory, `${name}.log`);
     server = await startEngine(

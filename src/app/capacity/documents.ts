@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { makeFolder } from '../../base/make-folder.ts';
+import { checkFree, hasFile, writeIn } from '../../base/run-files.ts';
 import type { CapacityDocument } from '../../capacity/document-schema.ts';
 import { capacityCsv } from '../../report/capacity/csv.ts';
 import { capacityHtml } from '../../report/capacity/page.ts';
+
+const CAPACITY_FILE = 'capacity.json';
 
 /** The paths of a run's documents. */
 export interface CapacityOutputs {
@@ -18,23 +20,25 @@ export async function writeCapacity(
   { json, output }: CapacityOutputs,
 ): Promise<readonly string[]> {
   const text = `${JSON.stringify(document, null, 2)}\n`;
-  const files: [path: string, text: string][] = [];
-  if (json !== undefined) files.push([json, text]);
-  if (output !== undefined) {
-    await writing(output, makeFolder(output));
-    files.push(
-      [join(output, 'capacity.json'), text],
-      [join(output, 'results.csv'), capacityCsv(document)],
-      [join(output, 'report.html'), capacityHtml(document)],
-    );
+  const written: string[] = [];
+  if (json !== undefined) {
+    await writing(json, writeFile(json, text));
+    written.push(json);
   }
-  for (const [path, content] of files) await writing(path, writeFile(path, content));
-  return files.map(([path]) => path);
+  if (output === undefined) return written;
+  const files = { [CAPACITY_FILE]: text, 'results.csv': capacityCsv(document), 'report.html': capacityHtml(document) };
+  for (const [name, content] of Object.entries(files)) written.push(await writeIn(output, [name], content));
+  return written;
 }
 
-/** Creates the directory before anything is measured, and checks that the documents can be written. Errors: OUTPUT_UNWRITABLE. */
+/**
+ * Creates the directory before anything is measured, and checks that the documents can be written. Those of an earlier capacity may be
+ * overwritten, and no others. Errors: OUTPUT_UNWRITABLE, OUTPUT_EXISTS.
+ */
 export async function prepareCapacity({ output }: CapacityOutputs): Promise<void> {
-  if (output !== undefined) await writing(output, makeFolder(output));
+  if (output === undefined) return;
+  await writing(output, makeFolder(output));
+  if (!(await hasFile(output, [CAPACITY_FILE]))) await checkFree(output, ['results.csv', 'report.html']);
 }
 
 async function writing(path: string, work: Promise<unknown>): Promise<void> {

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { createJournal, resumeJournal } from '../../study/records/journal.ts';
-import { prepareOutput, studyFiles } from '../output/directory.ts';
+import { journalToWrite, prepareOutput } from '../output/directory.ts';
 import type { Mirror } from './follow.ts';
 
 /** Opens a directory for the records of a study that runs elsewhere, or continues one. Errors: OUTPUT_*, JOURNAL_INVALID. */
 export async function openMirror(directory: string): Promise<Mirror> {
   await prepareOutput(directory, '', 0);
-  const { journal: path } = studyFiles(directory);
+  const path = await journalToWrite(directory);
   const size = await stat(path).then(
     (found) => found.size,
     () => 0,

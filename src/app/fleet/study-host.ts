@@ -5,7 +5,7 @@ import type { ServerHost } from '../../fleet/activities/server.ts';
 import type { StudyOrder } from '../../fleet/workflow/seams.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
-import { writeDocuments } from '../output/documents.ts';
+import { tritonDocuments, writeDocuments } from '../output/documents.ts';
 import { afterRestoring } from '../restore/restore-first.ts';
 import { checkLeftovers } from '../server/leftover.ts';
 import { checkControllable, openServer, serverOf } from '../server/open-server.ts';
@@ -80,7 +80,11 @@ async function hosted(study: OpenStudy, tell: (line: string) => void, signal: Ab
           Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : view.build(assignment),
       },
       writeDocuments: async () => {
-        await writeDocuments(directory, { restored: null, metrics });
+        await writeDocuments(directory, {
+          restored: null,
+          metrics,
+          documentsOf: tritonDocuments(spec.model, plan.study.space),
+        });
       },
       close: () => journal.close(),
     };

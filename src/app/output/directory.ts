@@ -1,13 +1,18 @@
 import { access, constants, mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { makeFolder } from '../../base/make-folder.ts';
+import { placeIn } from '../../base/run-files.ts';
 
 export const RUNS_DIRECTORY = 'tritune-runs';
 
 /** The files of a study's directory. */
 export const studyFiles = (directory: string) => ({ directory, journal: join(directory, 'journal.jsonl') });
+
+/** Returns the path of the journal, to write to it. Errors: OUTPUT_UNWRITABLE for a link in its place. */
+export const journalToWrite = (directory: string): Promise<string> =>
+  placeIn(directory, [basename(studyFiles(directory).journal)]);
 
 /** Creates the directory of a new study, and checks that it is writable. Its default is `tritune-runs/MODEL-TIMESTAMP`. Errors: OUTPUT_UNWRITABLE. */
 export async function prepareOutput(asked: string | undefined, model: string, wallMs: number): Promise<string> {

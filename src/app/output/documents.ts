@@ -1,10 +1,11 @@
-import { join } from 'node:path';
 import { ENGINE } from '../../adapter/engine/adapter.ts';
 import { engineDocuments } from '../../adapter/engine/documents.ts';
 import { readLaunchCommand } from '../../adapter/engine/launch-command.ts';
 import { settingsDocuments } from '../../adapter/settings/documents.ts';
 import { configDocuments } from '../../adapter/triton/documents.ts';
+import { artifactsIn } from '../../adapter/triton/variants/known-builds.ts';
 import { TrituneError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { writePlots } from '../../report/write-plots.ts';
 import { type WrittenRun, writeEmitted, writeRun } from '../../report/write-run.ts';
 import { TRITON } from '../../space/model-configs.ts';
@@ -15,13 +16,13 @@ import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import type { ModelRestored, StudyRecord, StudyStarted } from '../../study/records/records.ts';
 import type { Trial } from '../../study/types.ts';
-import type { EmittedCopy, EmittedDocument } from '../../tuner/adapter.ts';
+import type { Emitted } from '../../tuner/adapter.ts';
 import { isSeries, readSeriesFile, studiesIn } from '../series/directory.ts';
 import { type ExitCodeOf, recordSeries } from '../series/record.ts';
 import { safeName, studyFiles } from './directory.ts';
 
 /** The files to emit for a candidate. */
-export type DocumentsOf = (candidate: Candidate) => readonly (EmittedDocument | EmittedCopy)[];
+export type DocumentsOf = (candidate: Candidate) => readonly Emitted[];
 
 /** What a journal does not hold. */
 interface Beside {
@@ -33,13 +34,23 @@ interface Beside {
   readonly documentsOf?: DocumentsOf | undefined;
 }
 
-/** Writes a study's documents from its journal, finished or not. Errors: JOURNAL_INVALID, OUTPUT_UNWRITABLE. */
+/**
+ * Writes a study's documents from its journal, finished or not. Reads no file that the journal names. Errors: JOURNAL_INVALID,
+ * OUTPUT_UNWRITABLE.
+ */
 export async function writeDocuments(directory: string, beside: Beside = {}): Promise<WrittenRun> {
   const { restored = null, metrics } = beside;
   const records = await readJournal(studyFiles(directory).journal, metrics);
   const state = foldStudy(restored ? [...records, restored] : records);
   return writeRun(state, directory, beside.documentsOf ?? documentsFor(state.started));
 }
+
+/** Returns the documents of a run on a Triton, with the files of the variants in its search space. */
+export const tritonDocuments = (model: string, space: JsonObject): DocumentsOf => {
+  // A space of several models has no variants.
+  const artifacts = space.variants === undefined ? [] : artifactsIn(spaceFromJson(space));
+  return (candidate) => configDocuments(candidate, model, safeName, { artifacts });
+};
 
 function documentsFor({ adapter, model, spec, space }: StudyStarted): DocumentsOf {
   if (adapter === TRITON) return (candidate) => configDocuments(candidate, model, safeName);
@@ -71,7 +82,7 @@ export async function writeAllPlots(directory: string): Promise<readonly string[
 export async function exportConfig(directory: string, model: string, { candidate, number }: Trial): Promise<string> {
   const ofTriton = configDocuments(candidate, model, safeName);
   const documents = ofTriton.length > 0 ? ofTriton : settingsDocuments(candidate);
-  return (await writeEmitted(join(directory, `trial-${number}`), documents)) ?? directory;
+  return (await writeEmitted(directory, `trial-${number}`, documents)) ?? directory;
 }
 
 /** Returns the records of the single study in a directory. Errors: JOURNAL_INVALID, USAGE for the directory of a series. */

@@ -1,8 +1,7 @@
 import { appendFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
-import { makeFolder } from '../../base/make-folder.ts';
+import { writeIn } from '../../base/run-files.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { ObservedRequest } from '../../loadgen/observed-transport.ts';
 import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
@@ -100,8 +99,7 @@ const epochNs = (): bigint =>
 
 /** Errors: OUTPUT_UNWRITABLE. */
 export async function writeScenarioFiles(directory: string, files: readonly ScenarioFile[]): Promise<void> {
-  await writing(directory, makeFolder(directory));
-  for (const { name, content } of files) await write(join(directory, name), content);
+  for (const { name, content } of files) await writeIn(directory, [name], content);
 }
 
 const write = (path: string, content: string | Uint8Array): Promise<void> => writing(path, writeFile(path, content));

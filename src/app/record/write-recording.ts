@@ -1,9 +1,9 @@
 import { cpus, release, type as systemName, totalmem } from 'node:os';
 import { basename } from 'node:path';
 import type { JsonObject } from '../../base/json.ts';
+import { writeWhole } from '../../base/run-files.ts';
 import { recordingOf } from '../../benchmark/record-study.ts';
 import { type Recording, textOf } from '../../benchmark/recording.ts';
-import { writeWhole } from '../../report/write-run.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';

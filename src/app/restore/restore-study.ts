@@ -10,7 +10,7 @@ import { type Journal, readForRestoring, resumeForRestoring } from '../../study/
 import type { StudyState } from '../../study/records/state.ts';
 import { stateToRestore } from '../../study/records/state-to-restore.ts';
 import type { TraceControl } from '../../triton/types.ts';
-import { RUNS_DIRECTORY, studyFiles } from '../output/directory.ts';
+import { journalToWrite, RUNS_DIRECTORY, studyFiles } from '../output/directory.ts';
 import { studiesIn } from '../series/directory.ts';
 import { tlsInAddress } from '../server/address-text.ts';
 import { type Addresses, connectControl } from '../server/addresses.ts';
@@ -43,7 +43,7 @@ const FORCE_IT = 'add --force to put the config from before the run back anyway'
  */
 export async function restoreRun(directory: string, options: RestoreRequest): Promise<string> {
   const admit = admitRun(directory, ['restore'], (run) => effectsOfRestoring(run, options), options);
-  const { journal, ...found } = await resumeForRestoring(studyFiles(directory).journal, async (each) => {
+  const { journal, ...found } = await resumeForRestoring(await journalToWrite(directory), async (each) => {
     if (idleWords(stateToRestore(each), options) === null) await admit(each);
   });
   try {

@@ -5,6 +5,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json } from '../../base/json.ts';
 import { trituneVersion } from '../../base/package.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
+import { checkFree, placeIn } from '../../base/run-files.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
 import { seriesOf } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
@@ -74,6 +75,7 @@ export async function writeSeriesFile(
   },
 ): Promise<void> {
   if ((await isSeries(directory)) || (await sizeOf(studyFiles(directory).journal)) !== null) throw occupied(directory);
+  await checkFree(directory, [SERIES_SUMMARY, SERIES_REPORT]);
   const content = { schemaVersion: 2, ...series, trituneVersion };
   const { key } = runKey();
   const marked = { ...content, ...(key && { mark: markOfSeries(JSON.parse(JSON.stringify(content)), key) }) };
@@ -127,7 +129,8 @@ function migrated(value: unknown): unknown {
 export async function studiesIn(directory: string): Promise<readonly string[]> {
   if (!(await isSeries(directory))) return [directory];
   const { models } = await readSeriesFile(directory);
-  const all = models.map((each) => join(directory, each.directory));
+  // Nothing is written through a link to a folder elsewhere.
+  const all = await Promise.all(models.map((each) => placeIn(directory, [each.directory])));
   const begun = await Promise.all(all.map(hasBegun));
   return all.filter((_, index) => begun[index]);
 }

@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { folderIn } from '../../base/run-files.ts';
 import { nsToMs } from '../../base/units.ts';
 import type { LaunchedServer, LaunchOptions } from '../../launch/types.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
@@ -80,7 +80,7 @@ async function launch(
   signal: AbortSignal,
 ): Promise<LaunchedServer> {
   const temporary = logDirectory === null ? await temporaryFolder() : null;
-  const directory = join(temporary?.path ?? (logDirectory as string), 'server');
+  const directory = await folderIn(temporary?.path ?? (logDirectory as string), 'server');
   const launched = await launchServer(options, { ...models, logDirectory: directory, signal }).catch(
     async (error: unknown) => {
       if (!isTrituneError(error, 'LAUNCH_FAILED')) await temporary?.remove();

@@ -1,4 +1,6 @@
 import type { AdapterDefinition } from '../../adapter/definition.ts';
+import { checkFree } from '../../base/run-files.ts';
+import { DOCUMENT_NAMES } from '../../report/write-run.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
 import { builtInMetrics, type Metrics } from '../../study/goal/metrics/registry.ts';
@@ -6,8 +8,8 @@ import { foldStudy } from '../../study/records/fold.ts';
 import { createJournal, type Journal, resumeJournal } from '../../study/records/journal.ts';
 import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
 import { kindOf, type SamplerDefinition, type SamplerKind } from '../../study/search/samplers/registry.ts';
-import { prepareOutput, studyFiles } from '../output/directory.ts';
-import { isSeries, occupied } from '../series/directory.ts';
+import { journalToWrite, prepareOutput } from '../output/directory.ts';
+import { hasBegun, isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
 import { admitRun, type Trust } from '../trust/admit-run.ts';
@@ -77,7 +79,8 @@ export async function openStudy(asked: StudySpec, given: Given, wallMs: number):
   const parts = await partsOf(spec, given, null, workloads);
   const directory = await prepareOutput(spec.output, spec.model, wallMs);
   if (await isSeries(directory)) throw occupied(directory);
-  const journal = await createJournal(studyFiles(directory).journal);
+  if (!(await hasBegun(directory))) await checkFree(directory, DOCUMENT_NAMES);
+  const journal = await createJournal(await journalToWrite(directory));
   const shown = commandLineWithoutValues(given.commandLine ?? [], spec.server);
   return { spec, ...parts, workloads, directory, journal, earlier: [], started: null, commandLine: shown };
 }
@@ -95,7 +98,7 @@ export async function resumeStudy(
   const metrics = metricsWith(given);
   const { typed = {}, command = RESUME } = trust;
   const admit = admitRun(directory, command, (run) => effectsOfResuming(run, typed), trust);
-  const { journal, records } = await resumeJournal(studyFiles(directory).journal, metrics, admit);
+  const { journal, records } = await resumeJournal(await journalToWrite(directory), metrics, admit);
   try {
     const { started } = foldStudy(records);
     const spec = change(started.spec);

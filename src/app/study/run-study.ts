@@ -1,4 +1,6 @@
 import { createTracing } from '../../adapter/triton/tracing.ts';
+import type { ModelRestored } from '../../study/records/records.ts';
+import { tritonDocuments } from '../output/documents.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
 import { expectsOutputs } from '../traffic/compare-outputs.ts';
 import { lookFirst } from '../traffic/first-requests.ts';
@@ -59,10 +61,12 @@ export async function tuneStudy(
   for (const line of unreadableLines(models.together)) watch.tell(line);
   return during(async () => {
     const { plan, parts, close } = await prepared(prepare(study, opened, models, watch));
-    return tuneAndWrite(study, plan, parts, watch, signal, async (restored) => {
+    const closeAll = async (restored: ModelRestored | null): Promise<void> => {
       await close();
       if (restored === null) await leaveAsTheyWere(opened.client, models);
-    });
+    };
+    const documentsOf = tritonDocuments(plan.study.model, plan.study.space);
+    return tuneAndWrite(study, plan, parts, watch, signal, closeAll, documentsOf);
   });
 }
 

@@ -21,7 +21,7 @@ export async function tuneAndWrite(
   watch: StudyWatch,
   signal: AbortSignal,
   close: (restored: ModelRestored | null) => Promise<void>,
-  documentsOf?: DocumentsOf,
+  documentsOf: DocumentsOf | undefined,
 ): Promise<StudyOutcome> {
   const steered = { ...parts, ...(watch.steering && { steering: watch.steering }) };
   const ending = endingOfModel(watch.onEvent);

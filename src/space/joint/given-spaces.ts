@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
-import { type LoadOptions, loadInlineSpace, loadSpace, spaceFromJson } from '../source/load.ts';
+import { type LoadOptions, loadInlineSpace, loadSpace } from '../source/load.ts';
 import { locate } from '../source/presets.ts';
 import { readJsonSource, type SpaceSource } from '../source/source.ts';
 import { spaceInvalid } from '../source/source-fault.ts';
@@ -27,7 +27,7 @@ export function readGivenSpaces(given: string | JsonObject, options: LoadOptions
   if (typeof given !== 'string') {
     return isJsonObject(given.members)
       ? spacesIn(given, 'the space of the study', options)
-      : { ...nothingGiven, whole: spaceFromJson(given) };
+      : { ...nothingGiven, whole: loadInlineSpace(given, 'the search space of the study', options) };
   }
   const file = membersFile(given, options.directory ?? process.cwd());
   if (file === null) return { ...nothingGiven, whole: loadSpace(given, options) };

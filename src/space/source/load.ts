@@ -7,7 +7,7 @@ import type { Limits, SearchSpace } from '../types.ts';
 import { compileSpace } from './compile.ts';
 import { inherit } from './inherit.ts';
 import { type FoundSpace, locate, presetNames } from './presets.ts';
-import { readJsonSource, readSource, type SpaceSource } from './source.ts';
+import { readJsonSource, readKeptSource, readSource, type SpaceSource } from './source.ts';
 import { spaceInvalid } from './source-fault.ts';
 
 const maxAncestors = 8;
@@ -45,7 +45,7 @@ export function spaceToJson(space: SearchSpace): JsonObject {
 
 /** Returns the space that `spaceToJson` wrote; needs no file. Errors: SPACE_INVALID. */
 export function spaceFromJson(json: JsonObject): SearchSpace {
-  return compile([readJsonSource('search space of the journal', json)]);
+  return compile([readKeptSource('search space of the journal', json)]);
 }
 
 function compile(sources: readonly SpaceSource[], limits: Limits = {}): SearchSpace {

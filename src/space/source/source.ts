@@ -6,7 +6,7 @@ import { readYaml, YamlFault, type YamlText } from '../../base/yaml.ts';
 import { isForbiddenKey } from '../edits/config-path.ts';
 import { formKeys, type SpaceFile, spaceFile } from './schema.ts';
 import { type FilePath, type SourcePlace, spaceInvalid } from './source-fault.ts';
-import { ContentFault, withContent } from './variant-content.ts';
+import { ContentFault, unreadIn, withContent } from './variant-content.ts';
 import { buildKeys, type VariantFile } from './variant-form.ts';
 
 /** One search-space file, read and of the right form, with the position of everything in it. */
@@ -25,10 +25,21 @@ export function readSource(label: string, text: string, directory: string = proc
   return { place, file: readVariants(place, checkForm(place, yaml.value as Json), directory) };
 }
 
-/** The same from values without a text, such as a journal's. */
+/** The same from values without a text. */
 export function readJsonSource(label: string, value: Json): SpaceSource {
   const place: SourcePlace = { label, position: () => null };
   return { place, file: readVariants(place, checkForm(place, value), process.cwd()) };
+}
+
+/** The same from a journal. Reads no file: what the variants contain must be in it. */
+export function readKeptSource(label: string, value: Json): SpaceSource {
+  const place: SourcePlace = { label, position: () => null };
+  const file = checkForm(place, value);
+  for (const [name, variant] of Object.entries(file.variants ?? {})) {
+    const fault = unreadIn(variant);
+    if (fault !== null) throw spaceInvalid(place, ['variants', name, fault], 'the content of its files is missing');
+  }
+  return { place, file };
 }
 
 /** Returns the file with the contents of its variants' files. */

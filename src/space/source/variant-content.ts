@@ -31,6 +31,14 @@ export function withContent(variant: VariantFile, directory: string): VariantFil
   };
 }
 
+/** Returns the part of a variant with files that `withContent` has not read; null if it has read all of them. */
+export function unreadIn({ files, build }: VariantFile): ContentFault['key'] | null {
+  const isRead = (file: LocalFileFile): boolean =>
+    typeof file === 'object' && file.sha256 !== undefined && file.bytes !== undefined;
+  if (!Object.values(files ?? {}).every(isRead)) return 'files';
+  return build && !(build.inputs?.every(isRead) && build.directory !== undefined) ? 'build' : null;
+}
+
 /** Returns the files of a variant that `withContent` has read; undefined if it is on the server already. */
 export function artifactIn(name: string, { files, build }: VariantFile): Artifact | undefined {
   if (!build && Object.keys(files ?? {}).length === 0) return undefined;

@@ -134,14 +134,17 @@ export const writtenPlaces = ({ files }: Artifact): ReadonlyMap<string, string> 
   new Map(Object.entries(files).flatMap(([place, { text }]) => (text === undefined ? [] : [[place, text] as const])));
 
 /** Returns the locations of a variant's other files on this machine, by their places in the model; a build without outputs is one folder. */
-export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, string> {
+export function localPlaces({ files, build, ...artifact }: Artifact, cache: string): ReadonlyMap<string, LocalPlace> {
   const lying = Object.entries(files).filter(([, { text }]) => text === undefined);
-  const own = lying.map(([place, { path }]) => [place, path] as const);
+  const own = lying.map(([place, { path, sha256 }]) => [place, { path, sha256 }] as const);
   if (!build) return new Map(own);
   const output = outputOf(cache, artifact);
-  const made =
+  const made: readonly (readonly [place: string, file: LocalPlace])[] =
     build.outputs === null
-      ? [['', output] as const]
-      : Object.entries(build.outputs).map(([place, name]) => [place, join(output, name)] as const);
+      ? [['', { path: output }]]
+      : Object.entries(build.outputs).map(([place, name]) => [place, { path: join(output, name) }]);
   return new Map([...made, ...own]);
 }
+
+/** A file or folder of this machine, and what it contains if that is known. */
+type LocalPlace = Pick<LocalFile, 'path'> & Partial<Pick<LocalFile, 'sha256'>>;

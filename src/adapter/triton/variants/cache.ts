@@ -6,6 +6,7 @@ import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../../../base/make-folder.ts';
 import { fileLimits, readBytes, readTextSync } from '../../../base/read-file.ts';
+import { pathIn } from '../../../base/run-files.ts';
 import type { Artifact, LocalFile } from '../../../space/artifact.ts';
 
 /** The result of a build, keyed by the digest of its sources. */
@@ -27,14 +28,14 @@ const OUTCOME_FILE = 'built.json';
 export const cacheDirectory = (env: Readonly<Record<string, string | undefined>> = process.env): string =>
   join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tritune', 'variants');
 
-const folderOf = (directory: string, { digest }: Keyed): string => join(directory, digest.slice(0, 32));
+const folderOf = (directory: string, { digest }: Keyed): string => pathIn(directory, [digest.slice(0, 32)]);
 
 /** Returns the location of the command's output after the build. */
 export const outputOf = (directory: string, artifact: Keyed): string => join(folderOf(directory, artifact), 'output');
 
 /** Returns the location of the build's log, whether or not it succeeded. */
 export const logOf = (directory: string, { digest, variant }: Pick<Artifact, 'digest' | 'variant'>): string =>
-  join(directory, `${variant}-${digest.slice(0, 12)}.log`);
+  pathIn(directory, [`${variant}-${digest.slice(0, 12)}.log`]);
 
 /** True if the build's outcome exists. */
 export const isBuilt = (directory: string, artifact: Keyed): boolean =>

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../../base/json.ts';
+import type { Artifact } from '../../../space/artifact.ts';
 import { spaceFromJson } from '../../../space/source/load.ts';
 import type { SearchSpace } from '../../../space/types.ts';
 import { isBuilt } from './cache.ts';
 
-/** The variants of a space that have files. */
-const artifactsIn = ({ parameters }: SearchSpace) =>
+/** Returns the files of the variants of a space. */
+export const artifactsIn = ({ parameters }: SearchSpace): readonly Artifact[] =>
   parameters.flatMap(({ cases }) => cases.flatMap(({ options }) => options.flatMap(({ artifact }) => artifact ?? [])));
 
 /** True if the space has variants of the model. */
