@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { execa } from 'execa';
 import { TrituneError } from '../base/errors.ts';
+import { passedOn } from './environment.ts';
 import { freePorts } from './free-ports.ts';
 import { argumentsForModels } from './model-arguments.ts';
 import { startServerProcess, traceFileArgument } from './server-process.ts';
@@ -73,6 +74,7 @@ export async function launchDocker(options: DockerLaunch): Promise<LaunchedServe
     {
       file: 'docker',
       args,
+      env: passedOn(options.dockerArgs ?? []),
       description: `docker container ${name} of ${options.image}`,
       ports: { grpc, http, metrics },
       cleanUp: async () => {

@@ -1,10 +1,14 @@
 import { createWriteStream } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { Transform } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 import { entryPath } from '../base/package.ts';
 import { newFileIn } from '../base/run-files.ts';
+import { withoutSecrets } from '../base/secrets.ts';
+import { inheritedBy, secretsOf } from './environment.ts';
 
 /** A process that ends when we do, in any way. */
 export interface Supervised {
@@ -18,7 +22,7 @@ export interface Supervised {
 export interface SupervisedOptions {
   /** A program and its arguments; no shell is involved. */
   readonly words: readonly string[];
-  /** In addition to the variables of this process. */
+  /** In addition to the variables of this process that a server may need (`environment.ts`). */
   readonly env?: Readonly<Record<string, string>>;
   /** A new file for all of its output. */
   readonly logFile: string;
@@ -32,8 +36,10 @@ const STOP_GRACE_MS = 10_000;
 /** Starts a process under the supervisor (`supervise.ts`). */
 export async function startSupervised({ words, env = {}, logFile, cleanUp }: SupervisedOptions): Promise<Supervised> {
   const log = createWriteStream(await newFileIn(dirname(logFile), [basename(logFile)]), { flags: 'wx' });
+  const variables = { ...inheritedBy(), ...env };
   const child = execa(process.execPath, [supervisor, ...words], {
-    env,
+    env: variables,
+    extendEnv: false,
     // Stays open as long as we live; when it closes, the supervisor ends the process.
     stdin: 'pipe',
     // Its own process group: a Ctrl-C in the terminal is for us; we restore the model first, then end the server.
@@ -43,7 +49,7 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
     all: true,
     forceKillAfterDelay: STOP_GRACE_MS,
   });
-  child.all.pipe(log);
+  child.all.pipe(redactedLines(secretsOf(words, variables))).pipe(log);
   let hasEnded = false;
   const ended = child.then(() => {
     hasEnded = true;
@@ -58,6 +64,26 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
     return stopping;
   };
   return { hasEnded: () => hasEnded, ended, stop };
+}
+
+/** A line that is longer is passed on in parts. */
+const LONGEST_LINE = 64 * 2 ** 10;
+
+/** Returns a stream that passes on lines without secrets. */
+function redactedLines(secrets: readonly string[]): Transform {
+  const clear = withoutSecrets(secrets);
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      rest += decoder.write(chunk);
+      const end = rest.length > LONGEST_LINE ? rest.length : rest.lastIndexOf('\n') + 1;
+      const lines = rest.slice(0, end);
+      rest = rest.slice(end);
+      done(null, clear(lines));
+    },
+    flush: (done) => done(null, clear(rest + decoder.end())),
+  });
 }
 
 /** A server that will not serve; the message explains why. */

@@ -52,7 +52,8 @@ function faultOf(
   means: (reserved: string, name: string) => boolean,
 ): string | null {
   const name = FORM.exec(text)?.groups?.name;
-  if (name === undefined) return `'${text}' is not of the form --NAME=VALUE`;
+  // The value may be a secret.
+  if (name === undefined) return `'${text.replace(/=.*$/s, '=…')}' is not of the form --NAME=VALUE`;
   const reserved = names.find((each) => means(each, name));
   return reserved === undefined ? null : `--${name} is set by tritune itself: ${reasons[reserved]}`;
 }

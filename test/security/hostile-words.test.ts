@@ -100,7 +100,16 @@ describe('hostile words on a terminal', () => {
       server.closeAllConnections();
       server.close();
     });
-    const args = ['profile', '-m', HOSTILE.replaceAll('\u0000', ''), '-u', `127.0.0.1:${port}`, '--verbose'];
+    const args = [
+      'profile',
+      '-i',
+      'http',
+      '-m',
+      HOSTILE.replaceAll('\u0000', ''),
+      '-u',
+      `127.0.0.1:${port}`,
+      '--verbose',
+    ];
     const { code, stdout, stderr } = await runCli(args);
     expect(code).toBe(4);
     expect(stderr).toContain('fooled');

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { errorLine } from '../../base/error-line.ts';
+import { shownUrl } from '../../base/secrets.ts';
 import { findTriton } from '../../launch/triton-install.ts';
 import { metricsProbe } from '../../profiler/devices/device-probe.ts';
 import type { AddressSpec } from '../../spec/server-spec.ts';
@@ -118,22 +119,22 @@ const loadedIn = (index: readonly ModelIndexEntry[]): string[] => [
 ];
 
 async function metrics(
-  { metricsUrl, metricsTls }: Subject,
+  { metricsUrl, metricsTls, headers }: Subject,
   index: readonly ModelIndexEntry[],
   wanted: string | undefined,
 ): Promise<Finding> {
   const loaded = loadedIn(index);
   const known = loaded.find((name) => name === wanted) ?? loaded[0] ?? '';
-  const figures = await metricsProbe(metricsUrl, known, metricsTls)(AbortSignal.timeout(5000));
+  const figures = await metricsProbe(metricsUrl, known, { tls: metricsTls, headers })(AbortSignal.timeout(5000));
   if (figures === null)
     return note(
       'metrics',
-      `no metrics of this server at ${metricsUrl}, so its CPU and GPU figures are unknown (give --metrics-url)`,
+      `no metrics of this server at ${shownUrl(metricsUrl)}, so its CPU and GPU figures are unknown (give --metrics-url)`,
     );
   const { cpuUtilizationPercent, gpus = [] } = figures;
   const parts = [
     cpuUtilizationPercent === undefined ? 'no CPU figures' : 'CPU',
     gpus.length === 0 ? 'no GPU' : `${gpus.length} GPU`,
   ];
-  return ok('metrics', `${parts.join(', ')} at ${metricsUrl}`);
+  return ok('metrics', `${parts.join(', ')} at ${shownUrl(metricsUrl)}`);
 }

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { shownUrl } from '../../base/secrets.ts';
 
 /** Returns HOST:PORT. A host alone gets the default port. Drops a leading http://, https://, grpc:// or grpcs://. */
 export function serverAddress(text: string, defaultPort: number): string {
@@ -6,7 +7,11 @@ export function serverAddress(text: string, defaultPort: number): string {
   const match = /^(\[[0-9a-fA-F:]+\]|[^:/\s]+)(?::(\d{1,5}))?$/.exec(address);
   const port = Number(match?.[2] ?? defaultPort);
   if (!match || port > 65535 || port === 0)
-    throw new TrituneError('USAGE', `'${text}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
+    throw new TrituneError(
+      'USAGE',
+      `'${shownUrl(text)}' is not a server address`,
+      'write HOST:PORT, such as localhost:8001',
+    );
   return `${match[1]}:${port}`;
 }
 

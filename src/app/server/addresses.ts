@@ -1,4 +1,5 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { shownUrl } from '../../base/secrets.ts';
 import { emulatedProfileOf } from '../../emulator/wire/server-identity.ts';
 import type { LaunchedServer } from '../../launch/types.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
@@ -36,7 +37,7 @@ export function addressesOf(options: AddressSpec, tls: TlsOptions): Addresses {
   if (tlsInAddress(options.url) === false && wantsTls(options)) {
     throw new TrituneError(
       'USAGE',
-      `the address '${options.url}' excludes TLS, but there are TLS options`,
+      `the address '${shownUrl(options.url ?? '')}' excludes TLS, but there are TLS options`,
       'write https:// or grpcs://, or HOST:PORT',
     );
   }

@@ -16,7 +16,7 @@ export interface Devices {
 }
 
 /** A server whose devices are read; without a metrics address, only through nvidia-smi. */
-export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metricsTls'>> {
+export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metricsTls' | 'headers'>> {
   readonly server: Pick<OpenServer['server'], 'url' | 'emulated'>;
 }
 
@@ -24,9 +24,11 @@ export interface Watched extends Partial<Pick<OpenServer, 'metricsUrl' | 'metric
  * Reads the server's metrics page. If the server is on this machine, nvidia-smi adds the GPU figures that the page lacks. An emulated server's GPU
  * is not this machine's.
  */
-export function devicesOf({ server, metricsUrl, metricsTls }: Watched, model: string): Devices {
+export function devicesOf({ server, metricsUrl, metricsTls, headers }: Watched, model: string): Devices {
   const page: DeviceProbe =
-    metricsUrl === undefined ? () => Promise.resolve(null) : metricsProbe(metricsUrl, model, metricsTls);
+    metricsUrl === undefined
+      ? () => Promise.resolve(null)
+      : metricsProbe(metricsUrl, model, { tls: metricsTls, headers });
   if (server.emulated !== null || !isOfThisMachine(server.url)) return { probe: page, close: async () => undefined };
   const gpus = nvidiaSmi(followLines);
   return { probe: withGpusOf(gpus, page), hostWorkUs: hostWork(realClock.nowNs), close: () => gpus.close() };

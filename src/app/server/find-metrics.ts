@@ -15,7 +15,7 @@ export async function findMetrics(
   const grpc = protocol === 'grpc' ? url : control?.isGuess === false ? control.url : portAfter(url);
   const next = `http://${portAfter(grpc)}/metrics`;
   if (next === usual) return usual;
-  const page = await metricsPage(next, null, tls)(new AbortController().signal);
+  const page = await metricsPage(next, null, { tls })(new AbortController().signal);
   return page?.some(({ name }) => name.startsWith('nv_')) ? next : usual;
 }
 

@@ -1,5 +1,6 @@
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
+import { HIDDEN, shownArgument, shownUrl } from '../../base/secrets.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
 
@@ -99,12 +100,62 @@ export function withoutHeaderValues<O extends HeaderSpec>(options: O): O {
   return names.length === 0 ? options : { ...options, header: names };
 }
 
+/** Addresses and options in which a person may have written a password or a token. */
+interface Unsafe extends Pick<HeaderSpec, 'header'> {
+  readonly url?: string | undefined;
+  readonly controlUrl?: string | undefined;
+  readonly metricsUrl?: string | undefined;
+  readonly serverArg?: readonly string[] | undefined;
+  readonly dockerArg?: readonly string[] | undefined;
+}
+
+const addressNames = ['url', 'controlUrl', 'metricsUrl'] as const;
+const argumentNames = ['serverArg', 'dockerArg'] as const;
+
+/**
+ * Returns the server of a spec in a form safe to store and show: without the values of headers, the logins and query values of addresses, and the
+ * secrets in options of a launched server.
+ */
+export function withoutSecretValues<O extends HeaderSpec & Unsafe>(server: O): O {
+  const addresses = addressNames.flatMap((name) => {
+    const address = server[name];
+    return address === undefined ? [] : [[name, shownUrl(address)] as const];
+  });
+  const lists = argumentNames.flatMap((name) => {
+    const list = server[name];
+    return list === undefined ? [] : [[name, list.map(shownArgument)] as const];
+  });
+  return { ...withoutHeaderValues(server), ...Object.fromEntries<unknown>([...addresses, ...lists]) };
+}
+
 /** Returns the command line in a form safe to store. */
-export function commandLineWithoutValues(
-  args: readonly string[],
-  { header = [] }: Pick<HeaderSpec, 'header'>,
-): readonly string[] {
-  return args.map((arg) => header.reduce((text, given) => text.replaceAll(given, `${given.split(':', 1)[0]}:…`), arg));
+export function commandLineWithoutValues(args: readonly string[], given: Unsafe): readonly string[] {
+  const shown: readonly (readonly [text: string, instead: string])[] = [
+    ...(given.header ?? []).map((text) => [text, `${text.split(':', 1)[0]}:…`] as const),
+    ...addressNames.flatMap((name) => given[name] ?? []).map((text) => [text, shownUrl(text)] as const),
+    ...argumentNames.flatMap((name) => given[name] ?? []).map((text) => [text, shownArgument(text)] as const),
+  ];
+  return args.map((arg) => shown.reduce((text, [from, to]) => (from === to ? text : text.replaceAll(from, to)), arg));
+}
+
+/**
+ * Returns a stored server with what `withoutSecretValues` left out, from the options that are given again. Errors: USAGE if one is missing, or
+ * differs in what is stored of it.
+ */
+export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
+  const again = [...addressNames, ...argumentNames].flatMap((name) => {
+    const [stored, now] = [kept[name], given[name]];
+    const texts = stored === undefined ? [] : [stored].flat();
+    if (!texts.some((text) => text.endsWith(HIDDEN))) return [];
+    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    if (now === undefined)
+      throw usage(`the journal does not store the secret in ${flag} ${texts.join(' ')}`, `give ${flag} again`);
+    const isAddress = typeof now === 'string';
+    if (!isAddress && now.map(shownArgument).join('\n') !== texts.join('\n'))
+      throw usage(`a resumed study cannot change its ${flag}`, `give ${texts.join(' ')} with its secret`);
+    return [[name, now] as const];
+  });
+  return { ...kept, ...Object.fromEntries<unknown>(again) };
 }
 
 /**

@@ -11,7 +11,7 @@ import { kindOf, type SamplerDefinition, type SamplerKind } from '../../study/se
 import { journalToWrite, prepareOutput } from '../output/directory.ts';
 import { hasBegun, isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
-import { commandLineWithoutValues, headersOf, withoutHeaderValues } from '../server/headers.ts';
+import { commandLineWithoutValues, headersOf, withoutSecretValues } from '../server/headers.ts';
 import { admitRun, type Trust } from '../trust/admit-run.ts';
 import type { TypedOptions } from '../trust/control-target.ts';
 import { effectsOfResuming } from '../trust/run-effects.ts';
@@ -145,8 +145,8 @@ export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   checkWorkloads(spec);
 }
 
-/** Returns the spec for the journal: without the values of headers, and with its prices instead of their file. */
+/** Returns the spec for the journal: without secrets, and with its prices instead of their file. */
 export const recordedSpec = (spec: StudySpec): StudySpec => ({
   ...withPrices(spec),
-  server: withoutHeaderValues(spec.server),
+  server: withoutSecretValues(spec.server),
 });

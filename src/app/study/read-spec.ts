@@ -5,6 +5,7 @@ import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import { readYaml } from '../../base/yaml.ts';
 import { checkSeriesSpec, type SeriesSpec } from '../../spec/series-spec.ts';
 import { checkStudySpec, type StudySpec, specToJson } from '../../spec/study-spec.ts';
+import { withoutSecretValues } from '../server/headers.ts';
 
 /** One study, or several that are tuned one after another. */
 export type AskedSpec = StudySpec | SeriesSpec;
@@ -17,11 +18,12 @@ export function readSpec(file: string): AskedSpec {
   return isJsonObject(value) && 'studies' in value ? checkSeriesSpec(value, file) : checkStudySpec(value, file);
 }
 
-/** Returns the text of a file for `readSpec`: YAML, with all defaults written out. */
-export const printSpec = (spec: AskedSpec): string =>
-  stringify(isSeriesSpec(spec) ? { ...spec, studies: spec.studies.map(specToJson) } : specToJson(spec), {
-    aliasDuplicateObjects: false,
-  }).trimEnd();
+/** Returns the text of a file for `readSpec`: YAML, with all defaults written out, and without secrets. */
+export function printSpec(spec: AskedSpec): string {
+  const shown = (study: StudySpec) => specToJson({ ...study, server: withoutSecretValues(study.server) });
+  const value = isSeriesSpec(spec) ? { ...spec, studies: spec.studies.map(shown) } : shown(spec);
+  return stringify(value, { aliasDuplicateObjects: false }).trimEnd();
+}
 
 function contentOf(file: string): unknown {
   try {

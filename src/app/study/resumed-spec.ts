@@ -3,7 +3,7 @@ import { changedSpec } from '../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { TuneOptions } from '../../spec/tune-options.ts';
 import { serverAddress, tlsInAddress } from '../server/address-text.ts';
-import { flagsAgain, headerNames, isSilent, withHeadersAgain } from '../server/headers.ts';
+import { flagsAgain, headerNames, isSilent, withHeadersAgain, withSecretsAgain } from '../server/headers.ts';
 import { tlsNames } from '../server/tls.ts';
 
 /** Options that may change when a study is resumed: the address, when to stop, what to show. */
@@ -13,6 +13,9 @@ const resumable: readonly string[] = [
   'controlUrl',
   'metricsUrl',
   'launch',
+  // Only to give secrets again, which the journal does not hold.
+  'serverArg',
+  'dockerArg',
   ...tlsNames,
   'leastGain',
   'maxTrials',
@@ -37,11 +40,11 @@ export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, name
   checkResumable(names);
   const isHeader = (name: string): boolean => (headerNames as readonly string[]).includes(name);
   checkSameServer(kept, options);
-  const server = withHeadersAgain(kept.server, options);
+  const server = withSecretsAgain(withHeadersAgain(kept.server, options), options);
   return changedSpec(
     { ...kept, server },
     options,
-    names.filter((name) => !isHeader(name)),
+    names.filter((name) => !isHeader(name) && name !== 'serverArg' && name !== 'dockerArg'),
   );
 }
 

@@ -65,8 +65,8 @@ async function sendFirstRequests(
   }
 }
 
-async function lastLoad(model: string, { metricsUrl, metricsTls }: OpenServer): Promise<number | null> {
-  const samples = await metricsPage(metricsUrl, model, metricsTls)(AbortSignal.timeout(TIMEOUT_MS));
+async function lastLoad(model: string, { metricsUrl, metricsTls, headers }: OpenServer): Promise<number | null> {
+  const samples = await metricsPage(metricsUrl, model, { tls: metricsTls, headers })(AbortSignal.timeout(TIMEOUT_MS));
   return samples && lastLoadSeconds(samples, model);
 }
 

@@ -37,7 +37,7 @@ export async function askModels(
       signal: AbortSignal.timeout(timeoutMs),
     });
     const text = await body.text();
-    const models = statusCode === 200 ? modelsIn(text) : null;
+    const models = statusCode === 200 ? modelsIn(clear(text)) : null;
     if (models) return { kind: 'models', ...models };
     return { kind: 'other', status: statusCode, message: clear(text.trim().slice(0, 300)) };
   } catch (error) {

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { shownUrl } from '../../base/secrets.ts';
 
 /** The parts of a web address that a request needs. */
 export interface PlainHttpUrl {
@@ -35,8 +36,8 @@ export function plainHttpUrl(text: string, securely: boolean): PlainHttpUrl {
 function parsed(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && url.hostname !== '' && url.port !== '0') return url;
-  // The text before an @ may be a password.
-  const shown = text.includes('@') ? 'what was given' : `'${text}'`;
+  // The text before an @ may be a password, in any form.
+  const shown = text.includes('@') ? 'what was given' : `'${shownUrl(text)}'`;
   throw new TrituneError('USAGE', `${shown} is not an address`, 'write for example http://localhost:8000/inference');
 }
 

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { shownUrl } from '../../base/secrets.ts';
 
 export interface Address {
   readonly host: string;
@@ -10,6 +11,10 @@ export function addressOf(url: string): Address {
   const match = /^(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(url);
   const port = Number(match?.[3]);
   if (!match || port > 65_535)
-    throw new TrituneError('USAGE', `'${url}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
+    throw new TrituneError(
+      'USAGE',
+      `'${shownUrl(url)}' is not a server address`,
+      'write HOST:PORT, such as localhost:8001',
+    );
   return { host: (match[1] ?? match[2]) as string, port };
 }

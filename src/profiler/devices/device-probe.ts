@@ -1,6 +1,6 @@
-import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { DeviceMetrics } from '../measurement.ts';
 import { gpuMetrics, gpuTotals, meanGpuMetrics } from './gpu-metrics.ts';
+import type { PageAccess } from './metrics-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import type { MetricSample } from './prometheus.ts';
 
@@ -11,8 +11,8 @@ export type DeviceProbe = (signal: AbortSignal) => Promise<DeviceMetrics | null>
  * Returns a probe of Triton's metrics page, as `metricsPage` reads it. By default the server renews its GPU figures every two seconds, so they may
  * be older than a short measurement.
  */
-export function metricsProbe(url: string, model: string, tls?: TlsOptions): DeviceProbe {
-  const page = metricsPage(url, model, tls);
+export function metricsProbe(url: string, model: string, access?: PageAccess): DeviceProbe {
+  const page = metricsPage(url, model, access);
   return async (signal) => {
     const samples = await page(signal);
     return samples && deviceMetrics(samples);

@@ -1,4 +1,4 @@
-import type { TlsOptions } from '../../triton/wire/tls.ts';
+import type { PageAccess } from './metrics-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import type { MetricSample } from './prometheus.ts';
 
@@ -76,8 +76,8 @@ export function engineReading(samples: readonly MetricSample[]): EngineReading |
 }
 
 /** Returns a probe of the Prometheus page of an engine, or of the Triton that it runs in. */
-export function engineProbe(url: string, model: string, tls?: TlsOptions): EngineProbe {
-  const page = metricsPage(url, model, tls);
+export function engineProbe(url: string, model: string, access?: PageAccess): EngineProbe {
+  const page = metricsPage(url, model, access);
   return async (signal) => {
     const samples = await page(signal);
     return samples && engineReading(samples);

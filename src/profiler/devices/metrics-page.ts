@@ -1,10 +1,19 @@
 import { Agent, request } from 'undici';
+import { secretsInUrl, secretsOut, withoutSecrets } from '../../base/secrets.ts';
+import type { RequestHeader } from '../../loadgen/types.ts';
 import { secureConnect } from '../../triton/wire/http.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import { type MetricSample, sampleOf } from './prometheus.ts';
 
 /** Reads a server's metrics page; null if nothing can be read. Never throws. */
 export type MetricsPage = (signal: AbortSignal) => Promise<readonly MetricSample[] | null>;
+
+export interface PageAccess {
+  /** For an https:// address. */
+  readonly tls?: TlsOptions | undefined;
+  /** What else the server is told, and what its page must not repeat; they are not sent. */
+  readonly headers?: readonly RequestHeader[] | undefined;
+}
 
 const TIMEOUT_MS = 1000;
 /** Consecutive failures after which the page is no longer requested, because each request costs time. */
@@ -16,9 +25,11 @@ const MAX_LINE_LENGTH = 2 ** 16;
 
 /**
  * Reads Triton's metrics page (`http://HOST:8002/metrics`). Ignores a page that counts the inferences of other models but not of `model`: another
- * server on that machine has the usual port. null for any model. `tls` is for an https:// address.
+ * server on that machine has the usual port. null for any model.
  */
-export function metricsPage(url: string, model: string | null, tls?: TlsOptions): MetricsPage {
+export function metricsPage(url: string, model: string | null, { tls, headers = [] }: PageAccess = {}): MetricsPage {
+  const clear = withoutSecrets(secretsInUrl(url));
+  const clearHeaders = secretsOut(headers);
   // No idle connection between readings, because nothing would close the last one.
   const dispatcher = new Agent({
     pipelining: 0,
@@ -33,7 +44,7 @@ export function metricsPage(url: string, model: string | null, tls?: TlsOptions)
         dispatcher,
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      const samples = await samplesOf(response.body);
+      const samples = await samplesOf(response.body, (line) => clear(clearHeaders(line)));
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
       if (model !== null && isOfOthers(samples, model)) throw new Error('it is the page of another server');
       failures = 0;
@@ -45,8 +56,11 @@ export function metricsPage(url: string, model: string | null, tls?: TlsOptions)
   };
 }
 
-/** Reads line by line, and holds only samples. Throws for a page that is too long. */
-async function samplesOf(body: AsyncIterable<Uint8Array>): Promise<readonly MetricSample[]> {
+/** Reads line by line, and holds only samples. `clear` takes secrets out of a line. Throws for a page that is too long. */
+async function samplesOf(
+  body: AsyncIterable<Uint8Array>,
+  clear: (line: string) => string,
+): Promise<readonly MetricSample[]> {
   const decoder = new TextDecoder();
   const samples: MetricSample[] = [];
   let rest = '';
@@ -55,12 +69,12 @@ async function samplesOf(body: AsyncIterable<Uint8Array>): Promise<readonly Metr
     rest = lines.pop() as string;
     if (rest.length > MAX_LINE_LENGTH) throw new RangeError('a line is too long');
     for (const line of lines) {
-      const sample = sampleOf(line);
+      const sample = sampleOf(clear(line));
       if (sample) samples.push(sample);
     }
     if (samples.length > MOST_SAMPLES) throw new RangeError('there are too many samples');
   }
-  const last = sampleOf(rest);
+  const last = sampleOf(clear(rest));
   return last ? [...samples, last] : samples;
 }
 

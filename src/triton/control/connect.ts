@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import { secretsOut } from '../../base/secrets.ts';
+import { secretsOut, shownUrl, veilOver } from '../../base/secrets.ts';
 import type { TritonClient } from '../types.ts';
 import { grpcWire } from '../wire/grpc.ts';
 import { httpWire } from '../wire/http.ts';
@@ -10,7 +10,7 @@ import { clientOver, type Deadlines } from './client.ts';
 export interface ConnectOptions extends Partial<Deadlines> {
   /** If absent, the connection is in plaintext. */
   readonly tls?: TlsOptions | undefined;
-  /** Sent with every call, as HTTP headers or gRPC metadata; no error repeats their values. */
+  /** Sent with every call, as HTTP headers or gRPC metadata; no reply and no error repeats their values. */
   readonly headers?: readonly WireHeader[] | undefined;
 }
 
@@ -31,7 +31,11 @@ const over = (wire: Wire, options: ConnectOptions): TritonClient =>
 
 function checked(url: string): string {
   if (isHostAndPort(url)) return url;
-  throw new TrituneError('USAGE', `'${url}' is not a server address`, 'write HOST:PORT, such as localhost:8001');
+  throw new TrituneError(
+    'USAGE',
+    `'${shownUrl(url)}' is not a server address`,
+    'write HOST:PORT, such as localhost:8001',
+  );
 }
 
 /** Returns the wire, which checks whether TLS is the cause if a server does not respond. */
@@ -51,12 +55,23 @@ function diagnosed(wire: Wire, tls: TlsOptions | undefined): Wire {
   };
 }
 
-/** Wraps a wire so that no fault repeats the value of a header: faults are printed and stored. */
+/** Wraps a wire so that no reply and no fault repeats the value of a header: names, configs and messages are printed and stored. */
 function redacting(wire: Wire, headers: readonly WireHeader[]): Wire {
   if (headers.length === 0) return wire;
   const clear = secretsOut(headers);
+  const veil = veilOver(headers);
+  const veiled: Wire = {
+    ...wire,
+    call: async (operation, limits) => {
+      const told =
+        operation.kind === 'load' && operation.configJson !== undefined
+          ? { ...operation, model: veil.reveal(operation.model), configJson: veil.revealJson(operation.configJson) }
+          : veil.reveal(operation);
+      return veil.hide(await wire.call(told, limits));
+    },
+  };
   return withFaults(
-    wire,
+    veiled,
     ({ kind, message, hint }) => new WireFault(kind, clear(message), hint === undefined ? {} : { hint }),
   );
 }

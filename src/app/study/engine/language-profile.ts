@@ -138,7 +138,10 @@ export async function languageProfile(
         drainMs: timeoutMs,
         deviceProbe: devices.probe,
         ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),
-        engineProbe: now.metricsUrl === undefined ? undefined : engineProbe(now.metricsUrl, model, now.tls),
+        engineProbe:
+          now.metricsUrl === undefined
+            ? undefined
+            : engineProbe(now.metricsUrl, model, { tls: now.tls, headers: now.headers }),
       });
       if (measured.latencyMs.max > (slowestMs ?? 0)) slowestMs = measured.latencyMs.max;
       return measured;

@@ -6,6 +6,7 @@ import { readTls } from '../../../app/server/read-tls.ts';
 import { wantsTls, warnIfInsecure } from '../../../app/server/tls.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { inertJson } from '../../../base/format.ts';
+import { secretsInUrl, shownUrl } from '../../../base/secrets.ts';
 import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { sweep } from '../../../profiler/sweep.ts';
@@ -66,25 +67,23 @@ export async function requestTo(options: PlainHttpOptions, maxInFlight: number |
   const isSecure = url.isSecure ?? wantsTls(options);
   const { host = url.host, secrets, ...content } = await plainContent(options, url.credentials);
   return {
-    url: withoutLogin(options.url),
+    url: shownUrl(options.url),
     address: url.address,
     tls: isSecure ? await readTls(options) : undefined,
     request: { ...content, host, target: url.target },
-    secrets,
+    secrets: [...secrets, ...secretsInUrl(options.url).map((value) => ({ name: 'url', value }))],
     keepsAlive: !options.disableKeepalive,
     maxInFlight,
   };
 }
 
-const withoutLogin = (url: string): string => url.replace(/^([^/]*:\/\/)?[^/]*@/, '$1');
-
-/** Returns the command line in a form safe to store: `profileHead` removes the values of headers, and this function a name and a password. */
+/** Returns the command line in a form safe to store: `profileHead` removes the values of headers, and this function those of the address and a password. */
 export function shownCommandLine({
   url = '',
   basicAuth,
 }: Pick<PlainHttpOptions, 'url' | 'basicAuth'>): readonly string[] {
   return process.argv.slice(2).map((arg) => {
-    const shown = url === '' ? arg : arg.replaceAll(url, withoutLogin(url));
+    const shown = url === '' ? arg : arg.replaceAll(url, shownUrl(url));
     return basicAuth === undefined ? shown : shown.replaceAll(basicAuth, '…');
   });
 }
