@@ -1,5 +1,6 @@
 import { addressesOf, connectControl } from '../app/server/addresses.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
+import { lookUp } from '../base/look-up.ts';
 import { readOtherConfigs } from '../triton/control/other-configs.ts';
 import type { TritonClient } from '../triton/types.ts';
 import type { ModelChoice, ServerChoice } from '../tui/guide/guide.ts';
@@ -43,7 +44,7 @@ async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
     const { configs } = await readOtherConfigs(client, ready);
     return names.map((name): ModelChoice => {
       const state = entries.find((entry) => entry.name === name && entry.state !== '')?.state ?? 'unloaded';
-      const { backend, platform } = configs[name] ?? {};
+      const { backend, platform } = lookUp(configs, name) ?? {};
       return { name, state, backend: backend || platform || '' };
     });
   });

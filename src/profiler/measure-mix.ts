@@ -1,3 +1,4 @@
+import { lookUp } from '../base/look-up.ts';
 import type { Interval } from '../stats/interval.ts';
 import { clientFigures } from './client/client-figures.ts';
 import { foreignTraffic } from './foreign-traffic.ts';
@@ -62,7 +63,7 @@ function frontMeasurement(
   }: FrontResult,
   { foreignByModel = {} }: Pick<Measurement, 'foreignByModel'>,
 ): FrontMeasurement {
-  const foreign = foreignByModel[model] ?? 0;
+  const foreign = lookUp(foreignByModel, model) ?? 0;
   return {
     model,
     level: own.level,

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { CandidateShape } from '../space/types.ts';
 import type { StudyState } from '../study/records/state.ts';
@@ -35,7 +36,7 @@ export function analyzerNames({ started, trials }: Pick<StudyState, 'started' | 
   const partsOf = ({ candidate }: Trial): readonly string[] =>
     topology.stages.map((stage) => numbered(stage, firsts.get(partKey(stage, candidate)) ?? 0));
   const shapes = ({ candidate: { shape } }: Trial): readonly CandidateShape[] =>
-    topology.stages.flatMap((stage) => shape.members?.[stage] ?? []);
+    topology.stages.flatMap((stage) => lookUp(shape.members, stage) ?? []);
   const isMix = topology.fronts.length > 1;
   return {
     model: topology.fronts.map((front) => front.model).join(','),
@@ -64,7 +65,7 @@ function firstTrials(trials: readonly Trial[]): ReadonlyMap<string, number> {
 
 /** Returns a key that is equal for parts with the same config. */
 function partKey(stage: string, { shape }: Trial['candidate']): string {
-  const { policy, rest, batching, groups } = shape.members?.[stage] ?? shape;
+  const { policy, rest, batching, groups } = lookUp(shape.members, stage) ?? shape;
   return canonicalJson([stage, rest, batching, policy.maxBatchSize, groups.map(({ place, count }) => [place, count])]);
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
@@ -103,7 +104,7 @@ const parametersOf = (trials: readonly Trial[]): readonly string[] => [
 ];
 
 const valuesOf = ({ candidate }: Trial, parameters: readonly string[]): readonly Cell[] =>
-  parameters.map((name) => asCell(candidate.assignment[name]));
+  parameters.map((name) => asCell(lookUp(candidate.assignment, name)));
 
 const asCell = (value: Json | undefined): Cell =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);

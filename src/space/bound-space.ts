@@ -1,3 +1,4 @@
+import { lookUp } from '../base/look-up.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { validateConfig } from '../triton/config/validation.ts';
 import { inapplicable } from './applicability.ts';
@@ -76,12 +77,12 @@ function bindAfresh(space: SearchSpace, base: ModelConfig, others: ModelConfigs)
     const byName = new Map(settings.map((one) => [one.parameter.name, one]));
     return { space, base: config, baseFaults: new Set(tritonFaults(config)), settings, byName, others: new Map() };
   };
-  const own = over(plain[base.name ?? ''] as ModelConfig);
+  const own = over(lookUp(plain, base.name ?? '') as ModelConfig);
   const choices = own.settings.filter(choosesModel);
   const of = (option: ParameterOption): [ParameterValue, BoundSpace][] =>
     option.model === undefined || option.model === base.name
       ? []
-      : [[option.value, over(plain[option.model] as ModelConfig, choices)]];
+      : [[option.value, over(lookUp(plain, option.model) as ModelConfig, choices)]];
   const byChoice = choices.map(({ parameter, cases }) => {
     const options = cases.flatMap((each) => each.options);
     return [parameter.name, new Map(options.flatMap(of))] as const;
@@ -121,7 +122,7 @@ function bindParameter(parameter: Parameter, base: ModelConfig, known: ModelConf
   let obstacle = '';
   const cases = parameter.cases.map(({ when, options }) => {
     const possible = options.filter(({ writes, model }) => {
-      const config = model === undefined ? base : known[model];
+      const config = model === undefined ? base : lookUp(known, model);
       const reason = config
         ? writes.map(({ path }) => inapplicable(path, config, choosesKind)).find((text) => text !== undefined)
         : `the config of model '${model}' is not known`;

@@ -1,4 +1,5 @@
 import { canonicalJson, isJsonObject, type Json } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import { type ConfigDifference, compareConfigs } from '../triton/config/comparison.ts';
 import { composingModels } from '../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
@@ -31,7 +32,10 @@ export function differencesOf(
     return [...differencesOfModel(modelConfigOf(before), modelConfigOf(after)), ...files];
   }
   const configs = models.flatMap((model): Difference[] => {
-    const [own, other] = [a[model] ?? otherConfigsOf(before)[model], b[model] ?? otherConfigsOf(after)[model]];
+    const [own, other] = [
+      lookUp(a, model) ?? lookUp(otherConfigsOf(before), model),
+      lookUp(b, model) ?? lookUp(otherConfigsOf(after), model),
+    ];
     // A candidate holds an ensemble only if it had to follow its models; otherwise the ensemble is unchanged.
     if (!(own && other) && composingModels(own ?? other ?? {}).length > 0) return [];
     const found = differencesOfModel(own ?? {}, other ?? {});
@@ -63,7 +67,9 @@ function settingsDifferences(
 function plainDifferences(before: Json | undefined, after: Json | undefined, path = ''): Difference[] {
   if (isJsonObject(before) && isJsonObject(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-    return names.flatMap((name) => plainDifferences(before[name], after[name], path === '' ? name : `${path}.${name}`));
+    return names.flatMap((name) =>
+      plainDifferences(lookUp(before, name), lookUp(after, name), path === '' ? name : `${path}.${name}`),
+    );
   }
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
   return [{ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) }];

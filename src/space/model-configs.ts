@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isTrituneError } from '../base/errors.ts';
 import { canonicalJsonOfShared, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import { normaliseConfig } from '../triton/config/normal-form.ts';
 import { type Artifact, artifactToJson, withoutMark } from './artifact.ts';
@@ -72,7 +73,7 @@ export const modelConfigOf = (candidate: Pick<Candidate, 'value'>): ModelConfig 
  */
 export function configOfModel(candidate: Candidate, model: string, otherwise?: ModelConfig): ModelConfig {
   if (!candidate.shape.members) return modelConfigOf(candidate);
-  return modelConfigsOf(candidate)[model] ?? otherwise ?? otherConfigsOf(candidate)[model] ?? NO_CONFIG;
+  return lookUp(modelConfigsOf(candidate), model) ?? otherwise ?? lookUp(otherConfigsOf(candidate), model) ?? NO_CONFIG;
 }
 
 /** A single object, because bindings are memoized by their base configs. */

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import type { Assignment, ParameterOption, ParameterValue } from './types.ts';
 
 /** The values that a person has ruled out of a search space, by parameter name; the empty one rules out nothing. */
@@ -9,7 +10,7 @@ export type Restriction = { readonly pinned: ParameterValue } | { readonly exclu
 
 /** Names come from files and from people: one may equal a property that every object has. */
 const restrictionOf = (narrowing: Narrowing, parameter: string): Restriction | undefined =>
-  Object.hasOwn(narrowing, parameter) ? narrowing[parameter] : undefined;
+  lookUp(narrowing, parameter);
 
 /** True if a candidate may give the parameter this value. */
 export function allows(narrowing: Narrowing, parameter: string, value: ParameterValue): boolean {

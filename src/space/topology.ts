@@ -1,3 +1,4 @@
+import { lookUp } from '../base/look-up.ts';
 import type { Step } from '../queueing/network/types.ts';
 
 /** The models that a study tunes together: those that clients call, and those that requests pass through. The journal keeps it. */
@@ -60,7 +61,7 @@ export function stagesOf(
   };
   take(steps);
   // Stages added during the loop are visited too.
-  for (const stage of reached.keys()) for (const called of calls[stage] ?? []) reached.set(called, null);
+  for (const stage of reached.keys()) for (const called of lookUp(calls, stage) ?? []) reached.set(called, null);
   return reached;
 }
 

@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { lookUp } from '../base/look-up.ts';
 import { modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
 import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
 import { specOf } from './spec-of-options.ts';
@@ -54,7 +55,7 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
 
 /** Returns a file's options of the model; without the percentile if the budget is another. */
 function ownOf(all: SeriesOptions['own'], model: string, keepsBudget: boolean): Partial<TuneOptions> {
-  const own = all && Object.hasOwn(all, model) ? (all[model] as Partial<TuneOptions>) : {};
+  const own = (lookUp(all, model) ?? {}) as Partial<TuneOptions>;
   if (keepsBudget) return own;
   const { latencyBudget: _, percentile: __, ...rest } = own;
   return rest;

@@ -21,6 +21,9 @@ export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
   const { blsComposing, ...common } = rest;
   const models = [...new Set([...modelsIn(series), ...(series.together ?? [])])];
   const [first = ''] = models;
+  // No file of a study can hold shares or budgets under this name.
+  if (models.includes('__proto__'))
+    throw new TrituneError('USAGE', "'__proto__' cannot be tuned together with other models", 'tune it alone, with -m');
   for (const named of [...latencyBudget.flatMap((each) => each.model ?? []), ...Object.keys(series.mix ?? {})])
     checkNamed(named, models);
   const inputs = byOwner(inputData, models);

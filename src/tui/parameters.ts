@@ -1,4 +1,5 @@
 import { canonicalJson } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import { allBindings, type BoundSpace, bindSpace, type Setting } from '../space/bound-space.ts';
 import { spaceSize } from '../space/enumerate.ts';
 import { holds, parametersIn } from '../space/expressions/condition.ts';
@@ -125,7 +126,7 @@ export function narrowBy(
 
 /** Sorts the parameter's excluded values into its own order. */
 function inOrder(narrowing: Narrowing, { parameter: { name }, values }: ShownParameter): Narrowing {
-  const restriction = narrowing[name];
+  const restriction = lookUp(narrowing, name);
   if (restriction === undefined || 'pinned' in restriction) return narrowing;
   return { ...narrowing, [name]: { excluded: values.filter((value) => !allows(narrowing, name, value)) } };
 }
@@ -133,7 +134,7 @@ function inOrder(narrowing: Narrowing, { parameter: { name }, values }: ShownPar
 const narrowings = { pin: togglePin, exclude: toggleExclusion, free: withoutRestriction } as const;
 
 function outcomeOf(narrowing: Narrowing, name: string, value: ParameterValue): string {
-  const restriction = narrowing[name];
+  const restriction = lookUp(narrowing, name);
   if (restriction === undefined) return `${name} is free`;
   if ('pinned' in restriction) return `${name} is pinned to ${describeValue(value)}`;
   return `${name}=${describeValue(value)} is ${allows(narrowing, name, value) ? 'allowed again' : 'excluded'}`;

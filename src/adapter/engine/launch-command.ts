@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import type { EngineSettings } from '../../space/engine/engine.ts';
 import type { EngineTraits } from '../../space/types.ts';
@@ -101,7 +102,7 @@ export function startOf(
   traits: EngineTraits,
   { port, configFile }: { readonly port: string; readonly configFile: string },
 ): Start {
-  const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, own.engine?.[name]));
+  const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, lookUp(own.engine, name)));
   const names = new Map(changed);
   const namesFile = words.some((word) => CONFIG.test(word));
   if (!namesFile && Object.keys(options).length > 0) {

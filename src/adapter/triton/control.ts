@@ -1,4 +1,5 @@
 import { isTrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { nsToMs } from '../../base/units.ts';
 import { artifactOf } from '../../space/artifact.ts';
 import { modelConfigOf, modelConfigsOf } from '../../space/model-configs.ts';
@@ -63,7 +64,9 @@ class SetControl implements Control {
     const members = Object.entries(configs)
       .map(([name, config]): Target => [this.#modelOf(name), config])
       .filter(([model]) => !this.#ensembles.includes(model));
-    const ensembles = this.#ensembles.map((model): Target => [model, configs[model.name] ?? model.original.config]);
+    const ensembles = this.#ensembles.map(
+      (model): Target => [model, lookUp(configs, model.name) ?? model.original.config],
+    );
     this.#applied = [...members.map(([model]) => model), ...this.#ensembles];
     const misfit = misfitOf(members, ensembles);
     if (misfit !== null) throw new CandidateRefusedError('invalid-config', misfit);

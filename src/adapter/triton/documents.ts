@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { canonicalJson, type Json } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { type Artifact, checkedArtifactOf, type LocalFile, withoutMark } from '../../space/artifact.ts';
 import { modelConfigsOf } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -51,7 +52,7 @@ export function configDocuments(
 /** True if the files are those of a variant, and made as it says. A language model's settings may be one more file. */
 function areSameFiles(said: Artifact, known: Artifact): boolean {
   const isSame = ([place, { path, sha256, text }]: [string, LocalFile]): boolean =>
-    text !== undefined || (known.files[place]?.path === path && known.files[place]?.sha256 === sha256);
+    text !== undefined || (lookUp(known.files, place)?.path === path && lookUp(known.files, place)?.sha256 === sha256);
   const build = (of: Artifact): string => canonicalJson((of.build ?? null) as unknown as Json);
   return said.variant === known.variant && build(said) === build(known) && Object.entries(said.files).every(isSame);
 }

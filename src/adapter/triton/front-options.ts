@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
 import { stagesOf, type Topology, type TopologyFront } from '../../space/topology.ts';
@@ -26,7 +27,7 @@ export interface MeasuredFront {
  */
 export function optionsFor(candidate: Candidate, requests: RequestSet, measured: MeasuredFront | null): FrontOnes {
   const reached = new Map(measured ? stagesOf(measured.front, measured.topology) : []);
-  const members = [...reached.keys()].flatMap((stage) => candidate.shape.members?.[stage] ?? []);
+  const members = [...reached.keys()].flatMap((stage) => lookUp(candidate.shape.members, stage) ?? []);
   const needs = (members.length > 0 ? members : [candidate.shape]).map((shape) => wakeOf(shape, requests.batch));
   const widest = needs.reduce((most, need) => (requestsOf(need) > requestsOf(most) ? need : most));
   if (measured) reached.delete(measured.front.model);

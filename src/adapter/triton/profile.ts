@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions, WindowRule } from '../../profiler/level-options.ts';
 import { measureLevel } from '../../profiler/measure-level.ts';
@@ -95,7 +96,7 @@ export function createProfile({
     const mixed = topology.fronts.map(({ model }, index) => ({
       ...(fronts[index] as LevelOptions),
       ...(!workload && { level: levels[index] as LoadLevel }),
-      ...(budgetsMs[model] !== undefined && { budgetMs: budgetsMs[model] }),
+      ...budgetOf(lookUp(budgetsMs, model)),
     }));
     return measureMix({ ...fixed, ...now }, mixed);
   };
@@ -116,3 +117,6 @@ export function createProfile({
     },
   };
 }
+
+const budgetOf = (budgetMs: number | undefined): { readonly budgetMs?: number } =>
+  budgetMs === undefined ? {} : { budgetMs };

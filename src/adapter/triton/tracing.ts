@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { TraceControl, TraceSettings } from '../../triton/types.ts';
 import type { Tracing } from '../../tuner/seams.ts';
 
@@ -20,13 +21,18 @@ export function createTracing(server: TraceControl): Tracing {
     putBack: async (earlier) => {
       await server.changeTraceSettings(earlier);
       const now = await server.traceSettings();
-      return Object.entries(earlier).every(([name, values]) => `${now[name] ?? []}` === `${values}`);
+      return Object.entries(earlier).every(([name, values]) => `${lookUp(now, name) ?? []}` === `${values}`);
     },
   };
 }
 
 const those = (settings: TraceSettings): TraceSettings =>
-  Object.fromEntries(changed.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])));
+  Object.fromEntries(
+    changed.flatMap((name) => {
+      const values = lookUp(settings, name);
+      return values === undefined ? [] : [[name, values]];
+    }),
+  );
 
 function fileIn(settings: TraceSettings): string {
   const [mode = 'triton'] = settings.trace_mode ?? [];

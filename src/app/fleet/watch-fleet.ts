@@ -1,5 +1,6 @@
 import { realClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { FleetClient } from '../../fleet/temporal/connection.ts';
 import { followStudy } from '../../fleet/temporal/follow-study.ts';
 import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../fleet/temporal/studies.ts';
@@ -104,7 +105,7 @@ async function followWhole(
 
 const headOf = ({ study, group, status, startedAt }: StudyStatus): StudyHead => ({
   ...{ study, group, startedAt: startedAt.toISOString() },
-  status: words[status] ?? 'over',
+  status: lookUp(words, status) ?? 'over',
 });
 
 /** Temporal's words for the status of a workflow. */

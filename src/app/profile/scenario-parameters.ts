@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { Parameter } from '../../report/scenario/case.ts';
 import { namesOfBackend } from '../../triton/config/backend-names.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
@@ -43,7 +44,7 @@ export function scenarioParameters(setting: ScenarioSetting): readonly Parameter
   ];
   const ownNames = new Set(own.map(([name]) => name));
   return [
-    ...own.map(([name, value]) => [name, labels[name] ?? value] as const),
+    ...own.map(([name, value]) => [name, lookUp(labels, name) ?? value] as const),
     ...Object.entries(labels).filter(([name]) => !ownNames.has(name)),
   ].filter((parameter): parameter is Parameter => parameter[1] !== null);
 }
@@ -61,7 +62,7 @@ function batchingOf({ dynamic_batching: batching }: ModelConfig): string {
 function acceleratorsOf({ optimization }: ModelConfig): readonly JsonObject[] {
   const accelerators = optimization?.execution_accelerators as Record<string, unknown> | undefined;
   return ['gpu_execution_accelerator', 'cpu_execution_accelerator'].flatMap((field) => {
-    const list = accelerators?.[field];
+    const list = lookUp(accelerators, field);
     return Array.isArray(list) ? (list as JsonObject[]) : [];
   });
 }

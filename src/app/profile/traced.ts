@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { TraceControl, TraceSettings } from '../../triton/types.ts';
 import type { TraceSpec } from './profile-spec.ts';
 
@@ -9,7 +10,7 @@ export async function traced<T>(server: TraceControl, spec: TraceSpec, work: () 
   const change = changeOf(spec);
   if (change === null) return work();
   const before = await server.traceSettings();
-  const earlier = Object.fromEntries(Object.keys(change).map((name) => [name, before[name] ?? []]));
+  const earlier = Object.fromEntries(Object.keys(change).map((name) => [name, lookUp(before, name) ?? []]));
   try {
     await server.changeTraceSettings(change);
     return await work();

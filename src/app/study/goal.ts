@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts';
 import { describeUnmet } from '../../study/goal/metrics/needs.ts';
@@ -62,9 +63,9 @@ function costObjective(text: string, { server, prompts }: AboutTokens, cost: Goa
  */
 function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']> = {}): readonly string[] {
   if (!models) return ['throughput'];
-  const shared = models.filter((model) => !('requestsPerSecond' in (mix[model] ?? {})));
+  const shared = models.filter((model) => !('requestsPerSecond' in (lookUp(mix, model) ?? {})));
   const weightOf = (model: string): number => {
-    const part = mix[model];
+    const part = lookUp(mix, model);
     return part && 'share' in part ? part.share : 1;
   };
   return shared.map((model) => `throughput@${model}:${weightOf(model)}`);

@@ -2,6 +2,7 @@ import { cacheDirectory } from '../../adapter/triton/variants/cache.ts';
 import { withKnownBuilds } from '../../adapter/triton/variants/known-builds.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { trituneVersion } from '../../base/package.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
@@ -118,7 +119,7 @@ function spaceOfModel(
   const { config } = own;
   const preset = presetFor(config.backend || config.platform);
   const limits = limitsOf(spec.goal.latencyBudgetMs);
-  const asked = given.members[names[0]] ?? given.whole ?? loadSpace(preset, { limits });
+  const asked = lookUp(given.members, names[0]) ?? given.whole ?? loadSpace(preset, { limits });
   const space = withKnownBuilds(clients?.serving(asked, spec.model, config) ?? asked, cacheDirectory());
   for (const [name, other] of others) checkAlike(spec.model, own, name, other);
   const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));

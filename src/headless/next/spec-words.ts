@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 
 /** Returns the options of the command line that say the same as fields of a spec: `--tls-ca ca.pem`. The flag of a field is its name. */
@@ -86,7 +87,7 @@ export const launchWords = (server: Server): readonly string[] =>
 /** Returns the options for the requests of a model with tensors, and who sends them. `front`: its own requests among several models. */
 export function requestWords({ traffic, together }: StudySpec, front: string): readonly string[] {
   const batch = traffic.batch === 1 ? [] : ['-b', String(traffic.batch)];
-  const own = { ...traffic, ...together?.requests?.[front] };
+  const own = { ...traffic, ...lookUp(together?.requests, front) };
   return [...batch, ...optionWords(own, [...requests, ...transport, ...client])];
 }
 

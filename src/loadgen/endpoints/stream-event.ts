@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 
 /** The content of one event of a streamed reply. Counts are absent if it has none. */
 export interface StreamEvent {
@@ -89,7 +90,7 @@ export const tritonEventsOf = (output: string): EventFormat => ({
   read(event) {
     const fields = fieldsOf(event);
     const { num_input_tokens: inputs, num_output_tokens: outputs, error } = fields;
-    const value = fields[output];
+    const value = lookUp(fields, output);
     const text = Array.isArray(value) ? value.map(textOf).join('') : textOf(value);
     return {
       output: text,

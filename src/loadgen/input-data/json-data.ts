@@ -1,4 +1,5 @@
 import { messageOf } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { jsonTensor } from './json-tensor.ts';
 import { parseLenientJson } from './lenient-json.ts';
 import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
@@ -93,14 +94,16 @@ function inputsOf(place: string, step: Step, tensors: ModelTensors, shapes: Give
   }
   return tensors.inputs
     .filter((spec) => Object.hasOwn(step, spec.name))
-    .map((spec) => jsonTensor(`${place}, input '${spec.name}'`, spec, step[spec.name], shapeGiven(shapes, spec.name)));
+    .map((spec) =>
+      jsonTensor(`${place}, input '${spec.name}'`, spec, lookUp(step, spec.name), shapeGiven(shapes, spec.name)),
+    );
 }
 
 function outputsOf(place: string, step: Step, tensors: ModelTensors): SampleTensor[] {
   checkNames(place, step, tensors.outputs, 'output');
   return tensors.outputs
     .filter((spec) => Object.hasOwn(step, spec.name))
-    .map((spec) => jsonTensor(`${place}, output '${spec.name}'`, spec, step[spec.name]));
+    .map((spec) => jsonTensor(`${place}, output '${spec.name}'`, spec, lookUp(step, spec.name)));
 }
 
 /** Other tools put the model's name next to the tensors; a fixed schedule puts its times there. */

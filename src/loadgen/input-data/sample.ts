@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 
 /** One tensor of one sample: without the batch dimension, in KServe v2's raw form. */
@@ -20,8 +21,7 @@ export interface Sample {
 export type GivenShapes = Readonly<Record<string, readonly number[]>>;
 
 /** Returns the shape given for an input. Names come from the server, so one may match a property of every object. */
-export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined =>
-  Object.hasOwn(shapes, name) ? shapes[name] : undefined;
+export const shapeGiven = (shapes: GivenShapes, name: string): readonly number[] | undefined => lookUp(shapes, name);
 
 /** Returns an INPUT_INVALID error about one place of the input data. */
 export const invalidInput = (place: string, message: string, hint: string): TrituneError =>

@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { CandidateShape } from '../../space/types.ts';
@@ -184,7 +185,7 @@ function breakdownOf(state: StudyState): Chart | null {
     const name = `${trialName(state, trial)} @ ${measurement ? shortLevel(measurement.level) : ''}`;
     if (!measurement?.fronts) return measurement ? breakdownBar(name, measurement, trial.candidate.shape) : [];
     return measurement.fronts.flatMap(({ model }) => {
-      const [part, shape] = [partOf(measurement, model), trial.candidate.shape.members?.[model]];
+      const [part, shape] = [partOf(measurement, model), lookUp(trial.candidate.shape.members, model)];
       return part ? breakdownBar(`${model}: ${name}`, part, shape ?? trial.candidate.shape) : [];
     });
   });

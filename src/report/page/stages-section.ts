@@ -1,4 +1,5 @@
 import { formatFigure } from '../../base/format.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { busiestStage, type StageSplit } from '../../study/analysis/stages.ts';
@@ -48,7 +49,7 @@ function frontsTable({ goal }: StudyState, told: readonly Told[]): Html {
         describeLevel(front.level),
         withInterval(front.throughput),
         withInterval(front.budgetLatencyMs),
-        ...(hasBudgets ? [formatFigure(budgets[model] ?? Number.NaN)] : []),
+        ...(hasBudgets ? [formatFigure(lookUp(budgets, model) ?? Number.NaN)] : []),
         `${formatFigure(100 * front.errorRate)} %`,
       ];
       return [[model, name, ...cells]];

@@ -1,4 +1,5 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { ModelConfig, TensorConfig } from '../../triton/config/model-config.ts';
 import { normaliseConfig } from '../../triton/config/normal-form.ts';
 import { modelConfigsOf, otherConfigsOf } from '../model-configs.ts';
@@ -36,10 +37,10 @@ export function clientChanges(
   if (served !== undefined && model !== undefined && served !== model && more.length + others.length === 0)
     return [
       { model, ...renamed(model, served) },
-      ...changesOf(before[model] ?? {}, after[served] ?? {}).map((change) => ({ model, ...change })),
+      ...changesOf(lookUp(before, model) ?? {}, lookUp(after, served) ?? {}).map((change) => ({ model, ...change })),
     ];
   return Object.entries(after).flatMap(([name, config]) =>
-    changesOf(before[name] ?? config, config).map((change) => ({ model: name, ...change })),
+    changesOf(lookUp(before, name) ?? config, config).map((change) => ({ model: name, ...change })),
   );
 }
 
@@ -184,7 +185,10 @@ const COMPARED_INSIDE: ReadonlySet<string> = new Set([SEQUENCE]);
 function fieldAt(config: ModelConfig, path: string): Json {
   const value = path
     .split('.')
-    .reduce<Json | undefined>((at, name) => (isJsonObject(at) ? (at as JsonObject)[name] : undefined), config as Json);
+    .reduce<Json | undefined>(
+      (at, name) => (isJsonObject(at) ? lookUp(at as JsonObject, name) : undefined),
+      config as Json,
+    );
   if (COMPARED_INSIDE.has(path)) return value === undefined ? null : true;
   return value ?? null;
 }

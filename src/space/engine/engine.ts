@@ -1,4 +1,5 @@
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { readPath } from '../edits/config-path.ts';
 import type { ConfigPath, EngineTraits } from '../types.ts';
@@ -48,8 +49,8 @@ export function withoutDefaults(
   const isSure = (name: string): boolean => Object.hasOwn(defaults, name) && !varying.includes(name);
   const isIdle = ([name, value]: readonly [string, unknown]): boolean =>
     isSure(name) &&
-    base.engine?.[name] === undefined &&
-    canonicalJson(value as Json) === canonicalJson(defaults[name] as Json);
+    lookUp(base.engine, name) === undefined &&
+    canonicalJson(value as Json) === canonicalJson(lookUp(defaults, name) as Json);
   const left = Object.entries(engine).filter((each) => !isIdle(each));
   return left.length === 0 && base.engine === undefined ? others : { ...others, engine: Object.fromEntries(left) };
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { ModelConfigs } from '../model-configs.ts';
@@ -29,5 +30,4 @@ export function fitEnsembles(ensembles: ModelConfigs, models: ModelConfigs): Mod
 /** Returns the largest batch of a model; 0 for none, or if unknown. */
 export const batchOf = (config: ModelConfig | undefined): number => config?.max_batch_size ?? 0;
 
-const own = (configs: ModelConfigs, name: string): ModelConfig | undefined =>
-  Object.hasOwn(configs, name) ? configs[name] : undefined;
+const own = (configs: ModelConfigs, name: string): ModelConfig | undefined => lookUp(configs, name);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { type ModelConfigs, modelConfigsOf } from '../model-configs.ts';
 import type { Assignment, Candidate, CandidateShape, Settings } from '../types.ts';
 import { batchOf, fitEnsembles } from './fit-ensembles.ts';
@@ -30,7 +31,7 @@ export function joinCandidates(
     fingerprint: digestOf(ofEach(members, ({ fingerprint }) => fingerprint)),
     assignment,
     value: { models },
-    shape: joinShapes(members, batchOf(models[front] ?? ensembles[front])),
+    shape: joinShapes(members, batchOf(lookUp(models, front) ?? lookUp(ensembles, front))),
   };
 }
 

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
 import type { SpaceSource } from '../source/source.ts';
 import type { Assignment, Candidate, ParameterValue, SearchSpace } from '../types.ts';
@@ -48,7 +49,7 @@ export function joinSpaces(
 ): JointSpace {
   const configs = modelConfigsOf(original);
   const members = Object.entries(spaces).map(([model, space]): JointMember => {
-    const config = Object.hasOwn(configs, model) ? configs[model] : undefined;
+    const config = lookUp(configs, model);
     if (config) return { model, space, original: originalOf(config) };
     throw new TrituneError('SPACE_INVALID', `the study has no model '${model}'`, `its models are ${names(configs)}`);
   });

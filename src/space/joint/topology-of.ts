@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { stepsByTensors } from '../../queueing/network/plan.ts';
 import type { Step } from '../../queueing/network/types.ts';
 import { composingModels, ensembleSteps } from '../../triton/config/ensemble-rules.ts';
@@ -16,7 +17,7 @@ export interface AskedTopology {
 
 /** Returns the models that this one sends requests to: the steps of an ensemble, or the declared calls of a BLS model. */
 export const partsOf = (config: ModelConfig, model: string, { calls }: AskedTopology): readonly string[] => [
-  ...new Set([...composingModels(config), ...(Object.hasOwn(calls, model) ? (calls[model] as string[]) : [])]),
+  ...new Set([...composingModels(config), ...(lookUp(calls, model) ?? [])]),
 ];
 
 export const isEnsemble = (config: ModelConfig | undefined): boolean =>
@@ -53,16 +54,16 @@ export function topologyOf(asked: AskedTopology, configs: ModelConfigs): Topolog
 /** Returns the ensembles among the configs, each after those inside it. */
 export function ensemblesIn(configs: ModelConfigs): readonly string[] {
   const depth = (model: string): number => {
-    const config = configs[model];
+    const config = lookUp(configs, model);
     return config ? Math.max(0, ...composingModels(config).map((part) => 1 + depth(part))) : 0;
   };
-  const names = Object.keys(configs).filter((model) => isEnsemble(configs[model]));
+  const names = Object.keys(configs).filter((model) => isEnsemble(lookUp(configs, model)));
   return names.sort((a, b) => depth(a) - depth(b));
 }
 
 /** Returns one step for a model; those of an ensemble in the order of its tensors, with inner ensembles kept. */
 function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
-  const config = configs[model];
+  const config = lookUp(configs, model);
   if (!config || !isEnsemble(config)) return [{ stage: model }];
   const steps = ensembleSteps(config).map(({ model_name = '', input_map = {}, output_map = {} }) => ({
     stage: model_name,
@@ -71,7 +72,7 @@ function stepsOf(model: string, configs: ModelConfigs): readonly Step[] {
   }));
   const given = (config.input ?? []).map(({ name }) => name);
   return stepsByTensors(steps, given).map((step): Step => {
-    if (!('stage' in step) || !isEnsemble(configs[step.stage])) return step;
+    if (!('stage' in step) || !isEnsemble(lookUp(configs, step.stage))) return step;
     const { stage, ...place } = step;
     return { ...place, steps: stepsOf(stage, configs) };
   });

@@ -1,5 +1,6 @@
 import { isTrituneError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { isMessage } from '../../space/edits/config-fields.ts';
 import { isJointJson, jointFromJson } from '../../space/joint/definition.ts';
 import { type JointSpace, jointName } from '../../space/joint/joint-space.ts';
@@ -98,7 +99,7 @@ export function settingsOf(space: SearchSpace | null, trials: readonly Tried[]):
       names.map((name) => {
         const { assignment } = candidate;
         const path = paths.get(name);
-        const own = assignment[name] ?? null;
+        const own = lookUp(assignment, name) ?? null;
         const found = path && fieldOf(candidate, path);
         if (path && !isMessage(path)) {
           return found === undefined ? (defaults.get(name) ?? ABSENT) : textOf(found as Json);

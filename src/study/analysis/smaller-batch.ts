@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
@@ -71,7 +72,7 @@ const keeps = ({ budget }: Goal, latencyMs: number): boolean => budget === null 
 /** Returns the candidate as the performance model sees it with another largest batch of one model. */
 function withBatch({ shape, ...candidate }: Candidate, model: string, size: number): Candidate {
   const { members } = shape;
-  const member = members?.[model];
+  const member = lookUp(members, model);
   const changed: CandidateShape = member
     ? { ...shape, members: { ...members, [model]: shapeWith(member, size) } }
     : shapeWith(shape, size);

@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { Measurement, ServerBreakdown } from '../../profiler/measurement.ts';
 import { answeredPerSecond, countedMs, stageBreakdowns } from '../../profiler/stage-breakdowns.ts';
@@ -38,7 +39,7 @@ export function stageSplits(
     const computeMs = computeOf(server);
     const callsMs = Math.min(computeMs, callsOf(model, server, stages, topology));
     const durationMs = countedMs(measurement, model);
-    const instances = members[model]?.policy.instances ?? null;
+    const instances = lookUp(members, model)?.policy.instances ?? null;
     const busyMs =
       server.batches.reduce((sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs, 0) /
       US_PER_MS;
@@ -72,7 +73,7 @@ function callsOf(
   stages: ReadonlyMap<string, ServerBreakdown>,
   { calls = {} }: Topology,
 ): number {
-  return (calls[model] ?? []).reduce((sum, called) => {
+  return (lookUp(calls, model) ?? []).reduce((sum, called) => {
     const server = stages.get(called);
     return server && successCount > 0 ? sum + (server.requestUs * server.successCount) / successCount / US_PER_MS : sum;
   }, 0);

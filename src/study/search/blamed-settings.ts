@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { CandidateShape, Settings } from '../../space/types.ts';
 import type { FailureKind, Trial } from '../types.ts';
 import { perHistory } from './samplers/per-history.ts';
@@ -20,7 +21,7 @@ const blamesIn = perHistory((trials): readonly Blame[] => {
   return trials.flatMap(({ number, failure, candidate: { shape } }) => {
     if (failure === null || !refusals.has(failure.kind) || loaded.length === 0) return [];
     const values = Object.entries(shape.settings).filter(([setting, value]) =>
-      loaded.every(({ settings }) => settings[setting] !== value),
+      loaded.every(({ settings }) => lookUp(settings, setting) !== value),
     );
     if (values.length === 0) return [];
     const named = values.filter(([, value]) => failure.reason.includes(`'${value}'`));
@@ -48,12 +49,15 @@ export function refusedLike(shape: CandidateShape, trials: readonly Trial[]): nu
 }
 
 const hasAll = (settings: Settings, values: Blame['values']): boolean =>
-  values.every(([setting, value]) => settings[setting] === value);
+  values.every(([setting, value]) => lookUp(settings, setting) === value);
 
 function isAtLeast(one: CandidateShape, other: CandidateShape): boolean {
   if (one.members && other.members) {
     const { members } = one;
-    return Object.entries(other.members).every(([model, part]) => members[model] && isAtLeast(members[model], part));
+    return Object.entries(other.members).every(([model, part]) => {
+      const own = lookUp(members, model);
+      return own !== undefined && isAtLeast(own, part);
+    });
   }
   const [{ policy: a }, { policy: b }] = [one, other];
   return a.instances >= b.instances && a.maxBatchSize >= b.maxBatchSize;

@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import type { CandidateShape } from '../../space/types.ts';
 import type { Trial } from '../types.ts';
 import { perHistory } from './samplers/per-history.ts';
@@ -44,7 +45,7 @@ const limitsIn = perHistory((trials): readonly Limit[] => {
     weightings(models.length).flatMap((weights) => {
       const need = (members: Members): number =>
         models.reduce((sum, model, index) => {
-          const policy = members[model]?.policy;
+          const policy = lookUp(members, model)?.policy;
           const places = policy ? policy.instances * (1 + perPlace * Math.max(1, policy.maxBatchSize)) : 0;
           return sum + (weights[index] as number) * places;
         }, 0);

@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import { settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import { type BatcherPolicy, instancesPerDevice } from '../../queueing/batcher-policy.ts';
 import type { ContinuousPolicy } from '../../queueing/continuous/policy.ts';
@@ -46,9 +47,10 @@ export function loadChance({ shape }: Candidate, trials: readonly Trial[]): numb
  */
 function jointChance({ members = {} }: Candidate['shape'], failed: readonly Trial[]): number {
   const below = failed.filter(({ candidate: { shape } }) =>
-    Object.entries(shape.members ?? {}).every(
-      ([model, part]) => members[model] && hasAtLeast(members[model].policy, part.policy),
-    ),
+    Object.entries(shape.members ?? {}).every(([model, part]) => {
+      const own = lookUp(members, model);
+      return own !== undefined && hasAtLeast(own.policy, part.policy);
+    }),
   );
   return AFTER_A_REFUSAL ** below.length;
 }

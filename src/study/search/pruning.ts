@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import { placesOf, settingsKeyOf } from '../../perfmodel/settings-key.ts';
 import { instancesPerDevice } from '../../queueing/batcher-policy.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
@@ -96,7 +97,10 @@ type IsLike = (asked: CandidateShape, refused: CandidateShape) => boolean;
 function everyPart(asked: CandidateShape, refused: CandidateShape, isLike: IsLike): boolean {
   if (!asked.members || !refused.members) return isLike(asked, refused);
   const { members } = asked;
-  return Object.entries(refused.members).every(([model, part]) => members[model] && isLike(members[model], part));
+  return Object.entries(refused.members).every(([model, part]) => {
+    const own = lookUp(members, model);
+    return own !== undefined && isLike(own, part);
+  });
 }
 
 /**
@@ -108,14 +112,15 @@ function hasSuspect(asked: CandidateShape, refused: CandidateShape, trials: read
   const served = trials.filter(({ measurements }) => measurements.length > 0).map(({ candidate }) => candidate.shape);
   const suspects = Object.entries(refused.members).filter(
     ([model, part]) =>
-      !served.some(
-        ({ members }) => members?.[model] && sameSettings(members[model], part) && needsAsMuch(members[model], part),
-      ),
+      !served.some(({ members }) => {
+        const own = lookUp(members, model);
+        return own !== undefined && sameSettings(own, part) && needsAsMuch(own, part);
+      }),
   );
   const [suspect, ...others] = suspects;
   if (!suspect || others.length > 0) return false;
   const [model, part] = suspect;
-  const own = asked.members[model];
+  const own = lookUp(asked.members, model);
   return own !== undefined && isLike(own, part);
 }
 

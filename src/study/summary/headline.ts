@@ -1,4 +1,5 @@
 import { capital, formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
 import { allowedErrorRate } from '../goal/goal.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
@@ -96,7 +97,7 @@ function comparedWith({ objectives, goodput }: Summary, metrics: Metrics): strin
   const [objective, ...others] = objectives;
   const metric = objective && metrics.has(objective.metric) ? metrics.named(objective.metric) : null;
   if (!metric || others.length > 0) return `times as good as your config by ${describeObjectives(objectives)}`;
-  const name = rates[metric.name] ?? `${metric.label}${metric.name.startsWith('latency-') ? ' latency' : ''}`;
+  const name = lookUp(rates, metric.name) ?? `${metric.label}${metric.name.startsWith('latency-') ? ' latency' : ''}`;
   if (isInCost(objectives)) return `of your config's ${name}`;
   const limits = metric.name === 'goodput' && goodput ? ` (requests within ${describeRequestLimits(goodput)})` : '';
   return metric.better === 'higher'

@@ -1,4 +1,5 @@
 import { formatMs } from '../../base/format.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { partsOfName } from '../goal/metrics/of-model.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Goal } from '../types.ts';
@@ -72,4 +73,4 @@ const wentText = (before: number, after: number): string =>
     : `went from ${formatMs(before)} to ${formatMs(after)}`;
 
 const latencyOf = ({ fronts, budgetLatencyMs }: LatencyPoint, model: string): number | null =>
-  fronts ? (fronts[model]?.budgetLatencyMs ?? null) : budgetLatencyMs.value;
+  fronts ? (lookUp(fronts, model)?.budgetLatencyMs ?? null) : budgetLatencyMs.value;

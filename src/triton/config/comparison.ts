@@ -1,4 +1,5 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { ModelConfig } from './model-config.ts';
 import { normaliseConfig } from './normal-form.ts';
 
@@ -52,8 +53,7 @@ function memberPath(path: string, name: string): string {
   return path ? `${path}.${name}` : name;
 }
 
-const own = (object: JsonObject, name: string): Json | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
+const own = (object: JsonObject, name: string): Json | undefined => lookUp(object, name);
 
 const isListOfObjects = (value: Json | undefined): value is readonly JsonObject[] =>
   Array.isArray(value) && value.every((item) => isJsonObject(item as Json));

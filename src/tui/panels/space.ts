@@ -1,4 +1,5 @@
 import { formatFigure } from '../../base/format.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { allows, type Restriction } from '../../space/narrowing.ts';
 import type { ParameterValue } from '../../space/types.ts';
 import type { StudyState } from '../../study/records/state.ts';
@@ -17,7 +18,7 @@ export function spacePanel(study: StudyState, question: SpaceQuestion, size: Siz
     const { name } = shown.parameter;
     const isSelected = index === selected;
     const at = isSelected ? column : null;
-    return valuesRow(name, cellsOf(shown, narrowing[name], allowsIn(question, name)), {
+    return valuesRow(name, cellsOf(shown, lookUp(narrowing, name), allowsIn(question, name)), {
       at,
       isSelected,
       columns: size.columns,

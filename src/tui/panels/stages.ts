@@ -1,4 +1,5 @@
 import { formatFigure, formatMs } from '../../base/format.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { FrontMeasurement, Measurement } from '../../profiler/measurement.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -110,7 +111,7 @@ export function frontRows({ fronts = [], budgetLatencyMs }: Measurement, goal: G
   const isNarrow = width < WITH_BATCH;
   const lines = fronts.map((front): Row => {
     const { model, throughput, budgetLatencyMs: latency, errorRate } = front;
-    const budgetMs = budgets[model];
+    const budgetMs = lookUp(budgets, model);
     const isMissed = budgetMs !== undefined && latency.value > budgetMs;
     const rate = right(formatFigure(throughput.value), isNarrow ? 7 : 9);
     const seen = isNarrow ? right(formatFigure(latency.value), 6) : right(formatMs(latency.value), 10);

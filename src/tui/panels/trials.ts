@@ -1,4 +1,5 @@
 import { formatFigure } from '../../base/format.ts';
+import { lookUp } from '../../base/look-up.ts';
 import type { Candidate } from '../../space/types.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
@@ -124,9 +125,9 @@ function comingRows(view: ViewState, table: Table): readonly Row[] {
   const begin = ' '.repeat(widths.number + 2);
   const rows = waiting.slice(0, MAX_WAITING).map(({ assignment }): Row => {
     const cellOf = (name: string): string =>
-      assignment[name] === undefined
+      lookUp(assignment, name) === undefined
         ? settings.cell(study.started.original, name)
-        : foreign(describeValue(assignment[name]), widths.before);
+        : foreign(describeValue(lookUp(assignment, name) ?? null), widths.before);
     return comingRow(table, `${begin}+ `, 'asked for', cellOf, 'muted');
   });
   const more = waiting.length - rows.length;

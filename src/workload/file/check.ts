@@ -1,3 +1,4 @@
+import { lookUp } from '../../base/look-up.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { NS_PER_MS } from '../../base/units.ts';
 import type { ClassLimits, Mix, RateArrivals, RequestClass } from '../workload.ts';
@@ -133,7 +134,7 @@ function mixOf(
         `write one of ${names.join(', ')}, or name it under classes`,
       );
     }
-    const list = names.map((name) => given[name] ?? 0);
+    const list = names.map((name) => lookUp(given, name) ?? 0);
     if (mayBeEmpty || list.some((weight) => weight > 0)) return list;
     throw workloadFault(place, where, 'no class has a weight', 'give at least one class a weight above 0');
   };

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { workloadJsonSchema } from './schema.ts';
 
 /** The schema's rules for one place of a file. */
@@ -28,7 +29,7 @@ export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
 }
 
 function childOf({ properties, additionalProperties, items }: JsonObject, segment: PropertyKey): JsonObject | null {
-  const named = isJsonObject(properties) ? properties[String(segment)] : undefined;
+  const named = isJsonObject(properties) ? lookUp(properties, String(segment)) : undefined;
   const child = typeof segment === 'number' ? items : (named ?? additionalProperties);
   return isJsonObject(child) ? child : null;
 }
@@ -36,7 +37,7 @@ function childOf({ properties, additionalProperties, items }: JsonObject, segmen
 /** Returns the definition that the form refers to, with the form's own description if it has one; any other form as it is. */
 function resolved({ $ref, ...own }: JsonObject, { $defs }: JsonObject): JsonObject {
   const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : '';
-  const definition = isJsonObject($defs) ? $defs[name] : undefined;
+  const definition = isJsonObject($defs) ? lookUp($defs, name) : undefined;
   return isJsonObject(definition) ? { ...definition, ...own } : own;
 }
 

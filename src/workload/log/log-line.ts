@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { BadRecord } from '../../base/records.ts';
 import { logTimeNs } from '../trace/times.ts';
 import { type TraceColumns, traceReaderOf } from '../trace/trace-reader.ts';
@@ -78,7 +79,7 @@ function targetNameIn(first: string): string | undefined {
   return TARGET_NAMES.find((name) => {
     const value = name
       .split('.')
-      .reduce<unknown>((inner, part) => (isJsonObject(inner) ? inner[part] : undefined), record);
+      .reduce<unknown>((inner, part) => (isJsonObject(inner) ? lookUp(inner, part) : undefined), record);
     return typeof value === 'string';
   });
 }

@@ -1,5 +1,6 @@
 import { csvCells } from '../../base/csv.ts';
 import { isJsonObject } from '../../base/json.ts';
+import { lookUp } from '../../base/look-up.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { BadRecord } from '../../base/records.ts';
 import type { TimeUnit } from '../file/schema.ts';
@@ -119,7 +120,9 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
 /** The field with this name, or the one that a path such as `request.time` leads to. */
 function fieldOf(record: Readonly<Record<string, unknown>>, name: string): unknown {
   if (Object.hasOwn(record, name)) return record[name];
-  return name.split('.').reduce<unknown>((value, part) => (isJsonObject(value) ? value[part] : undefined), record);
+  return name
+    .split('.')
+    .reduce<unknown>((value, part) => (isJsonObject(value) ? lookUp(value, part) : undefined), record);
 }
 
 function timeNameIn(names: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import { isEnsemble } from '../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
 import { ensembleSteps } from '../../../triton/config/ensemble-rules.ts';
@@ -32,7 +33,7 @@ export async function callersOf(
   mayCall: (config: ModelConfig) => boolean,
   ask: (model: string) => Promise<Rates | null>,
 ): Promise<FoundCalls> {
-  const isOne = (model: string): boolean => isEnsemble(configs[model]);
+  const isOne = (model: string): boolean => isEnsemble(lookUp(configs, model));
   const calls = new Map<string, Set<string>>();
   const add = (caller: string, called: Iterable<string>): void => {
     if (!isOne(caller)) calls.set(caller, new Set([...(calls.get(caller) ?? []), ...called]));
@@ -41,7 +42,7 @@ export async function callersOf(
   const shown = new Set([...calls.values()].flatMap((called) => [...called]));
   const through = new Map<string, Rates>();
   const behind = (model: string): Rates =>
-    isOne(model) ? withBehind(stepsOf(configs[model]), behind) : (through.get(model) ?? new Map());
+    isOne(model) ? withBehind(stepsOf(lookUp(configs, model)), behind) : (through.get(model) ?? new Map());
   const unexplained = (): readonly string[] => {
     const explained = isOne(front) ? behind(front) : new Map<string, number>();
     return [...rates].flatMap(([model, rate]) => (rate - (explained.get(model) ?? 0) > SURE ? [model] : []));
@@ -51,7 +52,7 @@ export async function callersOf(
     (model) => !shown.has(model) && ![...shown].some((name) => behind(name).has(model)),
   );
   if (open.length === 0) return found();
-  const callers = new Set([...rates.keys()].filter((model) => mayCall(configs[model] ?? {})));
+  const callers = new Set([...rates.keys()].filter((model) => mayCall(lookUp(configs, model) ?? {})));
   if (!isOne(front)) through.set(front, rates);
   for (const caller of callers) through.set(caller, (await ask(caller)) ?? new Map());
   for (const [caller, total] of through) add(caller, directCalls(total, behind).keys());

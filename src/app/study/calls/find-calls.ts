@@ -2,6 +2,7 @@ import { heldByOthers } from '../../../adapter/triton/hold-model.ts';
 import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
 import { isTrituneError } from '../../../base/errors.ts';
 import { plainLine } from '../../../base/format.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import type { GivenSpaces } from '../../../space/joint/given-spaces.ts';
 import { isEnsemble } from '../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
@@ -115,7 +116,7 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
   const { inputData: _, shape: __, requestParameter: ___, ...rest } = trafficTo(spec, model);
   const traffic: SeededTraffic = { ...rest, batch: 1 };
   try {
-    const config = configs[model] ?? {};
+    const config = lookUp(configs, model) ?? {};
     const inputs = await requestsOf(traffic, { config, metadata: await opened.client.modelMetadata(model) });
     const answer = await askModel(opened, { spec: traffic, config, inputs }, Object.keys(configs));
     return 'refusal' in answer ? null : (await withoutHeld(opened, answer)).rates;

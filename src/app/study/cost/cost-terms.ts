@@ -1,4 +1,5 @@
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import { didYouMean } from '../../../base/nearest.ts';
 import { fileLimits, readTextSync } from '../../../base/read-file.ts';
 import { readYaml } from '../../../base/yaml.ts';
@@ -61,7 +62,7 @@ function alikeIn(
   { gpus, instanceTypes }: PriceList,
   { gpu, instanceType }: Pick<CostSpec, 'gpu' | 'instanceType'>,
 ): Pick<CostTerms, 'instanceTypes'> {
-  const kind = instanceType === undefined ? (gpu ?? Object.keys(gpus)[0]) : instanceTypes[instanceType]?.gpu;
+  const kind = instanceType === undefined ? (gpu ?? Object.keys(gpus)[0]) : lookUp(instanceTypes, instanceType)?.gpu;
   const alike = Object.entries(instanceTypes)
     .filter(([, type]) => type.gpu !== undefined && type.gpu === kind && type.gpus > 0)
     .map(([name, type]) => ({ name, gpus: type.gpus, perHour: type.perHour }));
@@ -108,7 +109,7 @@ function gpuPrice({ gpus }: PriceList, name: string): number {
 }
 
 function named<T>(all: Readonly<Record<string, T>>, name: string, what: string): T {
-  const found = Object.hasOwn(all, name) ? all[name] : undefined;
+  const found = lookUp(all, name);
   if (found !== undefined) return found;
   const names = Object.keys(all);
   throw usage(

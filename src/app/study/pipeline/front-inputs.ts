@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
@@ -16,7 +17,7 @@ export interface FrontInputs {
 /** Returns the traffic of a study for one of its fronts. */
 export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
   ...trafficOf(spec),
-  ...spec.together?.requests?.[model],
+  ...lookUp(spec.together?.requests, model),
 });
 
 /**

@@ -1,5 +1,6 @@
 import { hasVariants } from '../../../adapter/triton/variants/known-builds.ts';
 import { TrituneError } from '../../../base/errors.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import { didYouMean } from '../../../base/nearest.ts';
 import { jointFromJson, withinEnsembles } from '../../../space/joint/definition.ts';
 import type { GivenSpaces } from '../../../space/joint/given-spaces.ts';
@@ -30,9 +31,9 @@ export function jointTarget(
   const front = topology.fronts[0]?.model ?? '';
   const original = jointOriginal(...splitConfigs(topology, configs), front);
   const spaceOf = (model: string): SearchSpace => {
-    const given = Object.hasOwn(members, model) ? members[model] : whole;
-    const space = withoutVariants(model, given ?? loadSpace(presetOf(configs[model] ?? {}), { limits }));
-    return clients?.serving(space, model, configs[model] ?? {}) ?? space;
+    const given = lookUp(members, model) ?? whole;
+    const space = withoutVariants(model, given ?? loadSpace(presetOf(lookUp(configs, model) ?? {}), { limits }));
+    return clients?.serving(space, model, lookUp(configs, model) ?? {}) ?? space;
   };
   const spaces = stages.map((model) => [model, withinEnsembles(spaceOf(model), model, bystanders)] as const);
   return joinSpaces(Object.fromEntries(spaces), original, front, across);

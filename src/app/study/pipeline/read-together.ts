@@ -1,4 +1,5 @@
 import { plainLine } from '../../../base/format.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import { type AskedTopology, ensemblesIn, partsOf, topologyOf } from '../../../space/joint/topology-of.ts';
 import type { ModelConfigs } from '../../../space/model-configs.ts';
 import type { Topology } from '../../../space/topology.ts';
@@ -71,6 +72,6 @@ export function unreadableLines(together: Together | null): readonly string[] {
 /** Returns the configs of the stages, and those of the ensembles, inner ones first. */
 export function splitConfigs({ stages }: Topology, configs: ModelConfigs): readonly [ModelConfigs, ModelConfigs] {
   const pick = (names: readonly string[]): ModelConfigs =>
-    Object.fromEntries(names.map((name) => [name, configs[name] ?? {}]));
+    Object.fromEntries(names.map((name) => [name, lookUp(configs, name) ?? {}]));
   return [pick(stages), pick(ensemblesIn(configs))];
 }

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import type { SetUp } from '../../../emulator/profile/result-table.ts';
 import { backendNamed } from '../../../triton/config/backend-names.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
@@ -12,7 +13,7 @@ export function selected(setUps: readonly SetUp[], wanted: readonly string[]): S
       throw new TrituneError('USAGE', `'${text}' is not COLUMN=VALUE`, 'write for example --select gpu=t4');
     return [column, rest.join('=')] as const;
   });
-  const kept = setUps.filter(({ labels }) => pairs.every(([column, value]) => labels[column] === value));
+  const kept = setUps.filter(({ labels }) => pairs.every(([column, value]) => lookUp(labels, column) === value));
   if (kept.length > 0) return kept;
   const there = setUps.map(describeSetUp).join('; ');
   throw new TrituneError('INPUT_INVALID', `the table has no rows with ${wanted.join(' and ')}`, `use one of ${there}`);
@@ -35,7 +36,7 @@ export function configOf(
   const { default_model_filename: _, ...rest } = base;
   const named = backend !== undefined && base.backend !== backend ? { ...rest, backend, platform } : base;
   const differing = Object.entries(setUp.labels).filter(([column, value]) =>
-    all.some(({ labels }) => labels[column] !== value),
+    all.some(({ labels }) => lookUp(labels, column) !== value),
   );
   const name = [base.name ?? 'model', ...differing.map(([, value]) => value.replace(/[^A-Za-z0-9]+/g, '-'))].join('_');
   const instance_group = instances === inConfig ? groups : [{ ...groups[0], count: instances }];

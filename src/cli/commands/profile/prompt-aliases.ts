@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { TrituneError } from '../../../base/errors.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 
 const counted = ['inputTokens', 'outputTokens', 'turns', 'thinkTimeMs'] as const;
@@ -77,10 +78,10 @@ export function addPromptAliases(command: Command): { readonly resolve: () => Pr
 export function specOf(flags: readonly (readonly [name: string, text: string])[]): PromptSpec {
   const given: Given = {};
   for (const [name, text] of flags) {
-    const reason = refused[name];
+    const reason = lookUp(refused, name);
     if (reason !== undefined)
       throw new TrituneError('UNSUPPORTED', `--${name} is not supported: ${reason}`, 'leave it out');
-    const figure = figures[name];
+    const figure = lookUp(figures, name);
     if (figure) given[figure] = figureOf(`--${name}`, text);
     else if (files.includes(name)) given.promptFile = text;
   }

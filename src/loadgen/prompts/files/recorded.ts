@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import { BadRecord } from '../../../base/records.ts';
 import type { ChatMessage } from '../prompt.ts';
 
@@ -130,7 +131,7 @@ function chatMessage(said: unknown): ChatMessage {
 }
 
 function messageOf(who: string, content: string): ChatMessage {
-  const role = speakers[who];
+  const role = lookUp(speakers, who);
   if (role) return { role, content };
   throw new BadRecord(`'${who}' is not a known role`, 'write human, gpt and system, or user, assistant and system');
 }

@@ -1,6 +1,7 @@
 import { emittedConfig } from '../../../adapter/triton/documents.ts';
 import { canonicalJson } from '../../../base/json.ts';
 import { type DiffLine, diffLines, GAP, withContext } from '../../../base/line-diff.ts';
+import { lookUp } from '../../../base/look-up.ts';
 import { clientChanges } from '../../../space/clients/changes.ts';
 import { differencesOf } from '../../../space/differences.ts';
 import { withoutServerDefaults } from '../../../space/edits/server-defaults.ts';
@@ -60,7 +61,7 @@ function textsOf(original: Candidate, best: Candidate, model: string): readonly 
     return {
       name: names.length === 1 ? 'config.pbtxt' : `${key}/config.pbtxt`,
       before: before ? text(before) : [],
-      after: text(own[key] ?? {}),
+      after: text(lookUp(own, key) ?? {}),
     };
   });
 }

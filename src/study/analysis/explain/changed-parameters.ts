@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { lookUp } from '../../../base/look-up.ts';
 import { bindSpace } from '../../../space/bound-space.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { buildJoint } from '../../../space/joint/build-joint.ts';
@@ -90,7 +91,7 @@ const candidateIn = (outcome: CandidateOutcome): Candidate | null => (outcome.le
 export function largerIn(started: StudyStarted, { assignment }: Candidate, parameter: string): number[] | null {
   const space = spaceOf(started);
   const bound = space && bindSpace(space, started.original);
-  const value = assignment[parameter];
+  const value = lookUp(assignment, parameter);
   if (!bound?.byName.has(parameter) || typeof value !== 'number') return null;
   const options = optionsFor(bound, parameter, assignment).map((option) => option.value);
   return options.filter((option) => typeof option === 'number').filter((option) => option > value);

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import { nsToMs } from '../../../base/units.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
@@ -139,7 +140,7 @@ function factsOf(
   const { shape } = best.candidate;
   const stage = limitingStage(state, best, stands, bottleneck);
   const { instances, dynamicBatching, maxBatchSize, maxQueueDelayNs } =
-    (stage && shape.members?.[stage.model]?.policy) || shape.policy;
+    (stage && lookUp(shape.members, stage.model)?.policy) || shape.policy;
   const engine = engineLoadOf(stands, shape);
   const most = dynamicBatching ? maxBatchSize : 0;
   const meanBatch = stage ? stage.batchSize : (execution?.batchSize ?? null);

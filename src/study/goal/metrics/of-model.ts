@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import type { FrontMeasurement, Measurement, ServerBreakdown } from '../../../profiler/measurement.ts';
 import { countedMs } from '../../../profiler/stage-breakdowns.ts';
 import type { Candidate } from '../../../space/types.ts';
@@ -102,6 +103,6 @@ const exactly = (value: number): Interval => ({ value, low: value, high: value }
 
 /** Returns the candidate as one of its models sees it. */
 function ownCandidate(candidate: Candidate, model: string): Candidate {
-  const shape = candidate.shape.members?.[model];
+  const shape = lookUp(candidate.shape.members, model);
   return shape ? { ...candidate, shape } : candidate;
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import { type Choice, choiceOf } from '../../../perfmodel/modelled-config.ts';
 import type { FailureKind, Trial } from '../../types.ts';
 import { isNamedCause } from '../blamed-settings.ts';
@@ -43,7 +44,7 @@ function labelOf(setting: string, value: string | undefined, distinct: readonly 
   const [own, others] = [true, false].map((wanted) =>
     distinct.filter(({ settings }) => (settings.get(setting) === value) === wanted),
   ) as [Choice[], Choice[]];
-  const assigned = (choice: Choice, name: string): unknown => choice.candidate.assignment[name];
+  const assigned = (choice: Choice, name: string): unknown => lookUp(choice.candidate.assignment, name);
   const [first] = own;
   const names = Object.keys(first?.candidate.assignment ?? {});
   const name = names.find((each) => {

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../base/look-up.ts';
 import { type Random, seededRandom } from '../../../base/random.ts';
 import type { Assignment } from '../../../space/types.ts';
 import { assess, compareAssessments } from '../../goal/goal.ts';
@@ -74,7 +75,9 @@ function densityOf(trials: readonly Trial[]): (assignment: Assignment) => number
   return (assignment) =>
     Object.entries(assignment).reduce((product, [name, value]) => {
       const wanted = JSON.stringify(value);
-      const alike = trials.filter(({ candidate }) => JSON.stringify(candidate.assignment[name]) === wanted).length;
+      const alike = trials.filter(
+        ({ candidate }) => JSON.stringify(lookUp(candidate.assignment, name)) === wanted,
+      ).length;
       return (product * (alike + PRIOR)) / (trials.length + 1);
     }, 1);
 }
