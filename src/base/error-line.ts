@@ -7,5 +7,8 @@ export const errorLine = (error: unknown): string =>
     ? `${error.code}: ${oneLine(error.message)} (${oneLine(error.hint)})`
     : `INTERNAL: ${oneLine(messageOf(error))} (this is a defect of tritune: please report it, with --verbose)`;
 
-/** Returns the text without line breaks and control characters. */
-export const oneLine = (text: string): string => plainLine(text.replace(/\s*\n\s*/g, ' '), Number.POSITIVE_INFINITY);
+/** A message may repeat what a server says. */
+const LONGEST = 4_000;
+
+/** Returns the text without line breaks and control characters, and not longer than a screen. */
+export const oneLine = (text: string): string => plainLine(text.replace(/\s*\n\s*/g, ' '), LONGEST);

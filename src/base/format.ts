@@ -49,9 +49,12 @@ export const inertText = (text: string): string =>
 
 /** Does the same for JSON, in which such characters have an equivalent escape. */
 export const inertJson = (json: string): string =>
-  json.replace(ACTIVE, (character) =>
-    character < ' ' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  json
+    .replace(ACTIVE, (character) =>
+      character < ' ' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    // A command of a CI log, which occurs only in strings.
+    .replace(/##(?=\w*\[)/g, '\\u0023#');
 
 /**
  * Returns foreign text (from a server, a file) made safe for one terminal line: control characters, line breaks and direction marks become spaces,
@@ -61,6 +64,23 @@ export function plainLine(text: string, maxLength = 300): string {
   const line = text.replace(ACTIVE_RUN, ' ').trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }
+
+/** How many of a list a message names. */
+const MOST_LISTED = 10;
+const LONGEST_LISTED = 100;
+
+/** Returns names that a server or a file gave as a list of a message: `a, b … and 499,990 more`. Empty for none. */
+export function listed(names: readonly string[]): string {
+  const first = names.slice(0, MOST_LISTED).map((name) => plainLine(name, LONGEST_LISTED));
+  const more = names.length - first.length;
+  return more > 0 ? `${first.join(', ')} … and ${grouped.format(more)} more` : first.join(', ');
+}
+
+/**
+ * Returns the text without commands of a CI log: GitHub's runner obeys `::NAME::` at the beginning of a line, and like Azure's and TeamCity's
+ * `##…[` anywhere in it.
+ */
+export const inertLog = (text: string): string => text.replace(/^(\s*):(?=:)/gm, '$1: ').replace(/##(?=\w*\[)/g, '# #');
 
 /** Returns the text in lines of at most this width, broken between words if possible. */
 export function wrapped(text: string, width: number): readonly string[] {
@@ -75,7 +95,3 @@ export function wrapped(text: string, width: number): readonly string[] {
 
 /** Returns the text with a capital first letter, to begin a sentence. */
 export const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
-
-/** Returns a word as a POSIX shell reads it back, quoted if needed. */
-export const shellWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,12 +1,15 @@
-import { inertLine, inertText } from '../base/format.ts';
+import { inertLine, inertLog, inertText } from '../base/format.ts';
 
 /**
  * The outputs of a command. Only this module uses the process's own streams. No control character or direction mark from a server or a file reaches
- * them, except for the full screen, which does its own cleaning.
+ * them, and no command to a CI, except for the full screen, which does its own cleaning.
  */
 export interface Terminal {
-  /** Prints a line of the command's output; `bad`: in red, if the terminal has colours. */
-  print(line: string, tone?: 'bad'): void;
+  /**
+   * Prints a line of the command's output. `bad`: in red, if the terminal has colours. `ci-command`: a command to the CI whose log this is; no
+   * other line is one.
+   */
+  print(line: string, tone?: 'bad' | 'ci-command'): void;
   /** Prints a line for the person watching, separate from the output. */
   tell(line: string): void;
   /** Shows progress on a line that the next call replaces and null clears; does nothing if no one watches. */
@@ -69,14 +72,16 @@ async function confirm(question: string): Promise<boolean> {
     });
   });
 }
+const shownText = (text: string): string => inertLog(inertText(text));
 
 export const processTerminal: Terminal = {
   print: (line, tone) => {
     const isRed = tone === 'bad' && process.stdout.isTTY && hasColours(process.env);
-    process.stdout.write(`${isRed ? `${RED}${inertText(line)}${DEFAULT}` : inertText(line)}\n`);
+    const text = tone === 'ci-command' ? inertLine(line) : shownText(line);
+    process.stdout.write(`${isRed ? `${RED}${text}${DEFAULT}` : text}\n`);
   },
   tell: (line) => {
-    process.stderr.write(`${inertText(line)}\n`);
+    process.stderr.write(`${shownText(line)}\n`);
   },
   status: setStatus,
   ...(process.stderr.isTTY && process.stdin.isTTY && !isInCi(process.env) && { confirm }),

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { formatMs, inertLine, wrapped } from '../base/format.ts';
+import { formatMs, inertLine, listed, wrapped } from '../base/format.ts';
 import { labelledWords, type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
 import { describeClientChange, describeSmallerBatch } from '../study/summary/client-words.ts';
@@ -160,7 +160,7 @@ function clientBound({ clientBound }: Summary): string[] {
 /** Lists the written documents; for several models it names the directory with a config of each. */
 function documents({ config = null, ...files }: DocumentPaths, { best }: Summary): string[] {
   const models = Object.keys(best?.models ?? {});
-  const configs = config !== null && models.length > 1 ? `${dirname(dirname(config))} (${models.join(', ')})` : config;
+  const configs = config !== null && models.length > 1 ? `${dirname(dirname(config))} (${listed(models)})` : config;
   return Object.entries({ ...files, config: configs }).flatMap(([name, path]) =>
     path === null ? [] : [row(name, path)],
   );

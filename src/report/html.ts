@@ -1,3 +1,5 @@
+import { inertJson, inertText } from '../base/format.ts';
+
 /** HTML that is safe to insert: made by `html` or by one of our renderers, never a bare string. */
 export class Html {
   readonly text: string;
@@ -19,7 +21,7 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
 
 /** Returns JSON that a script of the page reads by its id. Escapes each `<` in a string, so that none can end the block or begin a comment in it. */
 export function jsonBlock(id: string, value: object): Html {
-  const text = JSON.stringify(value).replaceAll('<', '\\u003c');
+  const text = inertJson(JSON.stringify(value)).replaceAll('<', '\\u003c');
   return html`<script type="application/json" id="${id}">${new Html(text)}</script>`;
 }
 
@@ -29,6 +31,6 @@ function rendered(part: Part): string {
   return escapeHtml(String(part));
 }
 
-/** Escapes every character that is special in markup. */
+/** Escapes every character that is special in markup, and removes control characters and direction marks. */
 export const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  inertText(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { listed } from '../base/format.ts';
 import { lookUp } from '../base/look-up.ts';
 import { modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
 import { checkSeriesSpec, type SeriesSpec } from './series-spec.ts';
@@ -37,7 +38,7 @@ export function optionsFor(series: SeriesOptions, model: string | undefined): Pa
     throw new TrituneError(
       'USAGE',
       `there is a latency budget for '${stray.model}', which is not tuned`,
-      `the models are ${models.join(', ') || 'none'}`,
+      `the models are ${listed(models) || 'none'}`,
     );
   }
   const forModel = (texts: readonly string[] | undefined) => textsFor(texts, model, models);

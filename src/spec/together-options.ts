@@ -1,4 +1,5 @@
 import { TrituneError } from '../base/errors.ts';
+import { listed } from '../base/format.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { type BlsCalls, modelsIn, ownerOf, type SeriesOptions } from './series-fields.ts';
 import type { TuneOptions } from './tune-options.ts';
@@ -86,7 +87,7 @@ function aboutModel(text: string, models: readonly string[]): string {
 
 function checkNamed(model: string, models: readonly string[]): void {
   if (models.includes(model)) return;
-  const hint = `use one of ${models.join(', ')}`;
+  const hint = `use one of ${listed(models)}`;
   throw new TrituneError('USAGE', `'${model}' is not among the models that are tuned together`, hint);
 }
 

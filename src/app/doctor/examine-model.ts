@@ -1,5 +1,5 @@
 import { realClock } from '../../base/clock.ts';
-import { formatFigure } from '../../base/format.ts';
+import { formatFigure, listed } from '../../base/format.ts';
 import { nsToMs } from '../../base/units.ts';
 import { isModelled } from '../../perfmodel/observations.ts';
 import { countLimit, spaceSize } from '../../space/enumerate.ts';
@@ -45,7 +45,7 @@ export async function* examineModel(
   }
   const config = await client.modelConfig(name);
   const parts = composingModels(config);
-  if (parts.length > 0) yield ok(name, `loaded; an ensemble, tuned together with its models ${parts.join(', ')}`);
+  if (parts.length > 0) yield ok(name, `loaded; an ensemble, tuned together with its models ${listed(parts)}`);
   else yield* examineAlone(name, config);
   const others = await foreignRate(client, name);
   if (others > 0) {

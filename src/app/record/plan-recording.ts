@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
 import { besideInstances } from '../../space/shape.ts';
 import type { Topology } from '../../space/topology.ts';
@@ -70,7 +71,7 @@ const ofSeveralModels = (other: string): TrituneError =>
 const ofPipeline = ({ stages }: Topology): TrituneError =>
   new TrituneError(
     'UNSUPPORTED',
-    `a recording has one model, but the study has ${stages.join(', ')}`,
+    `a recording has one model, but the study has ${listed(stages)}`,
     'record one of them',
   );
 

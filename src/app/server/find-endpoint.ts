@@ -1,5 +1,5 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
+import { listed, plainLine } from '../../base/format.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { emulatedProfileOf, emulatedProfileOfOwner } from '../../emulator/wire/server-identity.ts';
 import type {
@@ -100,7 +100,7 @@ function modelOf({ model }: FindOptions, models: ModelsAnswer): string {
   if (model !== undefined) return model;
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
-  const hint = names.length > 0 ? `the server has ${names.join(', ')}` : 'the server does not list its models';
+  const hint = names.length > 0 ? `the server has ${listed(names)}` : 'the server does not list its models';
   throw new TrituneError('USAGE', 'the model is missing', `add -m MODEL; ${hint}`);
 }
 

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
-import { plainLine, shellWord } from '../../base/format.ts';
+import { plainLine } from '../../base/format.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
+import { shellWord as shown } from '../../base/shell-words.ts';
 import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
 import { holderOf } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
@@ -120,7 +121,7 @@ function hasChanged(found: FoundJournal, model: string, current: ModelConfig | n
 
 const fromHere = (model: string, directory: string): Finding => ({
   message: `a run that was killed left '${plainLine(model)}' changed`,
-  hint: `tritune restore ${shellWord(directory)}, or add --restore-first`,
+  hint: `tritune restore ${shown(directory)}, or add --restore-first`,
   directory,
 });
 
@@ -145,7 +146,6 @@ const inProgress = (model: string, directory: string): TrituneError =>
 
 /** Returns how to give a model the config in its repository when nobody knows the original one. */
 const fromRepository = (model: string, { controlUrl }: Served['server']): string =>
-  `load the config in its repository: tritune config -m ${shown(model)} -u ${controlUrl} --from REPOSITORY/${shown(model)}/config.pbtxt --load`;
+  `load the config in its repository: tritune config -m ${shown(model)} -u ${shown(controlUrl)} --from ${shown(`REPOSITORY/${model}/config.pbtxt`)} --load`;
 
 /** Names that a server gives are not typed as they are. */
-const shown = (word: string): string => shellWord(plainLine(word, 4096));

@@ -1,5 +1,6 @@
 import { realClock } from '../../base/clock.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import { folderIn } from '../../base/run-files.ts';
 import { nsToMs } from '../../base/units.ts';
 import type { LaunchedServer, LaunchOptions } from '../../launch/types.ts';
@@ -123,7 +124,7 @@ export async function checkControllable(client: TritonClient): Promise<void> {
 
 /** Returns the models of a repository, for people; 'none' if it is empty. */
 export const namesIn = (index: readonly ModelIndexEntry[]): string =>
-  [...new Set(index.map(({ name }) => name))].join(', ') || 'none';
+  listed([...new Set(index.map(({ name }) => name))]) || 'none';
 
 /** The model before the run. */
 export interface OriginalModel {

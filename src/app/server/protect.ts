@@ -1,4 +1,5 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import type { ProtectSpec } from '../../spec/server-spec.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
@@ -73,8 +74,4 @@ const refused = (why: string): TrituneError =>
   new TrituneError('USAGE', `${why}: nothing was changed`, 'choose another model, or remove that one from --protect');
 
 const unknown = (name: string, known: readonly string[]): TrituneError =>
-  new TrituneError(
-    'MODEL_UNKNOWN',
-    `the server has no model '${name}' to protect`,
-    `its models are ${known.join(', ')}`,
-  );
+  new TrituneError('MODEL_UNKNOWN', `the server has no model '${name}' to protect`, `its models are ${listed(known)}`);

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import { lookUp } from '../../base/look-up.ts';
 import type { TensorSpec } from './tensor-spec.ts';
 
@@ -28,4 +29,4 @@ export const invalidInput = (place: string, message: string, hint: string): Trit
   new TrituneError('INPUT_INVALID', `${place}: ${message}`, hint);
 
 /** Returns the names of tensors as a message lists them. */
-export const namesOf = (specs: readonly TensorSpec[]): string => specs.map((spec) => spec.name).join(', ') || 'none';
+export const namesOf = (specs: readonly TensorSpec[]): string => listed(specs.map((spec) => spec.name)) || 'none';

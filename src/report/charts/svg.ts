@@ -2,6 +2,7 @@ import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
+import { inertText } from '../../base/format.ts';
 import { escapeHtml } from '../html.ts';
 
 use([
@@ -60,7 +61,7 @@ export function svgOf(
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return linked(plain(svg), isLinked ? linkOf : () => null);
+  return linked(plain(inertText(svg)), isLinked ? linkOf : () => null);
 }
 
 /**

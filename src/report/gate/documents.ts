@@ -1,4 +1,4 @@
-import { plainLine } from '../../base/format.ts';
+import { inertLog, plainLine } from '../../base/format.ts';
 import type { Comparison, GateDecision } from './decide.ts';
 import {
   adviceLine,
@@ -87,7 +87,9 @@ const escaped = (text: string): string =>
 /** Returns workflow commands of GitHub Actions, which appear next to the change. All that is inconclusive is one of them. */
 export function gateAnnotations(decision: GateDecision): readonly string[] {
   const { comparisons, faults, notes, verdict } = decision;
-  const encoded = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  // Other CIs obey commands within a line.
+  const encoded = (text: string): string =>
+    inertLog(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const unsure = { passed: unsureLine, regression: () => null, inconclusive: decisionLine }[verdict](decision);
   return [
     ...faults.map((fault) => `::error title=tritune::${encoded(fault)}`),

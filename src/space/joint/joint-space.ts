@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { type ModelConfigs, modelConfigsOf, originalOf, otherConfigsOf } from '../model-configs.ts';
 import type { SpaceSource } from '../source/source.ts';
@@ -56,7 +57,7 @@ export function joinSpaces(
   return { members, original, front, across: jointRules(spaces, across) };
 }
 
-const names = (configs: ModelConfigs): string => Object.keys(configs).join(', ');
+const names = (configs: ModelConfigs): string => listed(Object.keys(configs));
 
 /** Returns the context of the members. */
 export const surroundingsOf = ({ original, front }: JointSpace): Surroundings => ({

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Goal } from '../types.ts';
 import { nameOfModel, partsOfName } from './metrics/of-model.ts';
@@ -36,7 +37,7 @@ function metricOver(name: string, topology: Topology | undefined): string {
   const { fronts, stages } = topology;
   const known = [...new Set([...fronts.map((front) => front.model), ...stages])];
   if (!known.includes(model))
-    throw unknown(name, model, 'it is not tuned in this study', `the models are ${known.join(', ')}`);
+    throw unknown(name, model, 'it is not tuned in this study', `the models are ${listed(known)}`);
   return fronts.length === 1 && fronts[0]?.model === model ? base : name;
 }
 

@@ -82,7 +82,9 @@ const unseen = /["\\]|[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e
 
 /** Returns the text as one double-quoted literal. Invisible characters become escapes; everything else stays. */
 export function quote(text: string): string {
-  return `"${text.replace(unseen, (character) => named.get(character) ?? octal(character))}"`;
+  const escaped = text.replace(unseen, (character) => named.get(character) ?? octal(character));
+  // A config is also printed into logs of CIs, which obey `##vso[` and the like.
+  return `"${escaped.replace(/##(?=\w*\[)/g, `${octal('#')}#`)}"`;
 }
 
 /** Returns a character as the escapes of its bytes. */

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import type { ModelIndexEntry } from '../types.ts';
 import { MAX_MESSAGE } from './replies.ts';
 import type { FaultKind, Operation, Wire, WireFault } from './wire.ts';
@@ -95,7 +96,7 @@ export function isModelMissing(fault: WireFault): boolean {
 
 /** `known`: the names in the server's index, if it was available. */
 export function modelUnknown(wire: Wire, model: string, known: readonly string[] | undefined, fault: WireFault): Error {
-  const hint = known === undefined ? 'check the name' : `its models are ${listed(known)}`;
+  const hint = known === undefined ? 'check the name' : `its models are ${listedOnce(known)}`;
   return new TrituneError('MODEL_UNKNOWN', `the server at ${wire.url} has no model '${model}'`, hint, { cause: fault });
 }
 
@@ -119,8 +120,4 @@ export function isLoadVerdict(fault: WireFault): boolean {
   return verdicts.has(fault.kind);
 }
 
-function listed(names: readonly string[]): string {
-  const shown = [...new Set(names)].sort();
-  if (shown.length === 0) return 'none';
-  return shown.length > 12 ? `${shown.slice(0, 12).join(', ')}, … (${shown.length})` : shown.join(', ');
-}
+const listedOnce = (names: readonly string[]): string => listed([...new Set(names)].sort()) || 'none';

@@ -11,6 +11,7 @@ import {
 import type { Message } from 'protobufjs';
 import { interrupted, throwIfInterrupted } from '../../base/abort.ts';
 import { TrituneError } from '../../base/errors.ts';
+import { listed } from '../../base/format.ts';
 import { decodeWithUnknown, type ServiceMethod, serviceMethod, unknownFieldsOf } from './proto.ts';
 import type { TlsOptions } from './tls.ts';
 import {
@@ -220,7 +221,7 @@ function refuseUnknownFields(message: Message, model: string): void {
   if (unknown.length === 0) return;
   throw new TrituneError(
     'UNSUPPORTED',
-    `the config of '${model}' has fields that this version of tritune does not know (${unknown.join(', ')})`,
+    `the config of '${model}' has fields that this version of tritune does not know (${listed(unknown)})`,
     'update tritune, or use -i http, which keeps such fields',
   );
 }

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { NS_PER_MS } from '../../../base/units.ts';
 import { type Profile, profileSchema } from '../../../emulator/profile/schema.ts';
 import { isModelled } from '../../../perfmodel/observations.ts';
@@ -77,7 +78,7 @@ function checked(profile: unknown): Profile {
 }
 
 function checkModelled({ model, original, topology }: StudyStarted): void {
-  if (topology) throw cannot(`it tunes ${topology.stages.join(', ')} together`, 'give a study of one model');
+  if (topology) throw cannot(`it tunes ${listed(topology.stages)} together`, 'give a study of one model');
   if (!isModelled(original.shape)) {
     throw cannot(
       `'${model}' batches sequences, is an ensemble, or is decoupled`,

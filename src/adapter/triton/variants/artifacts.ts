@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { fileLimits, readBytes } from '../../../base/read-file.ts';
 import { MS_PER_S, nsToMs } from '../../../base/units.ts';
 import type { Artifact, BuildRecipe, LocalFile } from '../../../space/artifact.ts';
@@ -112,7 +113,7 @@ async function unchanged(files: Record<string, LocalFile> | null): Promise<Map<s
 
 /** Returns the built files by their places in the model. Errors: a BuildFault if the command has not written them. */
 function placed(artifact: Artifact, { outputs }: BuildRecipe, built: ReadonlyMap<string, Uint8Array>): ModelFiles {
-  const names = [...built.keys()].join(', ') || 'nothing';
+  const names = listed([...built.keys()]) || 'nothing';
   if (outputs === null) {
     const stray = [...built.keys()].find((name) => !/^\d+\/./.test(name));
     if (built.size > 0 && stray === undefined) return built;

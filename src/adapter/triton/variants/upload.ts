@@ -1,4 +1,5 @@
 import { isTrituneError, messageOf } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
 import type { ModelFiles } from '../../../triton/types.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
@@ -18,7 +19,7 @@ export function checkUpload(files: ModelFiles, { default_model_filename: wanted 
   const places = [...files.keys()];
   if (wanted === '' || places.some((place) => place.slice(place.indexOf('/') + 1).split('/')[0] === wanted)) return;
   // Triton serves nothing from the model's own folder along with an upload; without the file a backend may wait for long (2.51, Python).
-  const reason = `the config's default_model_filename is '${wanted}', and the upload has ${places.join(', ')}`;
+  const reason = `the config's default_model_filename is '${wanted}', and the upload has ${listed(places)}`;
   throw new CandidateRefusedError('upload-refused', reason, {
     hint: 'upload all files that the model needs, or set default_model_filename in the config of the variant',
   });

@@ -1,4 +1,5 @@
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import { didYouMean } from '../../../base/nearest.ts';
 import { fileLimits, readTextSync } from '../../../base/read-file.ts';
@@ -114,7 +115,7 @@ function named<T>(all: Readonly<Record<string, T>>, name: string, what: string):
   const names = Object.keys(all);
   throw usage(
     `the prices have no ${what} '${name}'${didYouMean(name, names)}`,
-    names.length > 0 ? `use one of ${names.join(', ')}` : 'add it to the file',
+    names.length > 0 ? `use one of ${listed(names)}` : 'add it to the file',
   );
 }
 

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import type { AskedTopology } from '../../../space/joint/topology-of.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
@@ -14,7 +15,7 @@ export function askedTopology({
   const named = [mix, requests, goal.modelBudgetsMs ?? {}].flatMap(Object.keys);
   const stray = named.find((name) => !fronts.includes(name));
   if (stray !== undefined)
-    throw refuse(`--mix names '${stray}', which gets no requests`, `use only ${fronts.join(', ')} in --mix`);
+    throw refuse(`--mix names '${stray}', which gets no requests`, `use only ${listed(fronts)} in --mix`);
   const asked = fronts.map((front) => ({ model: front, ...lookUp(mix, front) }));
   if (asked.every((front) => 'requestsPerSecond' in front))
     throw refuse(

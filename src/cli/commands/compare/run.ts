@@ -1,6 +1,7 @@
 import { access, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { inertLine } from '../../../base/format.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
 import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../../report/gate/documents.ts';
@@ -27,15 +28,16 @@ export async function runCompare(
   };
   const decision = decideGate(...(await readAll(baselines, runs)), rule);
   await write(decision, options);
-  for (const note of decision.notes) terminal.print(note);
-  for (const fault of decision.faults) terminal.print(`${fault}: REGRESSION`);
-  for (const comparison of decision.comparisons) terminal.print(comparisonLine(comparison));
+  const print = (line: string): void => terminal.print(inertLine(line));
+  for (const note of decision.notes) print(note);
+  for (const fault of decision.faults) print(`${fault}: REGRESSION`);
+  for (const comparison of decision.comparisons) print(comparisonLine(comparison));
   if (options.github ?? process.env.GITHUB_ACTIONS === 'true') {
-    for (const line of gateAnnotations(decision)) terminal.print(line);
+    for (const line of gateAnnotations(decision)) terminal.print(line, 'ci-command');
   }
-  terminal.print(decisionLine(decision));
+  print(decisionLine(decision));
   const advice = adviceLine(decision);
-  if (advice !== null) terminal.print(advice);
+  if (advice !== null) print(advice);
   return exitCodeOf(decision, options);
 }
 
