@@ -1,5 +1,5 @@
 import { basename, delimiter, dirname, isAbsolute, relative, resolve } from 'node:path';
-import { shellLine } from './shell-words.ts';
+import { typedLine } from './shell-words.ts';
 
 interface Start {
   /** The file that Node runs, as an absolute path. */
@@ -16,12 +16,12 @@ interface Start {
  */
 export function commandNameOf({ script, node, cwd, env }: Start): string {
   const [name, folder] = [basename(script), dirname(script)];
-  if (name !== 'tritune') return /^main\.[jt]s$/.test(name) ? shellLine([node, shortest(script, cwd)]) : 'tritune';
+  if (name !== 'tritune') return /^main\.[jt]s$/.test(name) ? typedLine([node, shortest(script, cwd)]) : 'tritune';
   if (env.npm_command === 'exec') return 'npx tritune';
   const isOfNpm = basename(folder) === '.bin';
   const isInPath = (env.PATH ?? '').split(delimiter).some((each) => each !== '' && resolve(cwd, each) === folder);
   if (isInPath) return 'tritune';
-  return isOfNpm ? 'npx tritune' : shellLine([shortest(script, cwd)]);
+  return isOfNpm ? 'npx tritune' : typedLine([shortest(script, cwd)]);
 }
 
 function shortest(script: string, cwd: string): string {
@@ -35,4 +35,4 @@ export const commandName = (): string =>
   commandNameOf({ script: process.argv[1] ?? '', node: process.argv0, cwd: process.cwd(), env: process.env });
 
 /** Returns a command line of tritune to type: `npx tritune restore 'my run'`. */
-export const commandLineOf = (words: readonly string[]): string => `${commandName()} ${shellLine(words)}`;
+export const commandLineOf = (words: readonly string[]): string => `${commandName()} ${typedLine(words)}`;

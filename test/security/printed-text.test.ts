@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { errorLine } from '../../src/base/error-line.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import { inertJson, inertLog, listed } from '../../src/base/format.ts';
-import { shellLine } from '../../src/base/shell-words.ts';
+import { typedLine } from '../../src/base/shell-words.ts';
 import { processTerminal } from '../../src/cli/terminal.ts';
 import { createLines } from '../../src/headless/lines.ts';
 import { nextSteps } from '../../src/headless/next/steps.ts';
@@ -51,7 +51,7 @@ describe('names in commands to type', () => {
     const words = fc.array(hostileName, { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(words, (names) => {
-        const line = shellLine(names);
+        const line = typedLine(names);
         expect(line).not.toMatch(ACTIVE);
         // No shell can hold a NUL.
         expect(wordsIn(line)).toEqual(names.map((name) => name.replaceAll('\0', '')));

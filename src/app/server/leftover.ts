@@ -3,7 +3,7 @@ import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.t
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
-import { shellWord as shown } from '../../base/shell-words.ts';
+import { typedWord as shown } from '../../base/shell-words.ts';
 import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
 import { holderOf } from '../../study/records/journal-lock.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';

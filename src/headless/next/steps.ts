@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { commandLineOf, commandName } from '../../base/command-name.ts';
-import { shellLine } from '../../base/shell-words.ts';
+import { typedLine } from '../../base/shell-words.ts';
 import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
 import { TRITON } from '../../space/model-configs.ts';
 import { frontLevels } from '../../space/topology.ts';
@@ -57,11 +57,11 @@ function keep({ best: point }: Summary, { started, emitted, summary }: EndedRun)
   if (emitted.length === 0) return [];
   if (started.adapter !== TRITON)
     return emitted.includes('launch.sh')
-      ? [`serve it: ${shellLine(['sh', join(best, 'launch.sh')])}`]
+      ? [`serve it: ${typedLine(['sh', join(best, 'launch.sh')])}`]
       : [`keep it: give your server the settings in ${join(best, 'settings.json')}`];
   const folders = [...new Set(emitted.map((path) => dirname(path).split('/')[0] as string))];
   const repository = server.launch === 'local' || server.launch === 'docker' ? server.modelRepository : undefined;
-  if (repository !== undefined) return [`keep it: ${shellLine(['cp', '-r', `${best}/.`, repository])}`];
+  if (repository !== undefined) return [`keep it: ${typedLine(['cp', '-r', `${best}/.`, repository])}`];
   const what = folders.length === 1 ? `the folder ${join(best, folders[0] as string)}` : `the folders in ${best}`;
   const copy = `keep it: copy ${what} into the server's model repository`;
   // A loaded config has no files of a variant.

@@ -1,7 +1,7 @@
 import { median } from 'simple-statistics';
 import { formatDuration, formatFigure } from '../../base/format.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
-import { shellLine } from '../../base/shell-words.ts';
+import { typedLine } from '../../base/shell-words.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { SearchSpace } from '../../space/types.ts';
 import { jointSpaceOf, spaceOf } from '../../study/analysis/settings.ts';
@@ -38,7 +38,7 @@ const repetition = (commandLine: readonly string[]): Html =>
   commandLine.length === 0
     ? html`<p>It was run by a program, through the library, with the options above.</p>`
     : html`<p>To repeat it:</p>
-<pre>tritune ${shellLine(commandLine)}</pre>`;
+<pre>tritune ${typedLine(commandLine)}</pre>`;
 
 function what({ started, server }: StudyState): readonly Fact[] {
   return [

@@ -2,7 +2,7 @@ import type { AdapterDefinition } from '../../../adapter/definition.ts';
 import { engineAdapter } from '../../../adapter/engine/adapter.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
-import { shellWord } from '../../../base/shell-words.ts';
+import { typedWord } from '../../../base/shell-words.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { loadInlineSpace, loadSpace, spaceFromJson } from '../../../space/source/load.ts';
 import { presetForCommand } from '../../../space/source/presets.ts';
@@ -54,6 +54,6 @@ function nothingToSet({ server: { url = 'HOST:PORT', endpoint }, model }: StudyS
   return new TrituneError(
     'USAGE',
     `the settings of the running server at ${url} cannot be changed`,
-    `give the command that starts it, --launch-command ${shellWord(`vllm serve ${shellWord(model)} --port {port} {flags}`)}, or measure it as it is: ${commandLineOf(['profile', '--endpoint', endpoint ?? 'openai', '-u', url, '-m', model])}`,
+    `give the command that starts it, --launch-command ${typedWord(`vllm serve ${typedWord(model)} --port {port} {flags}`)}, or measure it as it is: ${commandLineOf(['profile', '--endpoint', endpoint ?? 'openai', '-u', url, '-m', model])}`,
   );
 }
