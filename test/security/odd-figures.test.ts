@@ -38,13 +38,13 @@ const oddNumbers = (reply: Json): Json =>
     return typeof value === 'number' && /count$/.test(key) ? value + 0.25 : value;
   });
 
-it('a server with odd figures and a name of 5 MB is tuned, and the journal can be read', {
+it('a server with odd figures and a name of 400 KB is tuned, and the journal can be read', {
   timeout: 120_000,
 }, async () => {
   const { httpUrl } = await emulatorForTest({ profile: smallProfile() });
   let stats = 0;
   const url = await changed(httpUrl, (path, reply) => {
-    if (!path.endsWith('/stats')) return { ...(reply as object), name: 'x'.repeat(5e6), version: '7'.repeat(5e6) };
+    if (!path.endsWith('/stats')) return { ...(reply as object), name: 'x'.repeat(4e5), version: '7'.repeat(4e5) };
     stats++;
     return oddNumbers(reply);
   });

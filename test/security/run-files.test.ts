@@ -145,12 +145,14 @@ describe('a new run', () => {
 /** All other code that opens files to write, with what they are. */
 const writers: Readonly<Record<string, string>> = {
   'base/run-files.ts': 'the files of a run, by names',
+  'adapter/triton/sent-requests.ts': 'notes in the folder for temporary files, by digests and always new',
   'adapter/triton/variants/cache.ts': "builds in the user's cache, by digests",
   'app/capacity/documents.ts': 'a file that the user named',
   'app/profile/documents.ts': 'files that the user named',
   'app/series/directory.ts': 'series.json, only if it is new',
   'app/study/twin-of-run.ts': 'a file that the user named',
   'app/workload/save-workload.ts': 'a file that the user named',
+  'base/read-file.ts': 'read only: the reader of files',
   'cli/commands/calibrate/run.ts': 'a file that the user named',
   'cli/commands/compare/run.ts': 'files that the user named',
   'cli/commands/config/run.ts': 'a file that the user named',
@@ -163,9 +165,9 @@ const writers: Readonly<Record<string, string>> = {
   'loadgen/shared-memory/shared-object.ts': 'shared memory',
   'loadgen/workers/pause-watch.ts': 'read only: the schedule of a thread',
   'report/profile-export.ts': 'a file that the user named, only if it is new',
-  'space/source/variant-content.ts': 'read only: files that a space file names',
   'study/records/journal-lock.ts': 'locks, only if they are new',
   'study/records/journal.ts': 'the journal',
+  'study/records/run-key.ts': "the user's key, only if it is new",
 };
 
 const OPENS = /\b(?:writeFile|appendFile|copyFile|cp|rename|symlink|link|open)(?:Sync)?\b|\bcreateWriteStream\b/;
