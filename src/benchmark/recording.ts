@@ -73,6 +73,9 @@ export type Recording = z.infer<typeof schema>;
 export type RecordedCandidate = Recording['candidates'][number];
 export type RecordedPoint = RecordedCandidate['points'][number];
 
+/** True for a recording, complete or not. */
+export const isRecording = (value: unknown): boolean => schema.safeParse(value).success;
+
 /** Checks a recording. Errors: INPUT_INVALID, with the path of the first fault, and for an incomplete recording. */
 export function checkRecording(value: unknown, file: string): Recording {
   const outcome = schema.safeParse(value);

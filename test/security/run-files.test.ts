@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { link, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { writeAllDocuments, writeAllPlots } from '../../src/app/output/documents.ts';
+import { checkOverwritten } from '../../src/app/record/write-recording.ts';
 import { openStudy } from '../../src/app/study/open-study.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
 import { hostileRecords } from '../support/hostile-study.ts';
 import { sourcesIn } from '../support/import-graph.ts';
 
+const gridNames = readdirSync(join(import.meta.dirname, '../../search-grids')).filter((name) => name.endsWith('.json'));
 const exitCodeOf = (): number => 0;
 const SECRET = 'the user has this for nobody else';
 
@@ -139,6 +141,16 @@ describe('a new run', () => {
     const spec = specOf({ model: 'm', output: run } as never);
     await expect(openStudy(spec, {}, 0)).rejects.toMatchObject({ code: 'OUTPUT_EXISTS' });
     expect(await readdir(run)).toEqual([name]);
+  });
+});
+
+describe('a recording', () => {
+  it('overwrites a recording, and nothing else that a journal may name', async () => {
+    const place = join(home, 'start.sh');
+    expect(() => checkOverwritten(place)).toThrow(/is no recording/);
+    expect(() => checkOverwritten(join(home, 'new.json'))).not.toThrow();
+    const grid = join(import.meta.dirname, '../../search-grids', gridNames[0] ?? '');
+    expect(() => checkOverwritten(grid)).not.toThrow();
   });
 });
 

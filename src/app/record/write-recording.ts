@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { cpus, release, type as systemName, totalmem } from 'node:os';
 import { basename } from 'node:path';
+import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { writeWhole } from '../../base/run-files.ts';
 import { recordingOf } from '../../benchmark/record-study.ts';
-import { type Recording, textOf } from '../../benchmark/recording.ts';
+import { isRecording, type Recording, readGridFile, textOf } from '../../benchmark/recording.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
@@ -35,9 +37,26 @@ export async function writeRecording(
     ...{ machine: thisMachine(state.server.controlUrl), options: measuredWith(spec) },
   });
   if (!recording) return { isComplete: false, written: null };
+  checkOverwritten(grid);
   await writeWhole(grid, textOf(recording));
   const points = recording.candidates.reduce((sum, each) => sum + each.points.length, 0);
   return { isComplete, written: { file: grid, points, candidates: recording.candidates.length } };
+}
+
+/** Errors: OUTPUT_EXISTS for a file that is no recording: a journal may name any file. */
+export function checkOverwritten(grid: string): void {
+  if (!existsSync(grid) || isRecordingIn(grid)) return;
+  const message = `${grid} exists and is no recording, which would overwrite it`;
+  throw new TrituneError('OUTPUT_EXISTS', message, 'move it, or choose another --output');
+}
+
+function isRecordingIn(file: string): boolean {
+  try {
+    return isRecording(readGridFile(file));
+  } catch (error) {
+    if (isTrituneError(error, 'INPUT_INVALID')) return false;
+    throw error;
+  }
 }
 
 function thisMachine(controlUrl: string): Recording['machine'] {

@@ -1,6 +1,6 @@
 import { discardEmpty, safeName } from '../../../app/output/directory.ts';
-import { type PlannedRecording, planRecording } from '../../../app/record/plan-recording.ts';
-import { writeRecording } from '../../../app/record/write-recording.ts';
+import { type PlannedRecording, planRecording, recordingIn } from '../../../app/record/plan-recording.ts';
+import { checkOverwritten, writeRecording } from '../../../app/record/write-recording.ts';
 import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { checkNames } from '../../../app/server/protect.ts';
@@ -69,6 +69,7 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   );
   const { signal } = interrupts;
   try {
+    checkOverwritten(recordingIn(spec).grid);
     const named = modelsNamedBy(study);
     const [own, ...laterModels] = named.names;
     const opened = await openServer(serverOf(spec), { loadModels: [own], laterModels }, directory, signal);
