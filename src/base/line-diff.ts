@@ -7,27 +7,23 @@ export interface DiffLine {
 /** The mark of lines that were left out between others. */
 export const GAP = 'gap';
 
+/** Texts with more changed lines are shown as wholly replaced, for the work grows with the square of that number. */
+const MOST_CHANGES = 2000;
+
 /**
- * Returns the lines of both texts, those in a longest common subsequence once; removed lines come before the lines added in their place. O(n·m) in
- * time and memory, for texts of some hundreds of lines.
+ * Returns the lines of both texts, those in a longest common subsequence once; removed lines come before the lines added in their place. Myers (1986),
+ * "An O(ND) difference algorithm and its variations": linear in the texts, for few changes.
  */
 export function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
-  const common = commonLengths(before, after);
+  const line = (kind: DiffLine['kind']) => (text: string) => ({ kind, text });
+  const kept = keptLines(before, after);
+  if (kept === null) return [...before.map(line('removed')), ...after.map(line('added'))];
   const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
-  while (i < before.length || j < after.length) {
-    const [own, other] = [before[i], after[j]];
-    if (own !== undefined && own === other) {
-      lines.push({ kind: 'same', text: own });
-      i++;
-      j++;
-    } else if (own !== undefined && (other === undefined || at(common, i + 1, j) >= at(common, i, j + 1))) {
-      lines.push({ kind: 'removed', text: own });
-      i++;
-    } else {
-      lines.push({ kind: 'added', text: other as string });
-      j++;
-    }
+  for (const [own, other] of [...kept, [before.length, after.length] as const]) {
+    lines.push(...before.slice(i, own).map(line('removed')), ...after.slice(j, other).map(line('added')));
+    if (own < before.length) lines.push({ kind: 'same', text: before[own] as string });
+    [i, j] = [own + 1, other + 1];
   }
   return lines;
 }
@@ -44,17 +40,44 @@ export function withContext(lines: readonly DiffLine[], context: number): readon
   return shown.at(-1) === GAP ? shown.slice(0, -1) : shown;
 }
 
-/** Entry i, j: the length of a longest common subsequence of the rest after line i of one text and after line j of the other. */
-function commonLengths(before: readonly string[], after: readonly string[]): readonly (readonly number[])[] {
-  const table = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
-  for (let i = before.length - 1; i >= 0; i--) {
-    for (let j = after.length - 1; j >= 0; j--) {
-      const row = table[i] as number[];
-      row[j] =
-        before[i] === after[j] ? at(table, i + 1, j + 1) + 1 : Math.max(at(table, i + 1, j), at(table, i, j + 1));
+/** Returns where each line of a longest common subsequence is in both texts; null for texts that differ in too many lines. */
+function keptLines(before: readonly string[], after: readonly string[]): readonly (readonly [number, number])[] | null {
+  // By diagonal (line of one text minus line of the other): the line that the most of `before` is reached with so many changes.
+  const steps: ReadonlyMap<number, number>[] = [];
+  let reached = new Map([[1, 0]]);
+  for (let changes = 0; changes <= Math.min(MOST_CHANGES, before.length + after.length); changes++) {
+    steps.push(reached);
+    const next = new Map<number, number>();
+    for (let diagonal = -changes; diagonal <= changes; diagonal += 2) {
+      let i = comesByAdding(reached, diagonal, changes) ? at(reached, diagonal + 1) : at(reached, diagonal - 1) + 1;
+      while (i < before.length && i - diagonal < after.length && before[i] === after[i - diagonal]) i++;
+      next.set(diagonal, i);
+      if (i >= before.length && i - diagonal >= after.length) return backFrom(steps, i, i - diagonal);
     }
+    reached = next;
   }
-  return table;
+  return null;
 }
 
-const at = (table: readonly (readonly number[])[], i: number, j: number): number => table[i]?.[j] ?? 0;
+/** Follows the way back through the steps, along the lines that stay. */
+function backFrom(
+  steps: readonly ReadonlyMap<number, number>[],
+  fromI: number,
+  fromJ: number,
+): readonly (readonly [number, number])[] {
+  const kept: [number, number][] = [];
+  let [i, j] = [fromI, fromJ];
+  for (const [changes, reached] of [...steps.entries()].reverse()) {
+    const diagonal = i - j;
+    const isAdded = comesByAdding(reached, diagonal, changes);
+    const startI = isAdded ? at(reached, diagonal + 1) : at(reached, diagonal - 1) + 1;
+    while (i > startI) kept.push([--i, --j]);
+    [i, j] = isAdded ? [startI, startI - diagonal - 1] : [startI - 1, startI - diagonal];
+  }
+  return kept.reverse();
+}
+
+const comesByAdding = (reached: ReadonlyMap<number, number>, diagonal: number, changes: number): boolean =>
+  diagonal === -changes || (diagonal !== changes && at(reached, diagonal - 1) < at(reached, diagonal + 1));
+
+const at = (reached: ReadonlyMap<number, number>, diagonal: number): number => reached.get(diagonal) ?? 0;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { diffLines, GAP, withContext } from '../../src/base/line-diff.ts';
 
 const lines = fc.array(fc.constantFrom('a', 'b', 'c', '}'), { maxLength: 12 });
@@ -29,4 +29,26 @@ it('shows changes with the lines around them, and where others were left out', (
   const shown = withContext(diffLines([...'abcdefghi'], [...'abXdefghY']), 1);
   expect(shown.map((line) => (line === GAP ? '…' : line.text)).join('')).toBe('bcXd…hiY');
   expect(withContext(diffLines(['a'], ['a']), 2)).toEqual([]);
+});
+
+describe('the difference of long texts', () => {
+  const long = Array.from({ length: 50_000 }, (_, index) => `line ${index}`);
+
+  it('is found where they differ in a few lines', () => {
+    const lines = diffLines(['a', ...long, 'b'], ['c', ...long.slice(0, 100), 'new', ...long.slice(101)]);
+    expect(lines.filter(({ kind }) => kind !== 'same').map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+      ...['removed a', 'added c', 'removed line 100', 'added new', 'removed b'],
+    ]);
+    expect(lines).toHaveLength(50_004);
+  });
+
+  it('is all of both where they differ in thousands', () => {
+    const lines = diffLines(
+      long,
+      long.map((line) => `${line}.`),
+    );
+    expect(lines).toHaveLength(100_000);
+    expect(lines[49_999]).toEqual({ kind: 'removed', text: 'line 49999' });
+    expect(lines[50_000]).toEqual({ kind: 'added', text: 'line 0.' });
+  });
 });
