@@ -12,8 +12,8 @@ export interface Interrupts {
 }
 
 /**
- * Turns SIGINT, SIGTERM and SIGHUP into an abort. The run then ends in order, as `firstWords` says, and a tuning run restores the model. A second
- * SIGINT or SIGTERM ends the process at once; `lastWords` says what that leaves behind. An uncaught error acts like a signal: it must not end the
+ * Turns SIGINT, SIGTERM, SIGHUP and SIGQUIT into an abort. The run then ends in order, as `firstWords` says, and a tuning run restores the model. A second
+ * one of them ends the process at once; `lastWords` says what that leaves behind. An uncaught error acts like a signal: it must not end the
  * process with a changed model.
  */
 export function listenForInterrupts(
@@ -38,7 +38,7 @@ export function listenForInterrupts(
     tell(`tritune: INTERNAL: ${messageOf(error)}: ${firstWords}`);
     controller.abort(fault);
   };
-  const names: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  const names: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
   for (const name of names) process.on(name, onSignal);
   process.on('uncaughtException', onFault);
   return {

@@ -35,7 +35,7 @@ function end(): void {
 }
 
 process.stdin.on('end', end).on('error', end).resume();
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, end);
 
 server.on('error', (error) => {
   process.stderr.write(`${error.message}\n`);

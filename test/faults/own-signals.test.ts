@@ -8,7 +8,7 @@ const ENDS_WITHIN_MS = 40_000;
 const LONG_LOAD_MS = 6_000;
 
 describe('a signal', { timeout: 180_000 }, () => {
-  it.each(casesOf(1, ['SIGINT', 'SIGTERM', 'SIGHUP'] as const))(
+  it.each(casesOf(1, ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const))(
     '%s: the run ends in order, and its last line is true',
     async (signal) => {
       const stage = await stageOf();

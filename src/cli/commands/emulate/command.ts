@@ -86,7 +86,7 @@ export function emulateCommand(terminal: Terminal): Command {
     const emulator = await startEmulator({ ...options, profile, httpPort: port });
     terminal.print(emulator.startupLine);
     const interrupted = new Promise<void>((resolve) => {
-      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.once(name, () => resolve());
     });
     // A crash in the profile acts like a killed process: no last words.
     await Promise.race([interrupted, emulator.crashed.then(() => process.kill(process.pid, 'SIGKILL'))]);

@@ -15,7 +15,7 @@ export function agentCommand(terminal: Terminal): Command {
     const agent = await runAgent(options, (line) => terminal.tell(inertLine(line)));
     terminal.print(`tritune agent listens on ${agent.address}`);
     await new Promise<void>((resolve) => {
-      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => resolve());
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.once(name, () => resolve());
     });
     await agent.close();
   });
