@@ -7,9 +7,14 @@ import type { Phase, RequestClass } from '../workload.ts';
 import { classOfTarget, type LoggedClass } from './class-of.ts';
 import type { LoggedRequest, LogReader } from './log-line.ts';
 
+/** What a text must match, such as a regular expression. */
+export interface TextPattern {
+  test(text: string): boolean;
+}
+
 export interface LogRule extends TraceColumns {
   /** Only requests whose target matches. */
-  readonly match?: RegExp | undefined;
+  readonly match?: TextPattern | undefined;
   /** The maximum number of classes; the rarest are merged. */
   readonly mostClasses: number;
 }

@@ -1,4 +1,6 @@
+import { RE2JS } from 're2js';
 import { TrituneError } from '../../../base/errors.ts';
+import type { TextPattern } from '../../../workload/log/log-tally.ts';
 import type { OptionTable } from '../../options/option-table.ts';
 import { durationSeconds, positiveNumber, positiveWhole, share, wholeNumber } from '../../options/option-values.ts';
 
@@ -21,7 +23,7 @@ export interface WriteOptions {
 
 export interface FromLogOptions extends WriteOptions {
   readonly name?: string;
-  readonly match?: RegExp;
+  readonly match?: TextPattern;
   readonly classes: number;
   readonly timeColumn?: string;
   readonly classColumn?: string;
@@ -87,10 +89,12 @@ export const splitTable: OptionTable<SplitOptions> = {
   force,
 };
 
-function regularExpression(text: string): RegExp {
+/** RE2 takes linear time for any pattern and text; a log may come from elsewhere, and so may the pattern. */
+function regularExpression(text: string): TextPattern {
   try {
-    return new RegExp(text);
+    return RE2JS.compile(text);
   } catch {
-    throw new TrituneError('USAGE', `'${text}' is not a regular expression`, "write for example '^/v2/models/resnet/'");
+    const hint = "write for example '^/v2/models/resnet/', without (?=…), (?<…) and \\1";
+    throw new TrituneError('USAGE', `'${text}' is not a regular expression`, hint);
   }
 }
