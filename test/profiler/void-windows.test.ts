@@ -73,6 +73,31 @@ describe('a window in which the client was held up', () => {
     expect(measurement.sendRate / measurement.throughput.value).toBeCloseTo(1, 1);
   });
 
+  it.each([{}, { budgetMs: 30 }, { budgetMs: 1 }, { percentile: 50 }])(
+    'is measured again whatever the verdict if the process was suspended: %j',
+    async (change) => {
+      const heldUpIn = (batch: number): HeldUp => (windowOf(batch) === 1 ? held(20_000) : nothing);
+      const { measurement, steps } = await measureWatched({ heldUpIn, change });
+      expect(measurement.voidWindows).toBe(1);
+      expect(steps).toContainEqual({ phase: 'void', voidWindows: 1 });
+      expect(measurement.client.tailShiftMs).toBe(0);
+    },
+  );
+
+  it('counts in the end where the process is suspended again and again', async () => {
+    const { measurement } = await measureWatched({ heldUpIn: () => held(20_000) });
+    expect(measurement.voidWindows).toBeGreaterThanOrEqual(5);
+    expect(measurement.windows).toBeGreaterThan(0);
+  });
+
+  it('is not stable where its requests are counted, and cannot be sent again', async () => {
+    const stability = { kind: 'request-count', requests: 200 } as const;
+    const stableWith = async (heldUpIn: () => HeldUp): Promise<boolean> =>
+      (await measureWatched({ heldUpIn, change: { stability } })).measurement.stable;
+    expect(await stableWith(() => held(20_000))).toBe(false);
+    expect(await stableWith(() => held(20))).toBe(true);
+  });
+
   it('counts where those that were held up cannot have made the percentile', async () => {
     // A percentile that lies in the body of two milliseconds.
     const { measurement } = await measureWatched({ heldUpIn: () => held(7), change: { percentile: 90 } });

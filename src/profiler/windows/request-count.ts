@@ -4,7 +4,7 @@ import type { LevelOptions, RequestCountRule } from '../level-options.ts';
 import type { Traffic } from '../traffic.ts';
 import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
-import { watchPeriodNs } from './void-windows.ts';
+import { suspendedNs, watchPeriodNs } from './void-windows.ts';
 
 const MOST_BATCHES = 20;
 /** Fewer batches say little about how much they differ. */
@@ -35,7 +35,8 @@ export async function countRequests(
   onWindow({ phase: 'window', window: 1, throughput: own.throughput, latencyMs: figures.percentileMs.value, own });
   return {
     ...figures,
-    stable: figures.succeeded > 0 && !traffic.tooManyErrors,
+    // The requests are counted, so that none can be sent again.
+    stable: figures.succeeded > 0 && !traffic.tooManyErrors && suspendedNs(figures) === 0,
     budgetVerdict: null,
     coldWindows: 0,
     voidWindows: 0,

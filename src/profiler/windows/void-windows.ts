@@ -1,4 +1,4 @@
-import { NS_PER_MS, nsToMs } from '../../base/units.ts';
+import { NS_PER_MS, NS_PER_S, nsToMs } from '../../base/units.ts';
 import { allHeldUp, type HeldUp } from '../../loadgen/client/held-up.ts';
 import type { Batch } from '../../loadgen/recorder.ts';
 import { allTokens } from '../../loadgen/token-tally.ts';
@@ -93,6 +93,19 @@ export function tailEvidence({ batches, sums }: Counted, { level, percentile }: 
   );
   const percentileNs = seen.quantileNs(percentile / 100);
   return { shiftNs, percentileNs, isBent: shiftNs > VOID_SHARE * percentileNs, heldUp };
+}
+
+/** Neither a garbage collection nor a busy machine holds up a thread for so long. */
+const SUSPENDED_NS = NS_PER_S;
+
+/**
+ * Returns the longest time, in nanoseconds, for which the process stood still during these batches, such as by SIGSTOP or the sleep of a laptop; 0 if
+ * it did not. Nothing that was measured then is the server's: requests waited for the client.
+ */
+export function suspendedNs({ batches }: { readonly batches: readonly Batch[] }): number {
+  const pauses = batches.flatMap(({ heldUp }) => heldUp?.pauses ?? []);
+  const longestNs = pauses.reduce((most, { lengthNs }) => Math.max(most, lengthNs), 0);
+  return longestNs >= SUSPENDED_NS ? longestNs : 0;
 }
 
 /** True if the sending threads' pauses could have decided the percentile of the window, or of all windows. */

@@ -10,7 +10,7 @@ import { measureByPerfAnalyzerRule } from './perf-analyzer-rule.ts';
 import { countRequests } from './request-count.ts';
 import { settlingAfterLoad } from './settled.ts';
 import { isFarAbove, noSigns, progressOf, type Signs, signsOf } from './signs.ts';
-import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
+import { hangsOnPauses, isVoid, suspendedNs, watchPeriodNs } from './void-windows.ts';
 import { measurePasses } from './whole-passes.ts';
 
 /** Batches per window; their spread gives the confidence intervals. */
@@ -19,6 +19,8 @@ const BATCHES_PER_WINDOW = 5;
 const PATIENCE = 3;
 /** Fewer windows than this cannot show that a budget is missed, by whatever margin. */
 const LEAST_WINDOWS_TO_MISS = 2;
+/** The number of windows that are measured again because the process was suspended; after that they count. */
+const MOST_SUSPENSIONS = 5;
 /** The number of times that windows with cold executions are dropped; after that they count. */
 const MOST_RESTARTS = 3;
 
@@ -63,7 +65,7 @@ async function measureUntilPrecise(
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
   const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
   let before = noSigns;
-  let [counted, coldWindows, voidWindows] = [0, 0, 0];
+  let [counted, coldWindows, voidWindows, suspensions] = [0, 0, 0, 0];
   const lookAnew = (): void => {
     counted = log.windows;
     before = noSigns;
@@ -73,6 +75,19 @@ async function measureUntilPrecise(
     await traffic.waitUntil(full, deadlineNs - options.clock.nowNs());
     const isFull = full();
     if (!isFull) log.closeWindow();
+    let lostNs = 0;
+    const suspended = log.drop(MOST_SUSPENSIONS - suspensions, (window) => {
+      lostNs += suspendedNs(window);
+      return suspendedNs(window) > 0;
+    });
+    if (suspended > 0) {
+      suspensions += suspended;
+      voidWindows += suspended;
+      deadlineNs += lostNs + suspended * windowNs;
+      lookAnew();
+      onWindow({ phase: 'void', voidWindows });
+      continue;
+    }
     if (isFull && restarts < MOST_RESTARTS && (await log.isColdSince(counted))) {
       restarts++;
       coldWindows += log.discard();
@@ -93,7 +108,8 @@ async function measureUntilPrecise(
       continue;
     }
     if (ending === null) continue;
-    const mayDrop = unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxVoidWindows - voidWindows : 0;
+    const mayDrop =
+      unclear === null && options.clock.nowNs() < deadlineNs ? rule.maxVoidWindows + suspensions - voidWindows : 0;
     const dropped = hangsOnPauses(figures, options) ? log.drop(mayDrop, (window) => isVoid(window, options)) : 0;
     if (dropped > 0) {
       voidWindows += dropped;
