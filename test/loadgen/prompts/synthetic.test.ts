@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commonWords } from '../../../src/base/common-words.ts';
@@ -28,6 +29,16 @@ describe('a tokenizer', () => {
       // 'Ġabout' is one token; 'about' at the beginning has no space, and is five letters.
       expect(['about', 'x about', 'x about across', ''].map((text) => tokenizer.count(text))).toEqual([5, 2, 3, 0]);
     }
+  });
+
+  it('is left where a pattern of it does not end', async () => {
+    const file = await writeTokenizer(['about']);
+    const vocabulary = JSON.parse(await readFile(file, 'utf8'));
+    const pattern = { Regex: '(a+)+(?=b)b' };
+    const split = { type: 'Split', pattern, behavior: 'Isolated', invert: false };
+    await writeFile(file, JSON.stringify({ ...vocabulary, pre_tokenizer: split }));
+    const tokenizer = await openTokenizer(file, 200);
+    expect(() => tokenizer.count('a'.repeat(100))).toThrow('timed out');
   });
 
   it('that is none is refused with what to do', async () => {
