@@ -3,7 +3,7 @@ import { withDeadline } from '../../base/abort.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { hasBearerToken } from '../../loadgen/listening/bearer-token.ts';
 import { isLoopback } from '../../loadgen/listening/loopback.ts';
-import { type ListeningTls, limitedServer, listenAt, stopListening } from '../../loadgen/listening/server.ts';
+import { admit, type ListeningTls, limitedServer, listenAt, stopListening } from '../../loadgen/listening/server.ts';
 import type { Board } from '../board.ts';
 import { Viewers } from '../viewers.ts';
 import { pageFiles, pageHeaders } from './assets.ts';
@@ -29,6 +29,7 @@ export interface RunningPage {
   close(): Promise<void>;
 }
 
+const EVENTS_PATH = '/events';
 const TICK_MS = 500;
 const REQUEST_LIMIT_MS = 5_000;
 /** An order fails if its source does not take it within this time. */
@@ -45,6 +46,8 @@ export async function servePage(options: PageOptions): Promise<RunningPage> {
   const page = new Page(options);
   const server = limitedServer(tls, { connections: MOST_CONNECTIONS, requestMs: REQUEST_LIMIT_MS });
   server.on('request', (request, reply) => {
+    // A viewer stays: their number has its own limit.
+    if (request.url === EVENTS_PATH && page.viewers.count < MOST_VIEWERS) admit(server, request);
     page.answer(request, reply).catch((error: unknown) => {
       options.tell(`a request failed: ${messageOf(error)}`);
       reply.destroy();
@@ -82,7 +85,7 @@ class Page {
     if (study !== undefined && what === 'orders') return this.#order(request, reply, study);
     if (request.method !== 'GET' && request.method !== 'HEAD') return plain(reply, 405, 'only GET');
     if (pathname === '/health') return plain(reply, 200, 'ok');
-    if (pathname === '/events') return this.#stream(request, reply);
+    if (pathname === EVENTS_PATH) return this.#stream(request, reply);
     if (study !== undefined && what === 'trials') return this.#trials(reply, study, searchParams);
     if (study !== undefined) return this.#chart(reply, study, searchParams.get('paper') === 'narrow');
     const file = this.#files.get(pathname);
