@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
 import { headersOf } from './headers.ts';
+import { LEAST_BITS, tokenBits } from './token-strength.ts';
 
 /** Shorter tokens could be guessed. */
 const LEAST_CHARACTERS = 16;
@@ -25,11 +26,13 @@ function tokenIn({ tokenFile, tokenEnv }: TokenSpec, what: string, hint: string)
   const token = header?.value.replace(/^Bearer /, '') ?? '';
   if (token === '') return null;
   if (token.length < LEAST_CHARACTERS) throw usage(`${what} is shorter than ${LEAST_CHARACTERS} characters`, hint);
+  if (tokenBits(token) < LEAST_BITS)
+    throw usage(`${what} is easily guessed: it repeats itself, counts, or is made of common words`, hint);
   return token;
 }
 
 const ON_BOTH =
-  'create one with openssl rand -hex 32, and give it on both machines with --token-file and --agent-token-file';
-const ALONE = 'create one with openssl rand -hex 32';
+  'create one with openssl rand -base64 32, and give it on both machines with --token-file and --agent-token-file';
+const ALONE = 'create one with openssl rand -base64 32';
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
