@@ -2,6 +2,7 @@ import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import type { TlsOptions } from '../triton/wire/tls.ts';
 import type { Prompt } from './prompts/prompt.ts';
 import type { TokenReply } from './token-reply.ts';
+import type { SocketGate } from './transports/socket.ts';
 
 /**
  * The load level: `concurrency` keeps this number of requests in flight (closed loop), `request-rate` sends this number per second (open
@@ -216,4 +217,6 @@ export interface TransportOptions {
   readonly timesRequests?: boolean | undefined;
   /** Format of tensors over HTTP, in both directions; binary if absent. */
   readonly tensorFormat?: TensorFormat | undefined;
+  /** If set, it decides about every socket. */
+  readonly gate?: SocketGate | undefined;
 }

@@ -8,7 +8,13 @@ import type { Workers } from '../../src/loadgen/workers/workers.ts';
 
 export const TOKEN = 'a-token-of-the-tests-only';
 
-export const noLimits: AgentLimits = { targets: null, threads: 8, requestsPerSecond: 1e6, memoryBytes: 2 ** 28 };
+export const noLimits: AgentLimits = {
+  targets: null,
+  threads: 8,
+  requestsPerSecond: 1e6,
+  connections: 20_000,
+  memoryBytes: 2 ** 28,
+};
 
 /** Far from what a busy machine does to the clocks of one machine. */
 export const access: AgentAccess = { token: TOKEN, clockLimitNs: 1e9 };

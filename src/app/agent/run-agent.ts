@@ -15,6 +15,7 @@ export interface AgentSpec extends ListenSpec {
   /** Defaults to the number of cores. */
   readonly maxThreads?: number;
   readonly maxRate: number;
+  readonly maxConnections: number;
   /** In MiB. */
   readonly maxMemory: number;
 }
@@ -33,6 +34,7 @@ export async function runAgent(spec: AgentSpec, tell: (line: string) => void): P
       targets: allowedTargets(allowTarget),
       threads: spec.maxThreads ?? availableParallelism(),
       requestsPerSecond: spec.maxRate,
+      connections: spec.maxConnections,
       memoryBytes: spec.maxMemory * 2 ** 20,
     },
     tell,

@@ -41,6 +41,14 @@ extensionCodec.register({
  */
 export const encodeMessage = (value: unknown): Uint8Array => new Encoder(codec).encode(value);
 
+/** Copies of a message: as it arrived, decoded and checked, and sent to a thread. */
+const COPIES = 3;
+/** Memory of a value in a copy, beside its bytes. */
+const VALUE_BYTES = 40;
+
+/** Returns how much memory the work for a message may take at most, without decoding it. Errors: AGENT_FAILED. */
+export const memoryOf = (bytes: Uint8Array): number => COPIES * (bytes.length + VALUE_BYTES * checkShape(bytes));
+
 /** Returns the data of untrusted bytes; binary values are views of them. Takes memory only in proportion to the bytes. Errors: AGENT_FAILED. */
 export function decodeMessage(bytes: Uint8Array): unknown {
   checkShape(bytes);
@@ -53,13 +61,14 @@ export function decodeMessage(bytes: Uint8Array): unknown {
 
 /**
  * Checks that containers have their stated length and are not nested too deeply. The decoder allocates what the head of an array promises, so
- * nested heads would take far more memory than their bytes.
+ * nested heads would take far more memory than their bytes. Returns the number of values.
  */
-function checkShape(bytes: Uint8Array): void {
+function checkShape(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Values that are still missing in each open container. */
   const open = [1];
   let at = 0;
+  let count = 0;
   while (open.length > 0) {
     const left = (open.at(-1) as number) - 1;
     if (left < 0) {
@@ -70,11 +79,13 @@ function checkShape(bytes: Uint8Array): void {
     if (at >= bytes.length) throw malformed('it ends too early');
     const { headBytes, bodyBytes, values } = headAt(view, at);
     at += headBytes + bodyBytes;
+    count++;
     if (at + values > bytes.length) throw malformed('it ends too early');
     if (values > 0) open.push(values);
     if (open.length > MOST_LEVELS) throw malformed('it is nested too deeply');
   }
   if (at !== bytes.length) throw malformed('it continues after its end');
+  return count;
 }
 
 interface Head {

@@ -19,11 +19,13 @@ export function encodeSet(requests: RequestSet): EncodedSet {
 /** Assembles a set that arrives in pieces. */
 export class IncomingSet {
   readonly hash: string;
+  readonly bytes: number;
   readonly #bytes: Uint8Array;
   #filled = 0;
 
   constructor(hash: string, bytes: number) {
     this.hash = hash;
+    this.bytes = bytes;
     this.#bytes = new Uint8Array(bytes);
   }
 

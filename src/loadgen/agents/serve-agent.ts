@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { realClock } from '../../base/clock.ts';
 import { hasBearerToken } from '../listening/bearer-token.ts';
-import { type ListeningTls, limitedServer, listenAt, stopListening } from '../listening/server.ts';
+import { admit, type ListeningTls, limitedServer, listenAt, stopListening } from '../listening/server.ts';
 import type { AgentLimits } from './limits.ts';
 import {
   AGENT_PATH,
@@ -38,7 +38,7 @@ export interface RunningAgent {
   close(): Promise<void>;
 }
 
-/** A controller with several models has one connection per model. */
+/** A controller with several models has one connection per model; as many others may wait to be let in. */
 const MOST_CONNECTIONS = 64;
 const HANDSHAKE_LIMIT_MS = 5000;
 
@@ -53,7 +53,9 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     const isHealth = request.method === 'GET' && request.url === HEALTH_PATH;
     reply.writeHead(isHealth ? 200 : 404, { 'content-type': 'text/plain' }).end(isHealth ? 'ok\n' : 'not found\n');
   });
-  server.on('upgrade', (request, socket, head) => agent.upgrade(request, socket, head));
+  server.on('upgrade', (request, socket, head) => {
+    if (agent.upgrade(request, socket, head)) admit(server, request);
+  });
   const address = await listenAt(server, options, 'choose another address with --listen');
   return { address, close: () => stopListening(server, () => agent.close()) };
 }
@@ -76,7 +78,8 @@ class ListeningAgent {
     this.#usage = new AgentUsage(options.limits, realClock.nowNs());
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  /** Returns whether the connection is accepted. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     // A client that hangs up in the middle is not an error.
     socket.on('error', () => socket.destroy());
     const refusal = this.#refusalOf(request);
@@ -84,17 +87,18 @@ class ListeningAgent {
       this.#options.tell(`refused a connection from ${peerOf(request)}: ${refusal}`);
       // Does not wait for the peer to close: until then it would hold a place.
       socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
-      return;
+      return false;
     }
     this.#controller = request.headers[CONTROLLER_HEADER] as string;
     this.#sockets.handleUpgrade(request, socket, head, (opened) => {
-      const connection = new ServedConnection(opened, this.#usage, availableParallelism(), (why) => {
+      const connection = new ServedConnection(opened, socket, this.#usage, availableParallelism(), (why) => {
         this.#connections.delete(connection);
         this.#options.tell(`the controller at ${peerOf(request)} is gone: ${why}`);
       });
       this.#connections.add(connection);
       this.#options.tell(`a controller connected from ${peerOf(request)}`);
     });
+    return true;
   }
 
   async close(): Promise<void> {
@@ -109,6 +113,7 @@ class ListeningAgent {
     if (headers[PROTOCOL_HEADER] !== String(AGENT_PROTOCOL)) return '426 Upgrade Required';
     const controller = headers[CONTROLLER_HEADER];
     if (typeof controller !== 'string' || !/^[0-9a-f-]{36}$/.test(controller)) return '400 Bad Request';
+    if (this.#connections.size >= MOST_CONNECTIONS) return '503 Service Unavailable';
     return this.#connections.size > 0 && controller !== this.#controller ? '409 Conflict' : null;
   }
 }

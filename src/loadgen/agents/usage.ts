@@ -1,8 +1,13 @@
-import { type AgentLimits, checkMemory, checkRate, checkThreads, RateMeter } from './limits.ts';
+import type { ThreadLimits } from '../workers/send-limits.ts';
+import { newSendLimits, type SendLimits, SharedConnections } from '../workers/send-limits.ts';
+import { type AgentLimits, checkMemory, checkRate, checkThreads } from './limits.ts';
 
 interface Taken {
-  threads: number;
+  /** Places of the threads among the shared counts. */
+  places: readonly number[];
   bytes: number;
+  /** Bytes of what is on its way: parts of messages, and messages whose work is not done. */
+  passingBytes: number;
   /** Planned requests per second, by thread and flow. */
   readonly rates: Map<string, number>;
 }
@@ -13,25 +18,36 @@ const sumOf = (values: Iterable<number>): number => [...values].reduce((sum, val
 export class AgentUsage {
   readonly limits: AgentLimits;
   readonly #taken = new Map<object, Taken>();
-  readonly #meter: RateMeter;
+  readonly #sending: SendLimits;
+  readonly #freePlaces: number[];
 
   constructor(limits: AgentLimits, nowNs: number) {
     this.limits = limits;
-    this.#meter = new RateMeter(limits, nowNs);
+    this.#sending = newSendLimits(limits, limits.threads, nowNs);
+    this.#freePlaces = Array.from({ length: limits.threads }, (_, place) => place);
   }
 
-  /** Errors: USAGE. */
-  addThreads(session: object, threads: number): void {
+  /** Returns the limits of each new thread. Errors: USAGE. */
+  addThreads(session: object, threads: number): readonly ThreadLimits[] {
     const taken = this.#of(session);
-    checkThreads(sumOf(this.#each((each) => each.threads)) + threads, this.limits);
-    taken.threads += threads;
+    checkThreads(this.limits.threads - this.#freePlaces.length + threads, this.limits);
+    const places = this.#freePlaces.splice(0, threads);
+    taken.places = [...taken.places, ...places];
+    return places.map((place) => ({ ...this.#sending, place }));
   }
 
   /** Errors: USAGE. */
   addBytes(session: object, bytes: number): void {
     const taken = this.#of(session);
-    checkMemory(sumOf(this.#each((each) => each.bytes)) + bytes, this.limits);
+    this.#checkMemory(bytes);
     taken.bytes += bytes;
+  }
+
+  /** Counts bytes that come and go; a negative number when they are gone. Errors: USAGE. */
+  pass(session: object, bytes: number): void {
+    const taken = this.#of(session);
+    if (bytes > 0) this.#checkMemory(bytes);
+    taken.passingBytes += bytes;
   }
 
   /** Records the planned rate of a thread's part of a flow; 0 once it has ended. Errors: USAGE. */
@@ -42,17 +58,21 @@ export class AgentUsage {
     checkRate(sumOf(this.#each((each) => sumOf(each.rates.values()))), this.limits);
   }
 
-  /** Counts requests that were sent. Errors: USAGE. */
-  sent(requests: number, nowNs: number): void {
-    this.#meter.add(requests, nowNs);
-  }
-
+  /** Gives back what the session took. Its threads have ended. */
   leave(session: object): void {
+    for (const place of this.#taken.get(session)?.places ?? []) {
+      new SharedConnections({ ...this.#sending, place }).releaseAll();
+      this.#freePlaces.push(place);
+    }
     this.#taken.delete(session);
   }
 
+  #checkMemory(bytes: number): void {
+    checkMemory(sumOf(this.#each((each) => each.bytes + each.passingBytes)) + bytes, this.limits);
+  }
+
   #of(session: object): Taken {
-    const taken = this.#taken.get(session) ?? { threads: 0, bytes: 0, rates: new Map() };
+    const taken = this.#taken.get(session) ?? { places: [], bytes: 0, passingBytes: 0, rates: new Map() };
     this.#taken.set(session, taken);
     return taken;
   }

@@ -24,9 +24,9 @@ export class EventEndpoint implements Transport<EventRequest> {
   /** Errors: USAGE for a bad address. */
   constructor(options: EndpointOptions) {
     this.#options = options;
-    const { address, tls, timeoutMs, endpoint } = options;
+    const { address, tls, timeoutMs, endpoint, gate } = options;
     const format = 'inputs' in endpoint ? tritonEventsOf(endpoint.output) : openAiEvents;
-    this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1'), timeoutMs, {
+    this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1', gate), timeoutMs, {
       outcomeOf,
       keepsErrors: true,
       timesRequests: true,

@@ -25,6 +25,7 @@ export function openGrpcEndpoint(options: EndpointOptions, endpoint: TritonEndpo
     timeoutMs: options.timeoutMs,
     headers: options.headers,
     tls: options.tls,
+    gate: options.gate,
     timesRequests: true,
     replies: () => new TextReplies(endpoint.output),
   });

@@ -2,7 +2,7 @@ import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { PhaseWatch } from '../transports/http1/connection.ts';
 import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
-import { endpointOf } from '../transports/socket.ts';
+import { endpointOf, type SocketGate } from '../transports/socket.ts';
 import type { ClientTimes, InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
 
 /** A request to any HTTP/1.1 server. */
@@ -24,6 +24,8 @@ export interface PlainHttpOptions {
   readonly timeoutMs: number;
   /** False: one connection per request. */
   readonly keepsAlive: boolean;
+  /** If set, it decides about every socket. */
+  readonly gate?: SocketGate | undefined;
 }
 
 /**
@@ -38,11 +40,11 @@ class PlainHttp implements Transport {
   readonly #bytes: Buffer;
   readonly #connections: Http1Connections;
 
-  constructor({ address, tls, timeoutMs, keepsAlive }: PlainHttpOptions, request: PlainHttpRequest) {
+  constructor({ address, tls, timeoutMs, keepsAlive, gate }: PlainHttpOptions, request: PlainHttpRequest) {
     const goodbye = keepsAlive ? [] : [{ name: 'Connection', value: 'close' }];
     this.#bytes = requestBytes({ ...request, headers: [...request.headers, ...goodbye] });
     const phases = new LastPhases();
-    this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1'), timeoutMs, {
+    this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1', gate), timeoutMs, {
       keepsAlive,
       isBodiless: request.method === 'HEAD',
       phases,

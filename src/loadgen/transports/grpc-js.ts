@@ -15,6 +15,7 @@ import type {
   Transport,
   TransportOptions,
 } from '../types.ts';
+import { addressOf } from './address.ts';
 import { checkedReply } from './checked-reply.ts';
 import { Deadlines, type Expirable } from './deadlines.ts';
 import { grpcStatusName, INFER_PATH } from './grpc-status.ts';
@@ -42,9 +43,14 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 /** gRPC unary through `@grpc/grpc-js`: the fallback for our own client, and its test oracle. */
 export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
+  const { gate } = options;
+  // The library opens one connection, and another only once that is lost.
+  const refusal = gate?.take();
+  if (refusal) throw refusal;
   const { credentials, options: security } = channelSecurity(options.url, options.tls);
-  const client = new Client(options.url, credentials, {
+  const client = new Client(targetOf(options), credentials, {
     ...channelOptions,
+    'grpc.default_authority': options.url,
     ...security,
     ...compressionOption(options),
   });
@@ -97,8 +103,21 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
       for (const call of deadlines.pending()) call.end(CLOSED);
       deadlines.stop();
       client.close();
+      gate?.release();
     },
   };
+}
+
+/** The address, or the list of addresses that the gate allows: of one family, because the library takes no other list. */
+function targetOf({ url, gate }: TransportOptions): string {
+  if (!gate?.addresses) return url;
+  const { port } = addressOf(url);
+  const listOf = (wanted: number): readonly string[] =>
+    (gate.addresses ?? []).flatMap(({ address, family }) =>
+      family === wanted ? [wanted === 6 ? `[${address}]:${port}` : `${address}:${port}`] : [],
+    );
+  const old = listOf(4);
+  return old.length > 0 ? `ipv4:${old.join(',')}` : `ipv6:${listOf(6).join(',')}`;
 }
 
 const algorithms = { deflate: compressionAlgorithms.deflate, gzip: compressionAlgorithms.gzip };

@@ -33,7 +33,7 @@ class HttpLean implements Transport<LeanHttpRequest> {
     this.#url = options.url;
     this.#headers = options.headers ?? [];
     this.#form = options;
-    const endpoint = endpointOf(options.url, options.tls, 'http/1.1');
+    const endpoint = endpointOf(options.url, options.tls, 'http/1.1', options.gate);
     const rule = { outcomeOf, keepsErrors: true, timesRequests: options.timesRequests };
     this.#connections = new Http1Connections(endpoint, options.timeoutMs, rule);
   }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Dispatcher, errors, Pool } from 'undici';
+import type { Socket } from 'node:net';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import { secureConnect } from '../../triton/wire/http.ts';
 import type {
   InferRequest,
@@ -13,6 +14,7 @@ import { checkedReply } from './checked-reply.ts';
 import { Deadlines, type Expirable } from './deadlines.ts';
 import { encodeInferCall, errorOfBody, readInferReply } from './infer-http.ts';
 import { badStatus, CLOSED, failed, socketMessage, timedOut } from './outcome.ts';
+import { gateOptions, type SocketGate, watchSocket } from './socket.ts';
 
 interface HttpRequest extends PreparedRequest {
   readonly dispatch: Dispatcher.DispatchOptions;
@@ -33,7 +35,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 600_000,
-    connect: { timeout: options.timeoutMs, ...(tls && secureConnect(tls)) },
+    connect: connectorOf(options),
   });
   const deadlines = new Deadlines<Call>(options.timeoutMs);
   let open = true;
@@ -123,6 +125,20 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
       deadlines.stop();
       await pool.destroy();
     },
+  };
+}
+
+function connectorOf({ timeoutMs, tls, gate }: TransportOptions): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, ...(tls && secureConnect(tls)), ...gateOptions(gate) });
+  return gate ? gated(connect, gate) : connect;
+}
+
+function gated(connect: buildConnector.connector, gate: SocketGate): buildConnector.connector {
+  return (options, done) => {
+    const refusal = gate.take();
+    if (refusal) done(refusal, null);
+    // The library returns the socket before it is connected.
+    else watchSocket(connect(options, done) as unknown as Socket, gate);
   };
 }
 

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openAlarm } from '../../base/alarm.ts';
 import { type Clock, realClock } from '../../base/clock.ts';
-import { isTrituneError, messageOf } from '../../base/errors.ts';
+import { isTrituneError, messageOf, type TrituneError } from '../../base/errors.ts';
 import { watchThread } from '../client/cost.ts';
 import { openEndpoint } from '../endpoints/open-endpoint.ts';
 import { type Flow, localFlow } from '../flow.ts';
@@ -13,6 +13,7 @@ import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
 import { buffersOf } from '../token-tally.ts';
 import { openTransport } from '../transports/open.ts';
 import { redacting } from '../transports/redacting-transport.ts';
+import type { SocketGate } from '../transports/socket.ts';
 import type { RequestSet, Transport } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
 import {
@@ -27,6 +28,7 @@ import {
 } from './messages.ts';
 import { ObservedRequests } from './observed-requests.ts';
 import { type PauseWatch, watchPauses } from './pause-watch.ts';
+import { limitedSends, SharedConnections } from './send-limits.ts';
 
 /**
  * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over its own transport, counts completions, and reports
@@ -88,18 +90,47 @@ function sayBatch(number: number, { flow, recording, pauses }: RunningFlow, batc
   say({ type: 'batch', flow: number, recording, batch: packed, state: stateOf(flow), sentSoFar: flow.sent }, moved);
 }
 
+const { limits } = settings;
+const gate: SocketGate | undefined = limits && gateOf(new SharedConnections(limits), limits.addresses);
+/** The null server is on this machine, at an address that the agent chose. */
+const nullGate: SocketGate | undefined = gate && { ...gate, addresses: null };
+let isOverLimit = false;
+
+function gateOf(connections: SharedConnections, addresses: SocketGate['addresses']): SocketGate {
+  return {
+    addresses,
+    take() {
+      const refusal = connections.take();
+      if (refusal) overLimit(refusal);
+      return refusal;
+    },
+    release: () => connections.release(),
+  };
+}
+
+/** Ends the thread's use at the first excess. */
+function overLimit(fault: TrituneError): void {
+  if (!isOverLimit) fail(fault);
+  isOverLimit = true;
+}
+
 function open(of: ThreadSettings['transport']): Transport {
+  const opened = openUnlimited(of);
+  return limits ? limitedSends(opened, limits, clock.nowNs, overLimit) : opened;
+}
+
+function openUnlimited(of: ThreadSettings['transport']): Transport {
   if (of.protocol === 'plain-http') {
-    const plain = openPlainHttp(of.options, of.request);
+    const plain = openPlainHttp({ ...of.options, gate }, of.request);
     return of.secrets.length > 0 ? redacting(plain, of.secrets) : plain;
   }
-  if (of.protocol === 'language') return openEndpoint(of.options);
+  if (of.protocol === 'language') return openEndpoint({ ...of.options, gate });
   const { protocol, options, tolerance } = of;
   const expected = tolerance === undefined ? undefined : replyCheck(tolerance);
   // A stream's replies cannot be read.
   const check = bothChecks(expected, options.streaming ? undefined : observed?.look);
   const sharedOutputs = options.sharedOutputs && partOfOutputs(options.sharedOutputs, settings.part);
-  const opened = openTransport(protocol, { ...options, check, sharedOutputs });
+  const opened = openTransport(protocol, { ...options, check, sharedOutputs, gate });
   return observed ? observedTransport(opened, clock, (request) => observed.add(request)) : opened;
 }
 
@@ -107,13 +138,13 @@ function open(of: ThreadSettings['transport']): Transport {
 function openNull(url: string): Transport {
   if (settings.transport.protocol === 'plain-http') {
     const { options, request } = settings.transport;
-    return openPlainHttp({ ...options, address: url, tls: undefined }, request);
+    return openPlainHttp({ ...options, address: url, tls: undefined, gate: nullGate }, request);
   }
   if (settings.transport.protocol === 'language') {
-    return openEndpoint({ ...settings.transport.options, address: url, tls: undefined });
+    return openEndpoint({ ...settings.transport.options, address: url, tls: undefined, gate: nullGate });
   }
   const { protocol, options } = settings.transport;
-  return openTransport(protocol, { ...options, url, tls: undefined, sharedOutputs: undefined });
+  return openTransport(protocol, { ...options, url, tls: undefined, sharedOutputs: undefined, gate: nullGate });
 }
 
 function transportOf(nullServer: string | undefined): Transport {

@@ -11,8 +11,10 @@ import type { Batch, BatchRule } from '../recorder.ts';
 import type { SendOrder } from '../sender.ts';
 import { type PackedTokenTally, packTokens } from '../token-tally.ts';
 import type { OpenOptions } from '../transports/open.ts';
+import type { SocketGate } from '../transports/socket.ts';
 import type { RequestHeader, RequestSet } from '../types.ts';
 import type { PackedObserved } from './observed-requests.ts';
+import type { ThreadLimits } from './send-limits.ts';
 
 /** The start parameters of a thread. */
 export interface ThreadSettings {
@@ -20,6 +22,13 @@ export interface ThreadSettings {
   /** `process.hrtime` at the zero of the starter's clock. */
   readonly clockZeroNs: number;
   readonly part: Part;
+  /** If absent, nothing limits the thread. */
+  readonly limits?: SendingLimits | undefined;
+}
+
+/** What a thread may send, and to which addresses. */
+export interface SendingLimits extends ThreadLimits {
+  readonly addresses: SocketGate['addresses'];
 }
 
 /** How a thread opens its own transport. */
@@ -28,13 +37,13 @@ export type WorkerTransport = InferTransport | PlainHttpTransport | LanguageTran
 /** Prompts to a language model. */
 export interface LanguageTransport {
   readonly protocol: 'language';
-  readonly options: EndpointOptions;
+  readonly options: Omit<EndpointOptions, 'gate'>;
 }
 
 /** One request to any URL. */
 export interface PlainHttpTransport {
   readonly protocol: 'plain-http';
-  readonly options: PlainHttpOptions;
+  readonly options: Omit<PlainHttpOptions, 'gate'>;
   readonly request: PlainHttpRequest;
   /** Headers whose values no failure message repeats. */
   readonly secrets: readonly RequestHeader[];
@@ -43,7 +52,7 @@ export interface PlainHttpTransport {
 /** Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance` replaces it. */
 export interface InferTransport {
   readonly protocol: 'grpc' | 'http';
-  readonly options: Omit<OpenOptions, 'check'>;
+  readonly options: Omit<OpenOptions, 'check' | 'gate'>;
   /** If set, replies are checked as by `replyCheck`. */
   readonly tolerance?: number | undefined;
   /** If true, every finished request is reported with its outputs, which costs the thread more. */

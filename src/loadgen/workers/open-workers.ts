@@ -2,7 +2,7 @@ import type { WorkerOptions } from 'node:worker_threads';
 import { startNullServer } from '../client/null-server.ts';
 import type { RequestSet } from '../types.ts';
 import { clockZeroNs } from './clock-zero.ts';
-import type { WorkerTransport } from './messages.ts';
+import type { SendingLimits, WorkerTransport } from './messages.ts';
 import { type OnObserved, tellObserved } from './observed-requests.ts';
 import { Thread } from './thread.ts';
 import { watchThreads } from './watch-threads.ts';
@@ -38,11 +38,17 @@ export function openWorkers(
   ]);
 }
 
-/** Starts this many threads on this thread's clock. */
-export function startThreads(count: number, transport: WorkerTransport, worker: WorkerOptions = {}): readonly Thread[] {
+/** Starts this many threads on this thread's clock, each within its limits. */
+export function startThreads(
+  count: number,
+  transport: WorkerTransport,
+  worker: WorkerOptions = {},
+  limits: readonly SendingLimits[] = [],
+): readonly Thread[] {
   const zeroNs = clockZeroNs();
   return Array.from(
     { length: count },
-    (_, index) => new Thread({ transport, clockZeroNs: zeroNs, part: { index, of: count } }, worker),
+    (_, index) =>
+      new Thread({ transport, clockZeroNs: zeroNs, part: { index, of: count }, limits: limits[index] }, worker),
   );
 }

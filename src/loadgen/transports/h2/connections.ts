@@ -161,7 +161,7 @@ export class Connections implements ConnectionOwner {
 }
 
 function connectionOptions(
-  { url, tls, compression, firstStreamId = 1, headers: more = [] }: LeanOptions,
+  { url, tls, compression, firstStreamId = 1, headers: more = [], gate }: LeanOptions,
   path: string,
 ): ConnectionOptions {
   const headers = [
@@ -175,5 +175,5 @@ function connectionOptions(
     ...(compression ? [['grpc-encoding', compression] as const] : []),
     ...more.map(({ name, value }) => [name, value] as const),
   ] as const;
-  return { endpoint: endpointOf(url, tls, 'h2'), headers, firstStreamId };
+  return { endpoint: endpointOf(url, tls, 'h2', gate), headers, firstStreamId };
 }

@@ -26,9 +26,15 @@ export const agentOptionTable: OptionTable<AgentSpec> = {
     parse: positiveNumber,
     default: 1_000_000,
   },
+  maxConnections: {
+    flags: '--max-connections <n>',
+    help: 'Most open connections to servers',
+    parse: positiveWhole,
+    default: 20_000,
+  },
   maxMemory: {
     flags: '--max-memory <MiB>',
-    help: 'Most memory for requests on all threads, in MiB',
+    help: 'Most memory for requests on all threads and for messages, in MiB',
     parse: positiveWhole,
     default: 1024,
   },
