@@ -1,9 +1,22 @@
 import { z } from 'zod';
+import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import { BUCKETS } from '../../stats/histogram.ts';
+import type { TlsOptions } from '../../triton/wire/tls.ts';
+import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
+import type { OpenAiEndpoint, TextModelInput, TritonEndpoint } from '../endpoints/endpoint.ts';
+import type { OpenLoopRule } from '../pacing/open-loop.ts';
+import type { PacerLimit } from '../pacing/pacers.ts';
+import type { Part } from '../pacing/part.ts';
+import type { PlainHttpRequest } from '../plain-http/plain-http.ts';
+import type { BatchRule } from '../recorder.ts';
+import type { SendOrder } from '../sender.ts';
+import type { SequenceRule } from '../sequences.ts';
+import type { LoadLevel } from '../types.ts';
+import type { InferTransport, LanguageTransport, PlainHttpTransport } from '../workers/messages.ts';
 
 /**
- * The parts of messages between a controller and its agents that either side acts on itself. Everything else goes to code of the same version: it
- * is plain data, and if it is wrong, the threads that receive it fail.
+ * Messages between a controller and its agents: what a controller sends is complete and exact; what an agent sends, in the parts that the
+ * controller acts on.
  */
 
 /** Any number except NaN: a batch without a limit has an infinite one. */
@@ -14,30 +27,162 @@ export const figure = z.custom<number>(
 export const whole = z.int().nonnegative();
 const time = z.number();
 const count = z.number().nonnegative();
+const positive = z.number().positive();
 const address = z.string().max(1000);
+/** Node's timers are no longer. */
+const milliseconds = z
+  .number()
+  .nonnegative()
+  .max(2 ** 31 - 1);
+const bytes = z.instanceof(Uint8Array);
 
-export const transport = z.discriminatedUnion('protocol', [
-  z.strictObject({
-    protocol: z.enum(['grpc', 'http']),
-    options: z.looseObject({ url: address, sharedOutputs: z.undefined().optional() }),
-    tolerance: z.number().nonnegative().optional(),
+/** An object with exactly the fields of the type: a new option without a schema does not compile. */
+const exactly = <T extends object>(shape: { readonly [K in keyof Required<T>]: z.ZodType }) => z.strictObject(shape);
+
+const headers = z.array(z.strictObject({ name: z.string(), value: z.string() }));
+const tls = exactly<TlsOptions>({
+  ca: bytes.optional(),
+  cert: bytes.optional(),
+  key: bytes.optional(),
+  servername: z.string().max(1000).optional(),
+  verify: z.boolean(),
+}).optional();
+
+const endpoint = z.union([
+  exactly<OpenAiEndpoint>({
+    kind: z.enum(['openai-chat', 'openai-completions']),
+    path: z.string(),
+    saysUsage: z.boolean(),
+    canIgnoreEnd: z.boolean(),
   }),
-  z.strictObject({
-    protocol: z.literal('plain-http'),
-    options: z.looseObject({ address }),
-    request: z.looseObject({}),
-    secrets: z.array(z.looseObject({ name: z.string(), value: z.string() })),
+  exactly<TritonEndpoint>({
+    kind: z.enum(['triton-generate', 'triton-grpc']),
+    version: z.string(),
+    inputs: z.array(
+      exactly<TextModelInput>({ name: z.string(), datatype: z.string(), shape: z.array(z.number()).readonly() }),
+    ),
+    output: z.string(),
   }),
-  z.strictObject({ protocol: z.literal('language'), options: z.looseObject({ address }) }),
 ]);
 
-const part = z.strictObject({ index: whole, of: z.int().positive() });
+export const transport = z.discriminatedUnion('protocol', [
+  exactly<InferTransport>({
+    protocol: z.enum(['grpc', 'http']),
+    options: exactly<Omit<InferTransport['options'], 'sharedOutputs'> & { readonly sharedOutputs?: undefined }>({
+      url: address,
+      timeoutMs: milliseconds,
+      headers: headers.optional(),
+      tls,
+      compression: z.enum(['gzip', 'deflate']).optional(),
+      timesRequests: z.boolean().optional(),
+      tensorFormat: z.enum(['binary', 'json']).optional(),
+      streaming: z.boolean().optional(),
+      sharedOutputs: z.undefined().optional(),
+    }),
+    tolerance: z.number().nonnegative().optional(),
+    // Agents do not report single requests.
+    observes: z.literal(false).optional(),
+  }),
+  exactly<PlainHttpTransport>({
+    protocol: z.literal('plain-http'),
+    options: exactly<PlainHttpTransport['options']>({
+      address,
+      tls,
+      timeoutMs: milliseconds,
+      keepsAlive: z.boolean(),
+    }),
+    request: exactly<PlainHttpRequest>({
+      method: z.string(),
+      host: z.string(),
+      target: z.string(),
+      headers,
+      body: bytes.nullable(),
+    }),
+    secrets: headers,
+  }),
+  exactly<LanguageTransport>({
+    protocol: z.literal('language'),
+    options: exactly<LanguageTransport['options']>({
+      address,
+      host: z.string(),
+      model: z.string(),
+      endpoint,
+      timeoutMs: milliseconds,
+      headers,
+      tls,
+      // The text of a request, which nothing here reads.
+      extra: z.record(z.string(), z.unknown()).optional(),
+    }),
+  }),
+]);
 
-const order = z.looseObject({
-  level: z.looseObject({ mode: z.enum(['concurrency', 'request-rate']), value: z.number().positive() }),
+const part = z
+  .strictObject({ index: whole, of: z.int().positive() })
+  .refine(({ index, of }: Part) => index < of, 'there is no such part');
+
+const requestLimits = exactly<RequestLimits>({
+  ttftNs: figure.optional(),
+  itlNs: figure.optional(),
+  tpotNs: figure.optional(),
+  e2eNs: figure.optional(),
+}).optional();
+
+/** A rate that a pacer can keep. */
+const perSecond = positive.max(1e9);
+const limit = exactly<PacerLimit>({ requests: figure.optional(), durationNs: figure.optional() }).optional();
+const times = z.union([z.array(z.number()), z.instanceof(Float64Array)]);
+const schedule = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('constant'), perSecond, limit }),
+  z.strictObject({ kind: z.literal('poisson'), perSecond, seed: z.number(), limit }),
+  z.strictObject({ kind: z.literal('intervals'), gapsNs: times, limit }),
+  z.strictObject({ kind: z.literal('replay'), arrivalsNs: times, speed: positive, limit }),
+  z.strictObject({
+    kind: z.literal('ramp'),
+    fromPerSecond: count.max(1e9),
+    toPerSecond: count.max(1e9),
+    overNs: positive,
+    limit,
+  }),
+  z.strictObject({ kind: z.literal('bursts'), size: z.int().positive().max(1e9), periodNs: positive, limit }),
+  z.strictObject({
+    kind: z.literal('arrivals'),
+    plan: exactly<ArrivalPlan>({
+      arrivalsNs: z.instanceof(Float64Array),
+      classOf: z.instanceof(Uint16Array),
+      classes: z.array(z.string()),
+      durationNs: positive,
+    }),
+    limit,
+  }),
+]);
+
+const order = exactly<Omit<SendOrder, 'requests'>>({
+  sequences: exactly<SequenceRule>({
+    length: positive.optional(),
+    variation: count,
+    ids: z.strictObject({ low: whole, high: whole }),
+    seed: z.number(),
+    firstStream: whole.optional(),
+  }).optional(),
+  level: exactly<LoadLevel>({
+    mode: z.enum(['concurrency', 'request-rate']),
+    value: positive,
+    batch: positive.optional(),
+  }),
+  schedule: schedule.optional(),
+  openLoop: exactly<Partial<OpenLoopRule>>({ maxInFlight: positive.optional(), lateNs: figure.optional() }).optional(),
+  mostRequests: figure.optional(),
+  limits: requestLimits,
 });
 
-const rule = z.looseObject({ lengthNs: figure, minRequests: count, inStepWithNs: time.optional() });
+const rule = exactly<BatchRule>({
+  lengthNs: figure,
+  minRequests: count,
+  inStepWithNs: time.optional(),
+  part: part.optional(),
+  // More often than this would take the whole thread.
+  watchEveryNs: z.number().min(1e5).optional(),
+});
 
 const ask = whole;
 const flow = whole;
@@ -59,7 +204,7 @@ export const commandOrQuestion = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('leave-null-server'), ask }),
   z.strictObject({ type: z.literal('close-batch'), ask, flow }),
   z.strictObject({ type: z.literal('take-tally'), ask, flow }),
-  z.strictObject({ type: z.literal('drain'), ask, flow, limitMs: count }),
+  z.strictObject({ type: z.literal('drain'), ask, flow, limitMs: milliseconds }),
 ]);
 
 const histogram = z.strictObject({

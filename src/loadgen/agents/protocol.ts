@@ -60,7 +60,8 @@ export type ToController =
 
 const text = z.string().max(100_000);
 
-const toAgent = z.discriminatedUnion('type', [
+/** Messages from a controller, by type. */
+export const toAgent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('probe'), probe: whole }),
   z.strictObject({ type: z.literal('open'), ask: whole, transport, threads: z.int().positive() }),
   z.strictObject({
