@@ -62,7 +62,7 @@ describe('the batches of clients', () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ law, config: { dynamic_batching: {} } }) });
     const at = ['-m', 'm', '-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl];
     const planned = async () => (await callCli(['tune', ...at, '--dry-run', '--concurrency', '4:4'])).stdout;
-    const elsewhere = { TMPDIR: await freshDirectory() };
+    const elsewhere = { XDG_STATE_HOME: await freshDirectory() };
     const send = async (count: number, env: Record<string, string>, ...more: string[]) => {
       const load = ['--concurrency-range', '64', '--request-count', String(count), '-i', 'grpc', ...more];
       expect(await runCli(['profile', ...at, ...load], { env })).toMatchObject({ code: 0 });

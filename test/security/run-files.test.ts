@@ -157,7 +157,7 @@ describe('a recording', () => {
 /** All other code that opens files to write, with what they are. */
 const writers: Readonly<Record<string, string>> = {
   'base/run-files.ts': 'the files of a run, by names',
-  'adapter/triton/sent-requests.ts': 'notes in the folder for temporary files, by digests and always new',
+  'adapter/triton/sent-requests.ts': "notes in the user's folder for state, by digests",
   'adapter/triton/variants/cache.ts': "builds in the user's cache, by digests",
   'app/capacity/documents.ts': 'a file that the user named',
   'app/profile/documents.ts': 'files that the user named',

@@ -19,7 +19,7 @@ const published = resolve(import.meta.dirname, '../../docs/study.schema.json');
 const ofOthers = ['modelBudgets', 'modelRequests'];
 /** What is no part of a study, but of how the command shows it, goes on with it, is told it, or has others do it. */
 const ofTheCommand = [
-  ...['ui', 'resume', 'dryRun', 'verbose', 'spec', 'printSpec', 'modelAnalyzerConfig'],
+  ...['ui', 'resume', 'dryRun', 'verbose', 'spec', 'printSpec', 'modelAnalyzerConfig', 'trustRun'],
   ...Object.keys(tuneFleetOptionTable),
 ];
 

@@ -11,6 +11,7 @@ export async function setup(): Promise<() => Promise<void>> {
   process.env.TMPDIR = folder;
   // The key that marks the user's runs.
   process.env.XDG_CONFIG_HOME = join(folder, 'config');
+  process.env.XDG_STATE_HOME = join(folder, 'state');
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
   // A process that is about to end may still write there.
   return () => rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -94,13 +94,11 @@ const heldBy = (model: string, place: string, file: string, holder: string): Tri
     `wait until it ends; if there is no such run, delete ${file}`,
   );
 
-const lockFile = (model: string, place: string): string => fileOf(model, place, 'lock');
+const lockFile = (model: string, place: string): string => join(tmpdir(), `tritune-${nameOf(model, place)}.lock`);
 
-/** Returns a file about a model that all runs of tritune on this machine look at. */
-export function fileOf(model: string, place: string, kind: 'lock' | 'sent'): string {
-  const name = createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
-  return join(tmpdir(), `tritune-${name}.${kind}`);
-}
+/** Returns a name of a model on a server, for a file about it. */
+export const nameOf = (model: string, place: string): string =>
+  createHash('sha256').update(`${place}\0${model}`).digest('hex').slice(0, 24);
 
 /** Returns the names of a server: it is known by the address of its requests and by that of its control calls. */
 export const placesOf = async ({ url, controlUrl }: Server): Promise<readonly string[]> =>

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
 import type { CountedRequests } from '../../space/clients/batches.ts';
 import type { TritonClient } from '../../triton/types.ts';
-import { fileOf, placesOf, type Server } from './hold-model.ts';
+import { nameOf, placesOf, type Server } from './hold-model.ts';
 
 const counts = z.strictObject({ requests: z.number(), samples: z.number() });
 
@@ -18,7 +20,7 @@ const NONE: CountedRequests = { requests: 0, samples: 0 };
 
 /**
  * Notes that this process sends requests to these models, so that nobody takes its requests for those of clients. Returns what is to be called when
- * it has sent the last one. A machine without a writable place goes without the note.
+ * it has sent the last one. Without a writable place there is no note.
  */
 export async function noteSending(
   client: TritonClient,
@@ -33,7 +35,7 @@ export async function noteSending(
     }),
   );
   const write = (model: string, content: Note): void => {
-    for (const place of places) writeNote(fileOf(model, place, 'sent'), content);
+    for (const place of places) writeNote(fileOf(model, place), content);
   };
   for (const { model } of begun) write(model, null);
   return async () => {
@@ -48,7 +50,7 @@ export async function noteSending(
 }
 
 /**
- * Returns the requests of clients that the server has counted for a model since its last full load: all but those of the runs of tritune on this
+ * Returns the requests of clients that the server has counted for a model since its last full load: all but those of this user's runs on this
  * machine. null if it is not known which are whose, or if some were answered from the response cache, which counts no samples.
  */
 export async function clientRequests(
@@ -62,11 +64,11 @@ export async function clientRequests(
   return sent && minus(counted, sent);
 }
 
-/** Returns what runs on this machine have sent since the last full load; null if that is not known. */
+/** Returns what this user's runs have sent since the last full load; null if that is not known. */
 function sentSoFar(model: string, places: readonly string[], counted: CountedRequests): CountedRequests | null {
   let most = NONE;
   for (const place of places) {
-    const found = readNote(fileOf(model, place, 'sent'));
+    const found = readNote(fileOf(model, place));
     if (found === null) return null;
     const { sent } = isReset(found.counted, counted) ? { sent: NONE } : found;
     // Every run is noted at each place that it knows.
@@ -98,11 +100,19 @@ async function countedRequests(client: TritonClient, model: string): Promise<Cou
   return counted;
 }
 
+/** The note on a model, in the user's folder for state (XDG Base Directory Specification). */
+function fileOf(model: string, place: string): string {
+  const folder = process.env.XDG_STATE_HOME;
+  const state = folder !== undefined && isAbsolute(folder) ? folder : join(homedir(), '.local', 'state');
+  return join(state, 'tritune', 'sent', `${nameOf(model, place)}.json`);
+}
+
 function writeNote(file: string, content: Note): void {
   const fresh = `${file}.${randomUUID()}`;
   try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     // A new file, so that no link which somebody put there is followed.
-    writeFileSync(fresh, JSON.stringify(content), { flag: 'wx', mode: 0o644 });
+    writeFileSync(fresh, JSON.stringify(content), { flag: 'wx', mode: 0o600 });
     renameSync(fresh, file);
   } catch {
     // As said: then without it.
