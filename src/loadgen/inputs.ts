@@ -16,6 +16,8 @@ interface CommonOptions extends RequestOptions {
 
 export interface InputOptions extends CommonOptions, ValueOptions {
   readonly seed: number;
+  /** The most bytes of values in one request; 256 MiB if absent. */
+  readonly maxBytes?: number;
 }
 
 export interface SuppliedInputOptions extends CommonOptions {
@@ -35,7 +37,7 @@ export interface PreparedInputs extends RequestSet {
 
 /**
  * Returns one request with generated values for every input that the model needs. Errors: INPUT_INVALID (a batch or shape that the model cannot
- * take), UNSUPPORTED (an unknown data type).
+ * take, or more bytes than `maxBytes`), UNSUPPORTED (an unknown data type).
  */
 export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, options: InputOptions): PreparedInputs {
   const tensors = modelTensors(metadata, config);

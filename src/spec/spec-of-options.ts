@@ -85,6 +85,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   integers: ['traffic', 'integers'],
   stringData: ['traffic', 'stringData'],
   stringLength: ['traffic', 'stringLength'],
+  maxInputSize: ['traffic', 'maxInputSize'],
   outputTolerance: ['traffic', 'outputTolerance'],
   requestParameter: ['traffic', 'requestParameter'],
   sequenceLength: ['traffic', 'sequenceLength'],

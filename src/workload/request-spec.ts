@@ -34,6 +34,7 @@ export const requestSpec = z.strictObject({
   integers: wholeRange.optional().describe('Range of random integers; 0 to 99 if not given'),
   stringData: text.optional().describe('What every string is, in place of random letters'),
   stringLength: positiveWhole.optional().describe('Letters of a random string; 128 if not given'),
+  maxInputSize: positiveWhole.optional().describe('Most MiB of made-up values in one request; 256 if not given'),
   outputTolerance: z
     .number()
     .positive()

@@ -40,7 +40,11 @@ describe('the headline', () => {
       verdict: 'nothing-better',
       best: { trial: 0 },
       gain: { ratio: 1, low: 1, high: 1 },
-      rejected: { trial: 1, reason: 'its gain, 2.40× (95 % interval 0.90× to 2.60×), may be none' },
+      rejected: {
+        trial: 1,
+        gain: { ratio: 2.4, low: 0.9, high: 2.6 },
+        reason: 'its gain, 2.40× (95 % interval 0.90× to 2.60×), may be none',
+      },
     });
   });
 

@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
+import { BYTES_PER_MIB } from '../../base/units.ts';
 import { type PreparedInputs, prepareInputs, readInputs } from '../../loadgen/inputs.ts';
 import { replyCheck } from '../../loadgen/reply-check.ts';
 import type { SequenceRule } from '../../loadgen/sequences.ts';
@@ -35,6 +36,7 @@ export async function requestsOf(
     ...(options.integers && { integers: options.integers }),
     ...(options.stringData !== undefined && { text: options.stringData }),
     ...(options.stringLength !== undefined && { stringLength: options.stringLength }),
+    ...(options.maxInputSize !== undefined && { maxBytes: options.maxInputSize * BYTES_PER_MIB }),
   });
 }
 

@@ -33,6 +33,11 @@ export const requestOptionTable: OptionTable<RequestOptions> = under<RequestOpti
     help: 'Letters in a random string (default: 128)',
     parse: positiveWhole,
   },
+  maxInputSize: {
+    flags: '--max-input-size <mib>',
+    help: 'Most MiB of made-up values in one request (default: 256)',
+    parse: positiveWhole,
+  },
   outputTolerance: {
     flags: '--output-tolerance <x>',
     help: 'Allowed relative error of a floating-point output (default: outputs must be identical)',

@@ -62,7 +62,7 @@ const tlsAndHeaders = [
 const launched = ['launch', 'modelRepository', 'tritonserver', 'serverArg', 'serverCpus'];
 const inDocker = ['dockerImage', 'dockerGpus', 'dockerArg'];
 const requests = [
-  ...['inputData', 'shape', 'integers', 'stringData', 'stringLength', 'requestParameter'],
+  ...['inputData', 'shape', 'integers', 'stringData', 'stringLength', 'maxInputSize', 'requestParameter'],
   ...['sequenceLength', 'sequenceLengthVariation', 'sequenceIds'],
 ];
 const transport = ['streaming', 'compression', 'tensorFormat', 'sharedMemory', 'outputSharedMemorySize'];

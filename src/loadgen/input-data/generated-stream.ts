@@ -1,8 +1,9 @@
+import { formatFigure, listed } from '../../base/format.ts';
 import { seededRandom } from '../../base/random.ts';
+import { BYTES_PER_MIB } from '../../base/units.ts';
 import { numericType } from '../tensors/data-types.ts';
 import { DEFAULT_STRING_LENGTH, tensorBytes, type ValueOptions } from '../tensors/tensor-values.ts';
 import { LENGTH_BYTES } from '../tensors/text-elements.ts';
-import { MAX_TENSOR_BYTES } from './directory-data.ts';
 import { type GivenShapes, invalidInput, type Sample, type SampleTensor, shapeGiven } from './sample.ts';
 import { checkedShape, elementsOf, shapeText } from './shapes.ts';
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
@@ -11,6 +12,11 @@ import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 export interface AssumedInput {
   readonly input: string;
   readonly choice: string;
+}
+
+interface Wanted {
+  readonly spec: TensorSpec;
+  readonly shape: readonly number[];
 }
 
 export interface GeneratedStream {
@@ -27,11 +33,11 @@ export function generatedStream(
   { model, inputs }: ModelTensors,
   count: number,
   shapes: GivenShapes,
-  options: ValueOptions & { readonly seed: number },
+  options: ValueOptions & { readonly seed: number; readonly maxBytes?: number },
 ): GeneratedStream {
   const random = seededRandom(options.seed);
   const assumed: AssumedInput[] = [];
-  const wanted: { readonly spec: TensorSpec; readonly shape: readonly number[] }[] = [];
+  const wanted: Wanted[] = [];
   for (const spec of inputs) {
     const given = shapeGiven(shapes, spec.name);
     if (spec.isOptional && !given) {
@@ -43,10 +49,11 @@ export function generatedStream(
     if (!given && spec.dims.includes(-1)) {
       assumed.push({ input: spec.name, choice: `shape ${shapeText(shape)} for ${shapeText(spec.dims)}` });
     }
-    checkSize(model, spec, shape, { count, ...options });
     wanted.push({ spec, shape });
   }
-  const generate = ({ spec, shape }: (typeof wanted)[number]): SampleTensor => ({
+  const bytes = wanted.reduce((sum, tensor) => sum + bytesOf(tensor, options) * count, 0);
+  checkSize(model, bytes, options.maxBytes ?? MAX_BYTES, wanted);
+  const generate = ({ spec, shape }: Wanted): SampleTensor => ({
     spec,
     shape,
     raw: tensorBytes(spec.datatype, elementsOf(shape), options, random),
@@ -71,19 +78,23 @@ function checkDims(model: string, { name, dims }: TensorSpec): void {
   );
 }
 
-function checkSize(
-  model: string,
-  spec: TensorSpec,
-  shape: readonly number[],
-  { count, text, stringLength }: ValueOptions & { readonly count: number },
-): void {
+/** A request is held in memory two or three times. */
+const MAX_BYTES = 256 * BYTES_PER_MIB;
+
+function bytesOf({ spec, shape }: Wanted, { text, stringLength }: ValueOptions): number {
   const textBytes =
     LENGTH_BYTES + (text === undefined ? (stringLength ?? DEFAULT_STRING_LENGTH) : Buffer.byteLength(text));
-  const bytes = elementsOf(shape) * count * (numericType(spec.datatype)?.bytes ?? textBytes);
-  if (bytes <= MAX_TENSOR_BYTES) return;
+  return elementsOf(shape) * (numericType(spec.datatype)?.bytes ?? textBytes);
+}
+
+/** Before anything is made. */
+function checkSize(model: string, bytes: number, maxBytes: number, wanted: readonly Wanted[]): void {
+  if (bytes <= maxBytes) return;
+  const mib = (count: number): string => formatFigure(count / BYTES_PER_MIB);
+  const shapes = wanted.map(({ spec, shape }) => `'${spec.name}' ${shapeText(shape)}`);
   throw invalidInput(
     model,
-    `input '${spec.name}' of shape ${shapeText(shape)} is too large for one request`,
-    'choose a smaller --shape or batch',
+    `one request of these shapes has ${mib(bytes)} MiB, and made-up values may have ${mib(maxBytes)} MiB: ${listed(shapes)}`,
+    'choose a smaller --shape or batch, or give --max-input-size',
   );
 }

@@ -65,17 +65,23 @@ function reasonForBaseline(
   if (!holds) return baseline.holds || gain === null || gain.high < 1 ? missed : null;
   if (!baseline.holds) return null;
   if (gain === null) return 'its gain over the original config could not be measured';
-  return whyNoGain(gain, leastGain, halfWidthOf(pairs, side, baseline, goal));
+  const halfWidth = halfWidthOf(pairs, side, baseline, goal);
+  const reason = whyNoGain(gain, leastGain, halfWidth);
+  const [low, high] = boundsOf(gain, halfWidth);
+  return reason !== null && low <= 1 && high >= LARGE_GAIN ? `${reason}; a longer final could tell` : reason;
 }
 
-/**
- * Returns why a measured gain over the original config is none; null for a gain. A single comparison has no interval: `halfWidth`, as a
- * logarithm, is that of its two measurements.
- */
+/** Most people would want to know of a gain of this size. */
+const LARGE_GAIN = 1.25;
+
+/** A single comparison has no interval: `halfWidth`, as a logarithm, is that of its two measurements. */
+const boundsOf = ({ value, low, high }: Interval, halfWidth: number): readonly [low: number, high: number] =>
+  low > 0 ? [low, high] : [value * Math.exp(-halfWidth), value * Math.exp(halfWidth)];
+
+/** Returns why a measured gain over the original config is none; null for a gain. `halfWidth`: as `boundsOf` takes it. */
 export function whyNoGain(gain: Interval, leastGain: number, halfWidth: number): string | null {
   const { value } = gain;
-  const isSingle = !(gain.low > 0);
-  const [low, high] = isSingle ? [value * Math.exp(-halfWidth), value * Math.exp(halfWidth)] : [gain.low, gain.high];
+  const [low, high] = boundsOf(gain, halfWidth);
   if (high < 1) return 'it was not better than the original config';
   if (low <= 1)
     return `its gain, ${formatRatio(value)} (95 % interval ${formatRatio(low)} to ${formatRatio(high)}), may be none`;

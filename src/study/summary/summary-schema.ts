@@ -89,7 +89,11 @@ const summary: z.ZodType<Summary> = z
       .nullable()
       .describe('best over baseline by the measurements of the search, where there is no gain; null where there is'),
     rejected: z
-      .strictObject({ trial: count.describe('the trial'), reason: text.describe('why it was not taken') })
+      .strictObject({
+        trial: count.describe('the trial'),
+        reason: text.describe('why it was not taken'),
+        gain: ratio.nullable().optional().describe('its gain in the final; null without a comparison'),
+      })
       .nullable()
       .describe('the trial that was best in the search, if the final did not confirm it'),
     noiseFloor: noiseFloor

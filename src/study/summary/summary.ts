@@ -105,7 +105,8 @@ export interface Summary {
   readonly gain: GainFigures | null;
   /** Without a final: the same from the search's measurements, made one after the other; null if nothing can be compared. */
   readonly searchGain: GainFigures | null;
-  readonly rejected: { readonly trial: number; readonly reason: string } | null;
+  /** The trial that was best in the search, and its gain in the final; null if the final took it. */
+  readonly rejected: { readonly trial: number; readonly reason: string; readonly gain: GainFigures | null } | null;
   /** The latency with almost no load at the start of the study, and the share of the budget that it decides; null if unknown. */
   readonly noiseFloor: NoiseFloor | null;
   /** Measurements that do not count because the load generator was the limit, with the reason of the first; null if none. */
@@ -156,7 +157,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     baseline,
     gain: gainOf(state),
     searchGain: searchGainOf(state),
-    rejected: state.gain?.rejected ? { trial: state.gain.rejected.trial, reason: state.gain.rejected.reason } : null,
+    rejected: rejectedIn(state),
     noiseFloor: noiseFloorOf(state),
     clientBound: clientBoundOf(state),
     explanation: explainBest(state),
@@ -252,8 +253,20 @@ function gainOf(state: StudyState): Summary['gain'] {
 
 function searchGainOf(state: StudyState): GainFigures | null {
   const gain = gainOf(state) ? null : gainSoFar(state);
-  return gain && { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) };
+  return gain && gainFigures(gain);
 }
+
+function rejectedIn({ gain: decided }: StudyState): Summary['rejected'] {
+  if (!decided?.rejected) return null;
+  const { trial, reason, gain } = decided.rejected;
+  return { trial, reason, gain: gain && gainFigures(gain) };
+}
+
+const gainFigures = ({ value, low, high }: Interval): GainFigures => ({
+  ratio: figure(value),
+  low: figure(low),
+  high: figure(high),
+});
 
 function intervalFigures({ value, low, high }: Interval): IntervalFigures {
   return { value: figure(value), low: figure(low), high: figure(high) };
