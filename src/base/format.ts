@@ -66,12 +66,12 @@ export function plainLine(text: string, maxLength = 300): string {
 }
 
 /** How many of a list a message names. */
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 const LONGEST_LISTED = 100;
 
 /** Returns names that a server or a file gave as a list of a message: `a, b … and 499,990 more`. Empty for none. */
 export function listed(names: readonly string[]): string {
-  const first = names.slice(0, MOST_LISTED).map((name) => plainLine(name, LONGEST_LISTED));
+  const first = names.slice(0, MAX_LISTED).map((name) => plainLine(name, LONGEST_LISTED));
   const more = names.length - first.length;
   return more > 0 ? `${first.join(', ')} … and ${grouped.format(more)} more` : first.join(', ');
 }

@@ -8,7 +8,7 @@ export interface DiffLine {
 export const GAP = 'gap';
 
 /** Texts with more changed lines are shown as wholly replaced, for the work grows with the square of that number. */
-const MOST_CHANGES = 2000;
+const MAX_CHANGES = 2000;
 
 /**
  * Returns the lines of both texts, those in a longest common subsequence once; removed lines come before the lines added in their place. Myers (1986),
@@ -42,10 +42,10 @@ export function withContext(lines: readonly DiffLine[], context: number): readon
 
 /** Returns where each line of a longest common subsequence is in both texts; null for texts that differ in too many lines. */
 function keptLines(before: readonly string[], after: readonly string[]): readonly (readonly [number, number])[] | null {
-  // By diagonal (line of one text minus line of the other): the line that the most of `before` is reached with so many changes.
+  // By diagonal (a line of one text minus a line of the other): how far into `before` this number of changes leads.
   const steps: ReadonlyMap<number, number>[] = [];
   let reached = new Map([[1, 0]]);
-  for (let changes = 0; changes <= Math.min(MOST_CHANGES, before.length + after.length); changes++) {
+  for (let changes = 0; changes <= Math.min(MAX_CHANGES, before.length + after.length); changes++) {
     steps.push(reached);
     const next = new Map<number, number>();
     for (let diagonal = -changes; diagonal <= changes; diagonal += 2) {

@@ -35,7 +35,7 @@ const END_BYTES = 4 * MIB;
 /** Thrown for a path that is no regular file, or for a file that is too long. Callers say in their error which file that is. */
 class FileFault extends Error {}
 
-/** Returns the content of a regular file of at most so many bytes. Throws a system error, or an error that says what the path is instead. */
+/** Returns the content of a regular file. Throws a system error, or one that says that the file is too long or what else the path is. */
 export async function readBytes(path: string, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of piecesOf(path, limitBytes, true)) pieces.push(piece);

@@ -11,7 +11,7 @@ import { fileLimits, piecesOf } from './read-file.ts';
  */
 
 /** File systems have no longer names. */
-const MOST_BYTES = 255;
+const MAX_BYTES = 255;
 
 /** True for a name that is one segment of a path on every system. */
 export const isFileName = (name: string): boolean =>
@@ -20,7 +20,7 @@ export const isFileName = (name: string): boolean =>
   name !== '..' &&
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no file of ours has one in its name
   !/[/\\\u0000-\u001f\u007f]/.test(name) &&
-  Buffer.byteLength(name) <= MOST_BYTES;
+  Buffer.byteLength(name) <= MAX_BYTES;
 
 /** Returns the names of a relative path with `/`, such as `1/model.onnx`. Errors: OUTPUT_UNWRITABLE for a path that is not made of names. */
 export function namesIn(path: string): readonly string[] {

@@ -12,7 +12,7 @@ import type { TokenReply } from './token-reply.ts';
 import { TokenCount, type TokenTally } from './token-tally.ts';
 import type { ClientTimes, HttpReply, RequestClass, SendFailure, SendOutcome } from './types.ts';
 
-/** Of a message, which may be a server's, so many letters are kept. */
+/** A longer message is cut. It may be a server's. */
 const MAX_MESSAGE = 4096;
 
 /** The requests that completed between two moments. Consecutive batches leave no gap. */

@@ -73,14 +73,14 @@ function restOf(config: ModelConfig, groups: readonly InstanceGroupShape[]): Res
 const digestOf = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 12);
 
 /** A field of more values is one setting: thousands of candidates could not each hold them all. */
-const MOST_VALUES = 1000;
+const MAX_VALUES = 1000;
 
 function settingsOfFields(config: JsonObject): Settings {
   const settings: Record<string, string> = {};
   for (const name of Object.keys(config).sort()) {
     const value = config[name];
     if (value === undefined) continue;
-    if (hasMoreValues(MOST_VALUES, value)) settings[`.${name}`] = digestOf(canonicalJson(value));
+    if (hasMoreValues(MAX_VALUES, value)) settings[`.${name}`] = digestOf(canonicalJson(value));
     else settingsOf(JSON.parse(canonicalJson(value)), `.${name}`, settings);
   }
   return settings;

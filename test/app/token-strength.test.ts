@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { LEAST_BITS, tokenBits } from '../../src/app/server/token-strength.ts';
+import { MIN_BITS, tokenBits } from '../../src/app/server/token-strength.ts';
 
 it.each([
   'a'.repeat(26),
@@ -17,7 +17,7 @@ it.each([
   'qwertyuiopasdfghjkl',
   'ababababababababababab',
 ])('%s can be guessed', (token) => {
-  expect(tokenBits(token)).toBeLessThan(LEAST_BITS);
+  expect(tokenBits(token)).toBeLessThan(MIN_BITS);
 });
 
 it('what a generator makes cannot be guessed', () => {
@@ -28,6 +28,6 @@ it('what a generator makes cannot be guessed', () => {
       [16, 'base64url'],
       [12, 'hex'],
     ] as const)
-      expect(tokenBits(randomBytes(bytes).toString(form))).toBeGreaterThan(LEAST_BITS);
+      expect(tokenBits(randomBytes(bytes).toString(form))).toBeGreaterThan(MIN_BITS);
   }
 });

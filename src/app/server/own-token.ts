@@ -1,7 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
 import { headersOf } from './headers.ts';
-import { LEAST_BITS, tokenBits } from './token-strength.ts';
+import { MIN_BITS, tokenBits } from './token-strength.ts';
 
 /** Shorter tokens could be guessed. */
 const LEAST_CHARACTERS = 16;
@@ -26,7 +26,7 @@ function tokenIn({ tokenFile, tokenEnv }: TokenSpec, what: string, hint: string)
   const token = header?.value.replace(/^Bearer /, '') ?? '';
   if (token === '') return null;
   if (token.length < LEAST_CHARACTERS) throw usage(`${what} is shorter than ${LEAST_CHARACTERS} characters`, hint);
-  if (tokenBits(token) < LEAST_BITS)
+  if (tokenBits(token) < MIN_BITS)
     throw usage(`${what} is easily guessed: it repeats itself, counts, or is made of common words`, hint);
   return token;
 }

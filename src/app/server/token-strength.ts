@@ -1,8 +1,8 @@
 /** Bits of a token that cannot be guessed over a network. */
-export const LEAST_BITS = 60;
+export const MIN_BITS = 60;
 /** What a repetition, a run or a known word adds, however long it is. */
 const KNOWN_BITS = 8;
-const LEAST_REPEATED = 3;
+const MIN_REPEATED = 3;
 
 /** The words of most tokens that people make up. */
 const words = [
@@ -54,8 +54,8 @@ export function tokenBits(token: string): number {
   let bits = 0;
   for (let at = 0; at < token.length; ) {
     const known = Math.max(wordAt(token, at), repeatAt(token, at), runAt(token, at));
-    bits += known >= LEAST_REPEATED ? Math.min(KNOWN_BITS, known * characterBits) : characterBits;
-    at += known >= LEAST_REPEATED ? known : 1;
+    bits += known >= MIN_REPEATED ? Math.min(KNOWN_BITS, known * characterBits) : characterBits;
+    at += known >= MIN_REPEATED ? known : 1;
   }
   return bits;
 }

@@ -19,8 +19,8 @@ export interface Trust {
   readonly advice?: string | undefined;
 }
 
-/** Of one thing that a run would do: who agrees to a command has seen its end, too. */
-const MOST_LETTERS = 16_384;
+/** The line of one effect is this long at most, so that whoever agrees to a command has seen its end. */
+const MAX_LETTERS = 16_384;
 
 /** What a run directory is used for. */
 interface Purpose {
@@ -42,7 +42,7 @@ export async function checkTrusted(
 ): Promise<void> {
   if (origin === 'own') return;
   tell(`${plainLine(directory)}: ${whyForeign(origin)}; it`);
-  for (const line of effects()) tell(`  ${plainLine(line, MOST_LETTERS)}`);
+  for (const line of effects()) tell(`  ${plainLine(line, MAX_LETTERS)}`);
   if (trustRun === true || (await confirm?.('trust it, and go on?'))) return;
   throw new TrituneError(
     'RUN_UNTRUSTED',

@@ -16,7 +16,7 @@ const GOODBYE_MS = 1000;
 /** Memory of a message that does not count: that of a piece of requests, which counts with them. */
 const FREE_BYTES = 4 * PIECE_BYTES;
 /** Bytes that a controller may leave unread. */
-const MOST_UNREAD_BYTES = 16 * PIECE_BYTES;
+const MAX_UNREAD_BYTES = 16 * PIECE_BYTES;
 
 /** One connection of the controller, from the agent's side: once it has ended or fallen silent, the agent sends nothing for it. */
 export class ServedConnection {
@@ -91,8 +91,8 @@ export class ServedConnection {
 
   #say(message: ToController): void {
     if (this.#isEnded) return;
-    if (this.#socket.bufferedAmount > MOST_UNREAD_BYTES) {
-      const why = `it did not read ${MOST_UNREAD_BYTES} bytes`;
+    if (this.#socket.bufferedAmount > MAX_UNREAD_BYTES) {
+      const why = `it did not read ${MAX_UNREAD_BYTES} bytes`;
       this.#send({ type: 'failed', code: 'AGENT_FAILED', message: why, hint: 'read the messages of the agent' });
       void this.#end(why);
     } else this.#send(message);

@@ -17,11 +17,11 @@ import type { AgentUsage } from './usage.ts';
 /** More than a thread needs to answer any immediate question. */
 const PREPARE_LIMIT_MS = 120_000;
 /** Questions without their answer, … */
-const MOST_WAITING = 256;
+const MAX_WAITING = 256;
 /** … messages to a thread since its last answer, … */
-const MOST_UNANSWERED = 4096;
+const MAX_UNANSWERED = 4096;
 /** … and flows of a thread that are not drained: a controller has two. */
-const MOST_FLOWS = 8;
+const MAX_FLOWS = 8;
 
 type Asked<K extends ToAgent['type']> = Extract<ToAgent, { readonly type: K }>;
 type ToThread = Asked<'thread'>['message'];
@@ -200,14 +200,14 @@ export class ServedSession {
     const held = this.#held.get(hash);
     if (held === undefined) throw outOfOrder('a set of requests is not here');
     if ((this.#sets.get(set) ?? held) !== held) throw outOfOrder('a number of a set of requests is used twice');
-    if (this.#sets.size >= MOST_UNANSWERED && !this.#sets.has(set)) throw tooMuch('sets of requests');
+    if (this.#sets.size >= MAX_UNANSWERED && !this.#sets.has(set)) throw tooMuch('sets of requests');
     this.#sets.set(set, held);
   }
 
   #direct({ thread: index, message }: Asked<'thread'>, heldBytes: number): void {
     const served = this.#threads[index];
     if (served === undefined) throw outOfOrder(`there is no thread ${index}`);
-    if (++served.unanswered > MOST_UNANSWERED) throw tooMuch('messages to a thread');
+    if (++served.unanswered > MAX_UNANSWERED) throw tooMuch('messages to a thread');
     if (message.type === 'begin') this.#begin(served, index, message);
     else if ('flow' in message) this.#checkFlow(served, message);
     if ('ask' in message) this.#ask(served, index, message, heldBytes);
@@ -238,7 +238,7 @@ export class ServedSession {
     if (held === undefined) throw outOfOrder('the requests of a flow are not here');
     for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
     if (flows.has(flow)) throw outOfOrder('a flow is begun twice');
-    if (flows.size >= MOST_FLOWS) throw tooMuch('flows that are not drained');
+    if (flows.size >= MAX_FLOWS) throw tooMuch('flows that are not drained');
     if (nullServer === undefined) this.#usage.planRate(this, `${index}/${flow}`, plannedRate(about));
     // Without a limit for sending to itself, but for what is in flight.
     else plannedRate(about);
@@ -269,7 +269,7 @@ export class ServedSession {
   #answer(ask: number, value: Promise<unknown>, heldBytes: number): void {
     // Its faults are those of the session.
     value.catch(() => undefined);
-    if (++this.#waiting > MOST_WAITING) throw tooMuch('questions without an answer');
+    if (++this.#waiting > MAX_WAITING) throw tooMuch('questions without an answer');
     this.#usage.pass(this, heldBytes);
     value.then(
       (found) => {

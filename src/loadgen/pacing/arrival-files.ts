@@ -3,7 +3,7 @@ import { fileLimits, readText } from '../../base/read-file.ts';
 import { NS_PER_MS, NS_PER_US } from '../../base/units.ts';
 
 /** A year: no run waits longer, and a number of nanoseconds can still hold it. */
-const MOST_MS = 366 * 24 * 3600e3;
+const MAX_MS = 366 * 24 * 3600e3;
 
 /** Returns the times between requests in nanoseconds, from a file with microseconds, one per line. Errors: INPUT_INVALID with the line. */
 export async function readIntervals(path: string): Promise<readonly number[]> {
@@ -32,7 +32,7 @@ export async function readTimestamps(path: string): Promise<readonly number[]> {
   return steps.map((step: unknown, index) => {
     const stamp = (step as { readonly timestamp?: unknown } | null)?.timestamp;
     const ms: unknown = Array.isArray(stamp) ? stamp[0] : stamp;
-    if (typeof ms === 'number' && ms >= 0 && ms <= MOST_MS) return ms * NS_PER_MS;
+    if (typeof ms === 'number' && ms >= 0 && ms <= MAX_MS) return ms * NS_PER_MS;
     throw invalid(path, `step ${index} has no "timestamp"`, 'give each step the time at which it is due, in ms');
   });
 }
@@ -46,7 +46,7 @@ async function readNumbers(path: string, unit: string): Promise<readonly number[
     const content = line.replace(/#.*/, '').trim();
     if (content === '') return [];
     const value = Number(content);
-    if (value >= 0 && value <= MOST_MS) return [value];
+    if (value >= 0 && value <= MAX_MS) return [value];
     throw invalid(path, `line ${index + 1} is not a number of ${unit}`, 'write one number of 0 or more on each line');
   });
 }

@@ -17,7 +17,7 @@ export interface Tokenizer {
 export const estimate: Tokenizer = { path: null, count: estimatedTokens };
 
 /** Opens the `tokenizer.json` of a model, or of its folder, as Hugging Face publishes it; fetches nothing. Errors: INPUT_INVALID, also from `count`. */
-export async function openTokenizer(path: string, mostMs = MOST_MS): Promise<Tokenizer> {
+export async function openTokenizer(path: string, mostMs = MAX_MS): Promise<Tokenizer> {
   const file = await isFolder(path).then((is) => (is ? join(path, 'tokenizer.json') : path), unreadable(path));
   const vocabulary = await jsonAt(file).catch(unreadable(file));
   // Only a few vocabularies need this file.
@@ -41,7 +41,7 @@ export async function openTokenizer(path: string, mostMs = MOST_MS): Promise<Tok
 }
 
 /** Far above what a text of millions of tokens takes. */
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;
 
 /**
  * Returns a function that ends work which takes too long: the patterns of a tokenizer come from elsewhere, and may look ahead, so that no engine of

@@ -19,7 +19,7 @@ const TIMEOUT_MS = 1000;
 /** Consecutive failures after which the page is no longer requested, because each request costs time. */
 const LAST_FAILURE = 3;
 /** The page of two thousand models has fewer. A longer one would take longer to read than the windows that it is read for. */
-const MOST_SAMPLES = 100_000;
+const MAX_SAMPLES = 100_000;
 const MAX_PAGE_BYTES = 32 * 2 ** 20;
 const MAX_LINE_LENGTH = 2 ** 16;
 
@@ -72,7 +72,7 @@ async function samplesOf(
       const sample = sampleOf(clear(line));
       if (sample) samples.push(sample);
     }
-    if (samples.length > MOST_SAMPLES) throw new RangeError('there are too many samples');
+    if (samples.length > MAX_SAMPLES) throw new RangeError('there are too many samples');
   }
   const last = sampleOf(clear(rest));
   return last ? [...samples, last] : samples;

@@ -20,7 +20,7 @@ const PATIENCE = 3;
 /** Fewer windows than this cannot show that a budget is missed, by whatever margin. */
 const LEAST_WINDOWS_TO_MISS = 2;
 /** The number of windows that are measured again because the process was suspended; after that they count. */
-const MOST_SUSPENSIONS = 5;
+const MAX_SUSPENSIONS = 5;
 /** The number of times that windows with cold executions are dropped; after that they count. */
 const MOST_RESTARTS = 3;
 
@@ -76,7 +76,7 @@ async function measureUntilPrecise(
     const isFull = full();
     if (!isFull) log.closeWindow();
     let lostNs = 0;
-    const suspended = log.drop(MOST_SUSPENSIONS - suspensions, (window) => {
+    const suspended = log.drop(MAX_SUSPENSIONS - suspensions, (window) => {
       lostNs += suspendedNs(window);
       return suspendedNs(window) > 0;
     });

@@ -5,7 +5,7 @@ import { perHistory } from './samplers/per-history.ts';
 
 /** Hypotheses of the memory of an instance of one model, relative to the others'; fewer if there are many models. */
 const WEIGHTS = [0.4, 1, 2.5];
-const MOST_MODELS = 4;
+const MAX_MODELS = 4;
 /** Hypotheses of the memory per place of a batch, as a multiple of the memory of an instance alone. */
 const PER_PLACE = [0, 1 / 32];
 
@@ -57,7 +57,7 @@ const limitsIn = perHistory((trials): readonly Limit[] => {
 
 /** Returns all combinations of weights, the first model's being 1. */
 function weightings(models: number): readonly (readonly number[])[] {
-  if (models > MOST_MODELS) return [Array.from({ length: models }, () => 1)];
+  if (models > MAX_MODELS) return [Array.from({ length: models }, () => 1)];
   let all: readonly (readonly number[])[] = [[1]];
   for (let model = 1; model < models; model++) all = all.flatMap((each) => WEIGHTS.map((weight) => [...each, weight]));
   return all;

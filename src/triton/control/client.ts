@@ -37,11 +37,11 @@ export interface Deadlines {
 }
 
 /** Calls in progress at once: a server of many models should still answer others, and so should its client. */
-const MOST_CALLS = 16;
+const MAX_CALLS = 16;
 
 /** The part that both protocols share: which call answers which question, and what a fault means. */
 export function clientOver(wire: Wire, deadlines: Deadlines): TritonClient {
-  const inTurn = atMost(MOST_CALLS);
+  const inTurn = atMost(MAX_CALLS);
   const ask = async (operation: Operation, call: CallOptions = {}): Promise<JsonObject> => {
     const slow = operation.kind === 'load' || operation.kind === 'unload';
     const timeoutMs = call.timeoutMs ?? (slow ? deadlines.loadTimeoutMs : deadlines.defaultTimeoutMs);

@@ -12,7 +12,7 @@ export interface OtherConfigs {
 }
 
 /** A server of more models is read in part. */
-const MOST_MODELS = 1024;
+const MAX_MODELS = 1024;
 const AT_ONCE = 16;
 /** For one config; a server sends it from memory. */
 const CONFIG_TIMEOUT_MS = 2_000;
@@ -28,7 +28,7 @@ export async function readOtherConfigs(
   const configs: [string, ModelConfig][] = [];
   const unreadable = new Map<string, TrituneError>();
   const open = [...new Set(models)];
-  const unread = open.splice(MOST_MODELS);
+  const unread = open.splice(MAX_MODELS);
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   const call = { timeoutMs: CONFIG_TIMEOUT_MS, signal: signal ? AbortSignal.any([deadline, signal]) : deadline };
   const read = async (model: string): Promise<void> => {

@@ -11,7 +11,7 @@ import type {
 
 /** Longer names are cut: they are no names. Reasons and messages are longer. */
 const MAX_NAME = 1024;
-/** Of a server's message, so many letters are kept. */
+/** A longer message of a server is cut. */
 export const MAX_MESSAGE = 4096;
 
 /**

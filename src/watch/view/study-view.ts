@@ -74,10 +74,10 @@ const hasFigures = ({ trials }: StudyState): boolean =>
   trials.some(({ measurements }) => measurements.some(({ throughput }) => throughput.value > 0));
 
 /** Longer texts from a server are cut. */
-const MOST_LETTERS = 400;
+const MAX_LETTERS = 400;
 
 function phaseOf({ state, progress, head }: Watched): string {
-  if (state?.finished) return `ended: ${plainLine(state.finished.stopReason, MOST_LETTERS)}`;
+  if (state?.finished) return `ended: ${plainLine(state.finished.stopReason, MAX_LETTERS)}`;
   if (head.status !== 'under way') return head.status;
   if (progress?.phase === 'restoring') return 'putting its servers back as they were';
   if (state && state.finals.length > 0) return 'playing the final';
@@ -118,11 +118,11 @@ function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'
 }
 
 function noticeOf({ state, trouble }: Watched): string {
-  if (trouble !== null) return plainLine(trouble, MOST_LETTERS);
+  if (trouble !== null) return plainLine(trouble, MAX_LETTERS);
   if (!state) return '';
   if (state.server.emulated !== null) return "These figures are of tritune's emulator, not of a real server.";
   return state.restored && !state.restored.verified
-    ? `Not all is as it was before: ${plainLine(state.restored.detail, MOST_LETTERS)}`
+    ? `Not all is as it was before: ${plainLine(state.restored.detail, MAX_LETTERS)}`
     : '';
 }
 

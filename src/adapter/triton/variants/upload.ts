@@ -5,14 +5,14 @@ import type { ModelFiles } from '../../../triton/types.ts';
 import { CandidateRefusedError } from '../../../tuner/refused.ts';
 
 /** Triton accepts gRPC messages of up to INT32_MAX bytes, config included (verified on 2.51 with 2.04 GB). */
-const MOST_BYTES = 2 ** 31 - 2 ** 20;
+const MAX_BYTES = 2 ** 31 - 2 ** 20;
 
 const WAY_OUT =
   'put the files into a version folder of the model on the server, and name it: variants: { NAME: { version: 2 } }, or config: { default_model_filename: … }';
 
 /** Errors: a CandidateRefusedError for files that no server accepts, or that the config does not name. */
 export function checkUpload(files: ModelFiles, { default_model_filename: wanted = '' }: ModelConfig): void {
-  if (sizeOf(files) > MOST_BYTES) {
+  if (sizeOf(files) > MAX_BYTES) {
     const reason = `the files have ${megabytes(files)}, and a load call takes 2147 MB at most`;
     throw new CandidateRefusedError('upload-refused', reason, { hint: WAY_OUT });
   }

@@ -13,7 +13,7 @@ import type { OpenServer } from '../../server/open-server.ts';
 export type TracedCalls = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Larger files are not read: someone traces the server all the time. */
-const MOST_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 64 * 2 ** 20;
 const PUT_BACK_ATTEMPTS = 3;
 const PUT_BACK_WAIT_MS = 500;
 
@@ -40,7 +40,7 @@ export async function whileTraced<T>(
     await putBack(tracing, earlier);
   }
   const written = [...(await filesOf(file))].filter(
-    ([name, bytes]) => bytes !== before.get(name) && bytes < MOST_BYTES,
+    ([name, bytes]) => bytes !== before.get(name) && bytes < MAX_BYTES,
   );
   return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
 }

@@ -55,14 +55,14 @@ export async function togetherOf(
   return { topology, bystanders: Object.fromEntries(bystanders), unreadable: beside.unreadable, unread: beside.unread };
 }
 
-const MOST_WARNINGS = 5;
+const MAX_WARNINGS = 5;
 
 /** Returns a warning for models that may be ensembles over the tuned ones: one each for the first few. */
 export function unreadableLines(together: Together | null): readonly string[] {
   if (together === null) return [];
   const { unreadable, unread } = together;
   const each = [...unreadable]
-    .slice(0, MOST_WARNINGS)
+    .slice(0, MAX_WARNINGS)
     .map(([name, error]) => `'${name}' is taken for no ensemble over these models: ${error.message}`);
   const more = unreadable.size - each.length + unread.length;
   const rest = `${more} other models are taken for no ensembles over these models: their configs were not read`;
