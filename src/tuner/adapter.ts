@@ -94,6 +94,8 @@ export interface MeasureOptions {
   readonly budgetsMs?: Readonly<Record<string, number>>;
   /** Absent for a measurement of the final, whose figures are reported. */
   readonly purpose?: MeasurePurpose;
+  /** The time of the run's clock, in nanoseconds, at which the measurement ends with what it has; absent for no such time. */
+  readonly untilNs?: number;
 }
 
 /**

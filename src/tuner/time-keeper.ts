@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { formatDuration } from '../base/format.ts';
-import { MS_PER_S, nsToMs } from '../base/units.ts';
+import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
 import type { Pace } from '../study/types.ts';
 
 /** The factor by which each step counts less than the next one: steps get longer as the search reaches higher levels. */
@@ -41,6 +41,9 @@ interface Allowed {
   readonly timeBudgetMs: number;
   readonly usual?: UsualTime;
 }
+
+const MIN_GRACE_MS = 5_000;
+const GRACE_SHARE = 0.25;
 
 /** Keeps a run within its time budget: estimates the duration of a step from earlier ones, and reserves time for the final. */
 export class TimeKeeper {
@@ -103,6 +106,16 @@ export class TimeKeeper {
     return turn > left || reserve === 0
       ? `${work} would not fit into the ${secondsOf(left)} that are left of the time budget`
       : `${work} would not fit into the time budget: of the ${secondsOf(left)} that are left, ${secondsOf(reserve)} are reserved for ${hasFinalists ? 'the final' : 'the trace'}`;
+  }
+
+  /**
+   * The time of the clock, in nanoseconds, at which a measurement must end although its rule is not met: against a server whose replies never end.
+   * Later than the time budget, because a measurement that was planned within it may take longer than expected. undefined without a budget.
+   */
+  get lastNs(): number | undefined {
+    if (!Number.isFinite(this.#budgetMs)) return undefined;
+    const graceMs = Math.max(MIN_GRACE_MS, GRACE_SHARE * this.#budgetMs);
+    return this.#clock.nowNs() + msToNs(Math.max(0, this.#left + graceMs));
   }
 
   get allowsLevel(): boolean {

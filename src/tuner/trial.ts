@@ -125,10 +125,12 @@ export async function measureOnce(
     };
     const { goal } = run.recorder.state;
     const budgetMs = goal.budget?.latencyMs;
+    const untilNs = run.time.lastNs;
     const options = {
       ...{ signal: run.signal, onProgress, budgetsMs: budgetsOfModels(goal) },
       ...(budgetMs !== undefined && { budgetMs }),
       ...(purpose && { purpose }),
+      ...(untilNs !== undefined && { untilNs }),
     };
     return run.time.timeMeasure(() => run.parts.adapter.measure(on, level, options));
   };

@@ -49,3 +49,14 @@ it.each([4000, 5000, 6000])(
     expect(rounds).toBeGreaterThanOrEqual(2);
   },
 );
+
+it('ends a measurement whose replies never end, some time after the budget', async () => {
+  const clock = new VirtualClock();
+  const timeOf = (timeBudgetMs: number) => new TimeKeeper(clock, { timeBudgetMs }, { finalRounds: 2, traced: false }, 0);
+  const [short, long, unlimited] = [timeOf(5_000), timeOf(60_000), timeOf(Number.POSITIVE_INFINITY)];
+  const startNs = clock.nowNs();
+  const inMs = (time: TimeKeeper): number => ((time.lastNs ?? Number.NaN) - startNs) / 1e6;
+  expect([short, long, unlimited].map(inMs)).toEqual([10_000, 75_000, Number.NaN]);
+  await clock.sleep(20_000);
+  expect([short, long].map(inMs)).toEqual([20_000, 75_000]);
+});

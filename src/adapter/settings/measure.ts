@@ -37,7 +37,7 @@ export function profileBySending(send: () => Promise<void>, rule: MeasuringRule)
     close: () => Promise.resolve(),
   };
   return {
-    measure: (_, level, { signal, onProgress, budgetMs, purpose }) =>
+    measure: (_, level, { signal, onProgress, budgetMs, purpose, untilNs }) =>
       measureLevel({
         transport,
         requests: { model: '', version: '', batch: 1, requests: [REQUEST] },
@@ -48,6 +48,7 @@ export function profileBySending(send: () => Promise<void>, rule: MeasuringRule)
         onProgress,
         alarm,
         ...rule,
+        untilNs,
         ...(budgetMs !== undefined && { budgetMs }),
         windows: { ...studyWindows, ...(purpose && shorterWindows[purpose]) },
       }),

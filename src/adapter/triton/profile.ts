@@ -50,7 +50,7 @@ export interface ProfileOptions
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
 
-type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress';
+type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress' | 'untilNs';
 
 /**
  * Profiles the served models over the transport of the options: one model or pipeline, or several at the same time, each at its part of the level;
@@ -70,13 +70,13 @@ export function createProfile({
     { candidate }: Applied,
     level: LoadLevel,
     isFresh: boolean,
-    { signal, onProgress, budgetMs, budgetsMs = {}, purpose }: MeasureOptions,
+    { signal, onProgress, budgetMs, budgetsMs = {}, purpose, untilNs }: MeasureOptions,
     workload: ProfiledWorkload | null,
   ): Promise<Measurement> => {
     const now = {
       ...(budgetMs !== undefined && { budgetMs }),
       ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
-      ...{ level, signal, onProgress, isFresh },
+      ...{ level, signal, onProgress, isFresh, untilNs },
     };
     const fronts = traffics.map(({ requestsFor: usual, ...traffic }, index) => {
       const front = topology?.fronts[index];

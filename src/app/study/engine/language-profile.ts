@@ -118,7 +118,7 @@ export async function languageProfile(
   async function measureAsked(
     isFresh: boolean,
     level: LoadLevel,
-    { signal, onProgress, budgetMs, purpose }: MeasureOptions,
+    { signal, onProgress, budgetMs, purpose, untilNs }: MeasureOptions,
     { requests, limits, scheduleAt }: Asked,
   ): Promise<Measurement> {
     const now = serving();
@@ -131,7 +131,7 @@ export async function languageProfile(
         ...{ clock: realClock, signal, onProgress, maxErrors: client.maxErrors },
         ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
         ...(budgetMs !== undefined && { budgetMs }),
-        ...{ limits, scheduleAt, isFresh },
+        ...{ limits, scheduleAt, isFresh, untilNs },
         windows: windowsOf(purpose, spec.limits.timeBudgetSeconds),
         maxInFlight: MOST_IN_FLIGHT,
         // Requests left over from one level must not affect the next.
