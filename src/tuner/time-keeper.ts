@@ -110,12 +110,13 @@ export class TimeKeeper {
 
   /**
    * The time of the clock, in nanoseconds, at which a measurement must end although its rule is not met: against a server whose replies never end.
-   * Later than the time budget, because a measurement that was planned within it may take longer than expected. undefined without a budget.
+   * Later than the time budget, because a measurement that was planned within it may take longer than expected, and the first one begins late after a
+   * slow load. undefined without a budget.
    */
   get lastNs(): number | undefined {
     if (!Number.isFinite(this.#budgetMs)) return undefined;
     const graceMs = Math.max(MIN_GRACE_MS, GRACE_SHARE * this.#budgetMs);
-    return this.#clock.nowNs() + msToNs(Math.max(0, this.#left + graceMs));
+    return this.#clock.nowNs() + msToNs(Math.max(0, this.#left) + graceMs);
   }
 
   get allowsLevel(): boolean {
