@@ -2,6 +2,7 @@ import { interrupted, throwIfInterrupted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S, msToNs, nsToMs } from '../base/units.ts';
+import type { FailureTally } from '../loadgen/failure-tally.ts';
 import { type Flow, localFlow } from '../loadgen/flow.ts';
 import type { SendTally } from '../loadgen/pacing/open-loop.ts';
 import type { Batch, BatchRule } from '../loadgen/recorder.ts';
@@ -27,6 +28,7 @@ export class Traffic {
   readonly #options: LevelOptions;
   /** The plan of arrivals, if there is one; it repeats. */
   readonly plan: ArrivalPlan | undefined;
+  #failures: readonly FailureTally[] = [];
   #isDrained = false;
   /** Ends the current pause. */
   #wake = (): void => undefined;
@@ -76,6 +78,11 @@ export class Traffic {
     return this.#flow.takeTally();
   }
 
+  /** The failures of the last batch that had some, whether it counts or was part of the warm-up. */
+  get failures(): readonly FailureTally[] {
+    return this.#failures;
+  }
+
   /** True if more requests have failed since `record` than the options allow. */
   get tooManyErrors(): boolean {
     return this.#flow.failedSoFar > (this.#options.maxErrors ?? Number.POSITIVE_INFINITY);
@@ -84,6 +91,7 @@ export class Traffic {
   /** Records completed requests in consecutive batches of this rule, from the next completion or from `startNs`. */
   record(rule: BatchRule, onBatch: (batch: Batch) => void, startNs: number | null = null): void {
     const take = (batch: Batch): void => {
+      if (batch.failures) this.#failures = batch.failures;
       onBatch(batch);
       this.#wake();
     };

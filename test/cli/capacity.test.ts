@@ -13,7 +13,7 @@ describe('tritune capacity', () => {
     const { code, stdout } = await callCli([
       'capacity',
       ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '200'],
-      ...['--precision', '20', '--max-duration', '60s', '--for-rate', '1000', '-o', directory],
+      ...['--precision', '20', '--max-duration', '4m', '--for-rate', '1000', '-o', directory],
     ]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/capacity [\d,.]+ requests\/s \([\d,.]+ to [\d,.]+\) with p99 within 200 ms/);
@@ -33,7 +33,7 @@ describe('tritune capacity', () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 5, b: 0.1 }) });
     const { code, stdout } = await callCli([
       'capacity',
-      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--max-duration', '60s'],
+      ...['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc', '-l', '1', '--max-duration', '200s'],
     ]);
     expect(code).toBe(3);
     expect(stdout).toContain('no rate meets p99 within 1 ms');

@@ -12,7 +12,7 @@ describe('capacity in the library', { timeout: 300_000 }, () => {
     const output = await freshDirectory();
     const events: CapacityEvent[] = [];
     // No rate keeps a budget below the service time: the shortest search there is.
-    const asked: CapacityOptions = { model: 'm', url: emulator.grpcUrl, latencyBudget: 0.5, maxDuration: 60, output };
+    const asked: CapacityOptions = { model: 'm', url: emulator.grpcUrl, latencyBudget: 0.5, output };
     const found = await capacity(asked, { onEvent: (event) => events.push(event) });
     expect(capacityDocumentSchema.safeParse(found).error).toBeUndefined();
     expect(JSON.parse(await readFile(join(output, 'capacity.json'), 'utf8'))).toEqual(

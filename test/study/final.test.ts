@@ -443,7 +443,9 @@ describe('the decision', () => {
     const played = playFinal(study, { read });
     expect(played.decision).toMatchObject({ best: 0, gain: { value: 1 }, verdict: 'nothing-better' });
     expect(played.decision?.rejected?.gain?.low).toBeLessThan(1);
-    expect(played.decision?.rejected?.reason).toMatch(/^its gain, 1\.0.× \(95 % interval 0\..* may be none(; a longer final could tell)?$/);
+    expect(played.decision?.rejected?.reason).toMatch(
+      /^its gain, 1\.0.× \(95 % interval 0\..* may be none(; a longer final could tell)?$/,
+    );
     const certain: Study = {
       original,
       rivals: [{ law: saturating({ aloneMs: 4, most: 250 }), levels: [1, 2] }],

@@ -247,6 +247,6 @@ async function sendUntilGood<P extends PreparedRequest>(transport: Transport<P>)
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  for (let attempt = 0; attempt < 1000 && !condition(); attempt++) await sleep(5);
+  for (let attempt = 0; attempt < 5000 && !condition(); attempt++) await sleep(5);
   expect(condition()).toBe(true);
 }

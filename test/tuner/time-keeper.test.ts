@@ -52,7 +52,8 @@ it.each([4000, 5000, 6000])(
 
 it('ends a measurement whose replies never end, some time after the budget', async () => {
   const clock = new VirtualClock();
-  const timeOf = (timeBudgetMs: number) => new TimeKeeper(clock, { timeBudgetMs }, { finalRounds: 2, traced: false }, 0);
+  const timeOf = (timeBudgetMs: number) =>
+    new TimeKeeper(clock, { timeBudgetMs }, { finalRounds: 2, traced: false }, 0);
   const [short, long, unlimited] = [timeOf(5_000), timeOf(60_000), timeOf(Number.POSITIVE_INFINITY)];
   const startNs = clock.nowNs();
   const inMs = (time: TimeKeeper): number => ((time.lastNs ?? Number.NaN) - startNs) / 1e6;

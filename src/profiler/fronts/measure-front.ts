@@ -74,12 +74,15 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     const asked = { requests: options.requests, mostInFlight, countedShare: figures.countedShare };
     const server = serverSide(atStart, atEnd, figures.succeeded, asked);
     if (options.stats) checkSameServer(figures, server, mostInFlight);
+    const measured = ownFigures(options, figures, { paced, tally });
+    // The limit may be reached before anything counts.
+    const failures = measured.failures.length > 0 ? measured.failures : traffic.failures;
     return {
       options,
       figures,
       own: {
-        ...ownFigures(options, figures, { paced, tally }),
-        ...(traffic.tooManyErrors && { tooManyErrors: true }),
+        ...measured,
+        ...(traffic.tooManyErrors && { tooManyErrors: true, failures }),
         ...server,
         ...(composing.length > 0 && { composing }),
       },

@@ -106,7 +106,11 @@ export interface Summary {
   /** Without a final: the same from the search's measurements, made one after the other; null if nothing can be compared. */
   readonly searchGain: GainFigures | null;
   /** The trial that was best in the search, and its gain in the final; null if the final took it. */
-  readonly rejected: { readonly trial: number; readonly reason: string; readonly gain: GainFigures | null } | null;
+  readonly rejected: {
+    readonly trial: number;
+    readonly reason: string;
+    readonly gain?: GainFigures | null | undefined;
+  } | null;
   /** The latency with almost no load at the start of the study, and the share of the budget that it decides; null if unknown. */
   readonly noiseFloor: NoiseFloor | null;
   /** Measurements that do not count because the load generator was the limit, with the reason of the first; null if none. */

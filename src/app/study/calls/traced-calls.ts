@@ -39,9 +39,7 @@ export async function whileTraced<T>(
   } finally {
     await putBack(tracing, earlier);
   }
-  const written = [...(await filesOf(file))].filter(
-    ([name, bytes]) => bytes !== before.get(name) && bytes < MAX_BYTES,
-  );
+  const written = [...(await filesOf(file))].filter(([name, bytes]) => bytes !== before.get(name) && bytes < MAX_BYTES);
   return { result, calls: callsAmong(await tracesIn(written.map(([name]) => name))) };
 }
 

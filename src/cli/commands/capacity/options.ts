@@ -15,7 +15,16 @@ import { promptOptionTable } from '../profile/prompt-options.ts';
 /** Options with the same meaning in `profile`. */
 const shared = [
   ...(['model', 'modelVersion', 'serviceKind', 'url', 'protocol'] as const),
-  ...(['batch', 'inputData', 'shape', 'integers', 'stringData', 'stringLength', 'maxInputSize', 'requestParameter'] as const),
+  ...([
+    'batch',
+    'inputData',
+    'shape',
+    'integers',
+    'stringData',
+    'stringLength',
+    'maxInputSize',
+    'requestParameter',
+  ] as const),
   ...(['compression', 'tensorFormat', 'sharedMemory', 'outputSharedMemorySize', 'streaming'] as const),
   ...(['clientThreads', 'goodput', 'workload', 'timeScale', 'passes', 'requestTimeout', 'seed'] as const),
   ...(['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', 'tlsInsecure'] as const),

@@ -28,7 +28,17 @@ export function serviceKindOf({
 /** Options of a tensor model, or of plain HTTP, that do not apply to a language model. */
 const notOfLanguage: ReadonlySet<string> = new Set([
   ...Object.keys(plainHttpOptionTable),
-  ...['batch', 'inputData', 'shape', 'integers', 'stringData', 'stringLength', 'maxInputSize', 'outputTolerance', 'requestParameter'],
+  ...[
+    'batch',
+    'inputData',
+    'shape',
+    'integers',
+    'stringData',
+    'stringLength',
+    'maxInputSize',
+    'outputTolerance',
+    'requestParameter',
+  ],
   ...['sequenceLength', 'sequenceLengthVariation', 'sequenceIds', 'fixedSchedule', 'scenario', 'batchSizes'],
   ...['concurrencies', 'output', 'label', 'profileExportFile', 'compression', 'tensorFormat', 'sharedMemory'],
   ...['outputSharedMemorySize', 'launch', 'modelRepository', 'tritonserver', 'dockerImage', 'dockerGpus', 'dockerArg'],
