@@ -140,7 +140,9 @@ describe('prepareInputs', () => {
     expect(() => prepareOne('FP32', [-1, -1], { shapes: { in: [2 ** 29] } })).toThrow(
       /has 2,048 MiB, and made-up values may have 256 MiB: 'in' /,
     );
-    expect(() => prepareOne('FP32', [-1, -1], { shapes: { in: [3] }, maxBytes: 11 })).toThrow(/made-up values may have/);
+    expect(() => prepareOne('FP32', [-1, -1], { shapes: { in: [3] }, maxBytes: 11 })).toThrow(
+      /made-up values may have/,
+    );
     expect(() => prepareOne('FP32', [-1, -1], { shapes: { in: [2 ** 27] }, batch: 4 })).toThrow(/has 2,048 MiB/);
   });
 
