@@ -21,7 +21,10 @@ export async function openLanguageTraffic(
   requests: RequestSet,
   client: ClientSpec,
 ): Promise<LanguageTraffic> {
-  const workers = await clientThreadsOf(client, { protocol: 'language', options });
+  const { address, host, model, endpoint, timeoutMs, headers, tls, extra } = options;
+  // Agents take no other field, and callers have some.
+  const sent = { address, host, model, endpoint, timeoutMs, headers, tls, ...(extra && { extra }) };
+  const workers = await clientThreadsOf(client, { protocol: 'language', options: sent });
   const protocol = options.endpoint.kind === 'triton-grpc' ? 'grpc-text' : 'events';
   await nullRuns(workers, { protocol, requests }).warmUp();
   const alarm = openAlarm();

@@ -10,6 +10,7 @@ import { specOf } from '../../../src/spec/spec-of-options.ts';
 import { languageProfileFile } from '../../support/emulator.ts';
 import { finishedTrials, kill, type Machine, MODEL, TestFleet, until } from '../../support/fleet.ts';
 import { smallLanguageStudy, TALK } from '../../support/language/small-study.ts';
+import { inShell, printedSteps } from '../../support/printed-commands.ts';
 
 /** How often something is killed; more where a night allows it. */
 const KILLS = Number(process.env.TRITUNE_KILLS ?? 4);
@@ -39,6 +40,19 @@ describe('a fleet on a real Temporal', () => {
     expect(finishedTrials(records)).toEqual([1, 2, 3, 4]);
     // What was watched is what the keeper has.
     expect(await fleet.watched('whole')).toEqual(records);
+    expect(await fleet.configs()).toEqual(original);
+  });
+
+  it('prints commands at the end that work as they stand', async () => {
+    const { stdout } = await fleet.tune('next', ...BUDGET, '--max-trials', '1').ended;
+    const steps = printedSteps(stdout).filter(({ label }) => !label.startsWith('tune a model of your server'));
+    expect(steps.length).toBeGreaterThan(0);
+    for (const { label, command } of steps) {
+      if (command === null) continue;
+      const { code, output } = await inShell(command, fleet.folder);
+      // Whether two runs on a busy machine tell a regression apart is not the question here.
+      expect(label === 'in each build' ? [0, 5, 6] : [0], `${command}\n${output}`).toContain(code);
+    }
     expect(await fleet.configs()).toEqual(original);
   });
 
