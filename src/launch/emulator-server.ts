@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.ts';
 import { freePorts } from './free-ports.ts';
 import { startServerProcess } from './server-process.ts';
 import type { LaunchedServer, LaunchOptions } from './types.ts';
@@ -11,8 +12,21 @@ export type EmulatorLaunch = LaunchOptions &
     readonly script: string;
   };
 
+const MAX_TRIES = 3;
+
 /** Starts the emulator in its own process, so that it and the load generator each have a core. Errors: LAUNCH_FAILED. */
 export async function launchEmulator(options: EmulatorLaunch): Promise<LaunchedServer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await launchOnce(options);
+    } catch (error) {
+      // Another process took one of the ports before the emulator did.
+      if (tries === MAX_TRIES || !messageOf(error).includes('EADDRINUSE')) throw error;
+    }
+  }
+}
+
+async function launchOnce(options: EmulatorLaunch): Promise<LaunchedServer> {
   const [grpc, http, metrics] = (await freePorts(3)) as [number, number, number];
   const ports = [`--grpc-port=${grpc}`, `--http-port=${http}`, `--metrics-port=${metrics}`];
   const isTwin = 'twinOf' in options;

@@ -163,7 +163,7 @@ export function tritonClientSuite(title: string, subject: ClientSubject): void {
 
     it('knows a model that is not there', async () => {
       // A long list is cut.
-      const unknown = { code: 'MODEL_UNKNOWN', hint: expect.stringMatching(/^its models are \w+, /) };
+      const unknown = { code: 'MODEL_UNKNOWN', hint: expect.stringMatching(/^its models are \w+/) };
       await expect(client.modelMetadata(unknownModel)).rejects.toMatchObject(unknown);
       await expect(client.modelConfig(unknownModel)).rejects.toMatchObject(unknown);
       await expect(client.statistics(unknownModel)).rejects.toMatchObject(unknown);
