@@ -207,7 +207,8 @@ export async function checkFree(directory: string, names: readonly string[]): Pr
   }
 }
 
-const unwritable = (path: string, error: unknown): TrituneError =>
+/** Returns the error for a file that cannot be written. */
+export const unwritable = (path: string, error: unknown): TrituneError =>
   new TrituneError(
     'OUTPUT_UNWRITABLE',
     `cannot write ${path}: ${messageOf(error)}`,

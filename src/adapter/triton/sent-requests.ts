@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
+import { userFolder } from '../../base/user-folder.ts';
 import type { CountedRequests } from '../../space/clients/batches.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import { nameOf, placesOf, type Server } from './hold-model.ts';
@@ -100,12 +100,9 @@ async function countedRequests(client: TritonClient, model: string): Promise<Cou
   return counted;
 }
 
-/** The note on a model, in the user's folder for state (XDG Base Directory Specification). */
-function fileOf(model: string, place: string): string {
-  const folder = process.env.XDG_STATE_HOME;
-  const state = folder !== undefined && isAbsolute(folder) ? folder : join(homedir(), '.local', 'state');
-  return join(state, 'tritune', 'sent', `${nameOf(model, place)}.json`);
-}
+/** The note on a model, in the user's folder for state. */
+const fileOf = (model: string, place: string): string =>
+  join(userFolder('state'), 'sent', `${nameOf(model, place)}.json`);
 
 function writeNote(file: string, content: Note): void {
   const fresh = `${file}.${randomUUID()}`;

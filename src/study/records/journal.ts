@@ -1,6 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
+import { unwritable } from '../../base/run-files.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
 import { faultOfJson, type JournalText, jsonOf, parseForRestoring, parseJournal } from './journal-text.ts';
@@ -210,14 +211,3 @@ const notReadable = (path: string, error: unknown): TrituneError =>
     'give the output directory of an earlier run',
     { cause: error },
   );
-
-function unwritable(path: string, error: unknown): TrituneError {
-  return new TrituneError(
-    'OUTPUT_UNWRITABLE',
-    `cannot write ${path}: ${messageOf(error)}`,
-    'free some space or choose another --output',
-    {
-      cause: error,
-    },
-  );
-}

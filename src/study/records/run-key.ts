@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
 import { readBytesSync } from '../../base/read-file.ts';
+import { userFolder } from '../../base/user-folder.ts';
 
 /** The user's key, by which their runs are known as theirs; or why there is none. */
 export type RunKey = { readonly key: Buffer } | { readonly key: null; readonly reason: string };
@@ -12,11 +12,8 @@ const KEY_BYTES = 32;
 /** Not those of the group, to which Kubernetes gives the files of a volume. */
 const OTHERS = 0o007;
 
-/** Returns the path of the key: `tritune/run-key` in the user's configuration folder (XDG Base Directory Specification). */
-export function runKeyPath(): string {
-  const folder = process.env.XDG_CONFIG_HOME;
-  return join(folder !== undefined && isAbsolute(folder) ? folder : join(homedir(), '.config'), 'tritune', 'run-key');
-}
+/** Returns the path of the key: `tritune/run-key` in the user's configuration folder. */
+export const runKeyPath = (): string => join(userFolder('config'), 'run-key');
 
 /** Returns the user's key. Makes it at first use, readable by the user alone. */
 export function runKey(): RunKey {
