@@ -100,7 +100,8 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
 
     const records = await fleet.journalOf('seen');
     const types = records.map(({ type }) => type);
-    expect(types).toEqual(expect.arrayContaining(['study-paused', 'gain-decided']));
+    // Whether there is a gain to decide on depends on the figures.
+    expect(types).toEqual(expect.arrayContaining(['study-paused', 'study-resumed']));
     expect(records).toContainEqual(
       expect.objectContaining({
         type: 'goal-changed',
