@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { loadsOn } from '../../src/app/capacity/loads.ts';
-import { measureFronts } from '../../src/app/profile/front-share.ts';
 import { frontsOf, played } from '../../src/app/traffic/workload.ts';
 import type { PreparedRequest, SendOutcome } from '../../src/loadgen/types.ts';
 import { defaultWindowRule, type LevelOptions } from '../../src/profiler/level-options.ts';
 import type { LevelReport } from '../../src/profiler/level-report.ts';
+import { play } from '../../src/profiler/play.ts';
 import { parseWorkload } from '../../src/workload/read-workload.ts';
 import { aRequestSet, SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient } from '../profiler/simulate.ts';
@@ -19,23 +19,30 @@ class ListeningServer extends SimulatedServer {
   }
 }
 
-/** Returns the gaps between the requests of two readings of a workload at the same rate, in microseconds. */
-async function gapsOfTwo(seed: number): Promise<readonly (readonly number[])[]> {
+/** Classes of two models, of which the first has three quarters of the requests. */
+const OF_TWO_MODELS = { large: { weight: 3, model: 'm' }, small: { weight: 1, model: 'n' } };
+
+/** Returns the gaps between the requests of two readings of a workload at the same rate, in microseconds, for its first model. */
+async function gapsOfTwo(seed: number, classes?: typeof OF_TWO_MODELS): Promise<readonly (readonly number[])[]> {
   const phases = [{ durationS: 2, arrivals: { process: 'poisson', perSecond: 50 } }];
-  const workload = played(await parseWorkload(JSON.stringify({ workloadVersion: 1, phases }), 'w.json'), { seed: 1 });
+  const text = JSON.stringify({ workloadVersion: 1, phases, classes });
+  const workload = played(await parseWorkload(text, 'w.json'), { seed: 1 });
   const clock = new SimulatedClock();
-  const server = new ListeningServer(clock, { instances: 8, executionNs: () => 1e6 });
+  const servers = [0, 1].map(() => new ListeningServer(clock, { instances: 8, executionNs: () => 1e6 }));
+  const [server] = servers as [ListeningServer, ListeningServer];
   const usual = {
     ...{ clock, signal: new AbortController().signal, percentile: 99 },
     scheduleAt: (perSecond) => ({ kind: 'arrivals', plan: workload.planAt(perSecond) }),
   } satisfies Partial<LevelOptions>;
-  const front = { transport: server, requests: aRequestSet, stats: server, watchClient: () => idleClient };
+  const fronts = frontsOf(workload, 'm').map(({ model, indexes }, place) => ({
+    ...{ transport: servers[place] as ListeningServer, stats: servers[place] as ListeningServer },
+    ...{ requests: { ...aRequestSet, model }, watchClient: () => idleClient, classes: indexes },
+  }));
   const loads = loadsOn(
     {
       ...{ serviceKind: 'TRITON', isDecoupled: false, assumptions: [], close: async () => undefined },
       measure: async (level, _, change) => {
-        const [part] = frontsOf(workload, 'm');
-        const measurement = await measureFronts({ ...usual, level, ...change }, [{ ...front, part }], { workload });
+        const measurement = await play({ ...usual, level, ...change }, fronts);
         return { measurement } as LevelReport;
       },
     },
@@ -60,4 +67,12 @@ it('every reading of a workload has arrivals of its own, which are those of the 
   expect(first).toHaveLength(99);
   expect(second).not.toEqual(first);
   expect(await gapsOfTwo(7)).toEqual([first, second]);
+});
+
+it('each of several models has its part of the arrivals of a reading', async () => {
+  const [alone] = await gapsOfTwo(7);
+  const [first, second] = await gapsOfTwo(7, OF_TWO_MODELS);
+  const mean = (gaps: readonly number[] = []): number => gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  expect(mean(first) / mean(alone)).toBeCloseTo(4 / 3, 0);
+  expect(second).not.toEqual(first);
 });

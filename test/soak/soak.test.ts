@@ -75,15 +75,13 @@ async function openSession(protocol: 'grpc' | 'http', clientThreads: number, sig
     settleTimeoutMs: TIMEOUT_MS,
   });
   const profile = createProfile({
-    ...traffic.threads,
-    transport: traffic.transport,
+    ...traffic.sending,
     requestsFor: (candidate) => traffic.requestsFor(modelConfigOf(candidate)),
     stats: client,
     clock: realClock,
     percentile: 99,
     precision: 0.5,
     windows,
-    alarm: traffic.alarm,
     deviceProbe: devices.probe,
   });
   return {

@@ -1,8 +1,8 @@
 import { openAlarm } from '../../base/alarm.ts';
 import { realClock } from '../../base/clock.ts';
-import { messageOf, TrituneError } from '../../base/errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { InferRequest, Transport } from '../../loadgen/types.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
+import { play } from '../../profiler/play.ts';
 import type { Profile } from '../../tuner/adapter.ts';
 import type { MeasuringRule } from '../definition.ts';
 import { shorterWindows, studyWindows } from '../triton/profile.ts';
@@ -38,26 +38,15 @@ export function profileBySending(send: () => Promise<void>, rule: MeasuringRule)
   };
   return {
     measure: (_, level, { signal, onProgress, budgetMs, purpose, untilNs }) =>
-      measureLevel({
-        transport,
-        requests: { model: '', version: '', batch: 1, requests: [REQUEST] },
-        level,
-        stats: { statistics: () => Promise.reject(noStatistics) },
-        clock: realClock,
-        signal,
-        onProgress,
-        alarm,
-        ...rule,
-        untilNs,
-        ...(budgetMs !== undefined && { budgetMs }),
-        windows: { ...studyWindows, ...(purpose && shorterWindows[purpose]) },
-      }),
+      play(
+        {
+          ...rule,
+          ...{ clock: realClock, level, signal, onProgress, untilNs },
+          ...(budgetMs !== undefined && { budgetMs }),
+          windows: { ...studyWindows, ...(purpose && shorterWindows[purpose]) },
+        },
+        [{ transport, alarm, requests: { model: '', version: '', batch: 1, requests: [REQUEST] }, stats: null }],
+      ),
     close: () => alarm.close(),
   };
 }
-
-const noStatistics = new TrituneError(
-  'UNSUPPORTED',
-  'the server has no statistics',
-  'ignore this: no statistics are needed',
-);

@@ -1,12 +1,12 @@
 import { lookUp } from '../../base/look-up.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
+import type { Sending } from '../../profiler/play.ts';
 import { stagesOf, type Topology, type TopologyFront } from '../../space/topology.ts';
 import type { Candidate, CandidateShape } from '../../space/types.ts';
 
 /** Traffic to one model. */
-export interface FrontTraffic
-  extends Pick<LevelOptions, 'transport' | 'openFlow' | 'sequences' | 'alarm' | 'clientCeiling' | 'scheduleAt'> {
+export interface FrontTraffic extends Sending, Pick<LevelOptions, 'scheduleAt'> {
   /** `batch`: samples per request, if the study varies them. */
   readonly requestsFor: (candidate: Candidate, batch?: number) => RequestSet;
 }

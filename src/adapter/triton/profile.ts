@@ -1,14 +1,12 @@
 import { lookUp } from '../../base/look-up.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
 import type { LevelOptions, WindowRule } from '../../profiler/level-options.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
-import { measureMix } from '../../profiler/measure-mix.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
-import { measureWorkloads } from '../../profiler/workloads/measure-workloads.ts';
+import { type PlayedFront, type PlayOptions, play } from '../../profiler/play.ts';
 import { frontLevels, type Topology } from '../../space/topology.ts';
 import type { Applied, MeasureOptions, MeasurePurpose, Profile } from '../../tuner/adapter.ts';
+import { measureUnder, type ProfiledWorkload, type ProfiledWorkloads, playing } from '../workloads.ts';
 import { type FrontTraffic, optionsFor } from './front-options.ts';
-import { type ProfiledWorkload, type ProfiledWorkloads, partOfLevel } from './workload-traffic.ts';
 
 /**
  * A trial is measured at several levels, its neighbours provide evidence too, and the final measures the best again, so four windows per level are
@@ -36,16 +34,24 @@ export const shorterWindows: Readonly<Record<MeasurePurpose, Partial<WindowRule>
   rest: restWindows,
 };
 
+/** A workload, and what each front sends under it, in the order of the study's fronts. */
+export interface TensorWorkload extends ProfiledWorkload {
+  readonly fronts: readonly Pick<PlayedTensors, 'requestsFor' | 'classes'>[];
+}
+
+type PlayedTensors = FrontTraffic & Required<Pick<PlayedFront, 'classes'>>;
+
 /** The options that all measurements share, and the requests to send to a candidate. */
 export interface ProfileOptions
   extends FrontTraffic,
-    Omit<LevelOptions, keyof FrontTraffic | keyof ReturnType<typeof optionsFor> | PerMeasurement> {
+    Pick<LevelOptions, 'stats'>,
+    Omit<PlayOptions, keyof FrontTraffic | keyof ReturnType<typeof optionsFor> | PerMeasurement> {
   /** The models that are tuned together; absent for a single model. */
   readonly topology?: Topology | undefined;
   /** Traffic of each front except the first, in order. */
   readonly otherFronts?: readonly FrontTraffic[];
   /** Workloads that replace even rates; absent: even rates. */
-  readonly workloads?: ProfiledWorkloads | undefined;
+  readonly workloads?: ProfiledWorkloads<TensorWorkload> | undefined;
   /** Window rules for measurements of these purposes, merged over `windows`. Default: none is shorter. */
   readonly shorterWindows?: Readonly<Record<MeasurePurpose, Partial<WindowRule>>>;
 }
@@ -59,46 +65,46 @@ type PerMeasurement = 'level' | 'isFresh' | 'signal' | 'onProgress' | 'untilNs';
  */
 export function createProfile({
   requestsFor,
+  scheduleAt,
   topology,
-  otherFronts,
+  otherFronts = [],
   shorterWindows,
   workloads,
+  stats,
   ...fixed
 }: ProfileOptions): Profile {
-  const traffics: readonly FrontTraffic[] = [{ ...fixed, requestsFor }, ...(otherFronts ?? [])];
-  const measureOne = (
+  const traffics: readonly FrontTraffic[] = [{ ...fixed, requestsFor, scheduleAt }, ...otherFronts];
+  const measure = (
     { candidate }: Applied,
     level: LoadLevel,
     isFresh: boolean,
     { signal, onProgress, budgetMs, budgetsMs = {}, purpose, untilNs }: MeasureOptions,
-    workload: ProfiledWorkload | null,
+    workload: TensorWorkload | null,
   ): Promise<Measurement> => {
-    const now = {
-      ...(budgetMs !== undefined && { budgetMs }),
-      ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
-      ...{ level, signal, onProgress, isFresh, untilNs },
-    };
-    const fronts = traffics.map(({ requestsFor: usual, ...traffic }, index) => {
+    const fronts = traffics.map(({ requestsFor: usual, scheduleAt: usualSchedule, ...traffic }, index): PlayedFront => {
       const front = topology?.fronts[index];
       const under = workload?.fronts[index];
-      const own = optionsFor(
-        candidate,
-        (under?.requestsFor ?? usual)(candidate, level.batch),
-        front && topology ? { front, topology } : null,
-      );
-      const part = workload && under ? partOfLevel(workload, under, level) : null;
-      const limits = under?.limits && { limits: under.limits };
-      return { ...fixed, ...traffic, ...own, ...now, ...limits, ...part };
+      const requests = (under?.requestsFor ?? usual)(candidate, level.batch);
+      const frontBudgetMs = front && traffics.length > 1 ? lookUp(budgetsMs, front.model) : undefined;
+      return {
+        ...traffic,
+        ...optionsFor(candidate, requests, front && topology ? { front, topology } : null),
+        stats,
+        ...(under ? { classes: under.classes } : { scheduleAt: usualSchedule }),
+        ...(topology && !under && { levelIn: (whole) => frontLevels(topology, whole)[index] as LoadLevel }),
+        ...(frontBudgetMs !== undefined && { budgetMs: frontBudgetMs }),
+      };
     });
-    const [only, ...others] = fronts as [LevelOptions, ...LevelOptions[]];
-    if (!topology || others.length === 0) return measureLevel(only);
-    const levels = frontLevels(topology, level);
-    const mixed = topology.fronts.map(({ model }, index) => ({
-      ...(fronts[index] as LevelOptions),
-      ...(!workload && { level: levels[index] as LoadLevel }),
-      ...budgetOf(lookUp(budgetsMs, model)),
-    }));
-    return measureMix({ ...fixed, ...now }, mixed);
+    return play(
+      {
+        ...fixed,
+        ...(budgetMs !== undefined && { budgetMs }),
+        ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
+        ...(workload && playing(workload)),
+        ...{ level, signal, onProgress, isFresh, untilNs },
+      },
+      fronts,
+    );
   };
   let settled: Applied | null = null;
   return {
@@ -106,17 +112,9 @@ export function createProfile({
       const isServed = applied.change === 'none' && settled?.candidate.fingerprint === applied.candidate.fingerprint;
       const isFresh = applied !== settled && !isServed;
       settled = applied;
-      if (!workloads) return measureOne(applied, level, isFresh, options, null);
-      const played = options.purpose === undefined ? workloads.final : workloads.search;
-      return measureWorkloads(workloads.rule, level, played, (place, own) => {
-        const workload = played[place] as ProfiledWorkload;
-        const onProgress: MeasureOptions['onProgress'] = (progress) =>
-          options.onProgress(played.length > 1 ? { ...progress, workload: workload.name } : progress);
-        return measureOne(applied, own, isFresh && place === 0, { ...options, onProgress }, workload);
-      });
+      return measureUnder(workloads, level, isFresh, options, (workload, turn, isTurnFresh, turnOptions) =>
+        measure(applied, turn, isTurnFresh, turnOptions, workload),
+      );
     },
   };
 }
-
-const budgetOf = (budgetMs: number | undefined): { readonly budgetMs?: number } =>
-  budgetMs === undefined ? {} : { budgetMs };

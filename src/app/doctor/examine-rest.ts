@@ -2,8 +2,8 @@ import { restWindows } from '../../adapter/triton/profile.ts';
 import { realClock } from '../../base/clock.ts';
 import { errorLine } from '../../base/error-line.ts';
 import { formatMs } from '../../base/format.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { play } from '../../profiler/play.ts';
 import { largeBelowMs, noiseFloorIn } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import { type OpenServer, readOriginal } from '../server/open-server.ts';
@@ -56,18 +56,16 @@ async function measureAtRest(
   const asked = { spec: USUAL, config: original.config, inputs, levels: alone, timeoutMs: TIMEOUT_MS };
   const traffic = await openTraffic(opened, asked);
   try {
-    return await measureLevel({
-      transport: traffic.transport,
-      ...traffic.threads,
-      requests: traffic.requestsFor(original.config),
-      level: { mode: alone.mode, value: alone.low },
-      stats: opened.client,
-      clock: realClock,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      percentile: USUAL.percentile,
-      windows: restWindows,
-      alarm: traffic.alarm,
-    });
+    return await play(
+      {
+        level: { mode: alone.mode, value: alone.low },
+        clock: realClock,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        percentile: USUAL.percentile,
+        windows: restWindows,
+      },
+      [{ ...traffic.sending, requests: traffic.requestsFor(original.config), stats: opened.client }],
+    );
   } finally {
     await traffic.close();
   }

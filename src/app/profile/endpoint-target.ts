@@ -1,15 +1,16 @@
 import { TrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import type { EndpointOptions } from '../../loadgen/endpoints/endpoint.ts';
-import type { Measurement, ProfileProgress } from '../../profiler/measurement.ts';
+import type { Measurement } from '../../profiler/measurement.ts';
+import type { PlayedFront } from '../../profiler/play.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
 import type { ClassPrompts } from '../traffic/class-prompts.ts';
-import { type LanguageTraffic, openLanguageTraffic } from '../traffic/open-language.ts';
+import { openLanguageTraffic } from '../traffic/open-language.ts';
+import type { Sender } from '../traffic/sender.ts';
 import type { WorkloadFront } from '../traffic/workload.ts';
-import { limitsOfAll, measureFronts } from './front-share.ts';
 import { languageWindows } from './language-windows.ts';
-import { type LevelTarget, measuringOf, reported } from './measuring.ts';
+import { type LevelTarget, levelTarget, type TargetParts } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { EndpointSpec, GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
 
@@ -55,47 +56,34 @@ export async function openEndpointTarget(
       'add --metrics-url http://HOST:PORT/metrics',
     );
   }
-  const traffics: LanguageTraffic[] = [];
-  for (const { model, prompts } of fronts) {
-    traffics.push(await openLanguageTraffic({ ...options, model }, prompts.requests, spec));
+  const senders: Sender[] = [];
+  const played: PlayedFront[] = [];
+  for (const { model, prompts, part } of fronts) {
+    const { requests } = prompts;
+    const sender = await openLanguageTraffic({ ...options, model }, requests, spec);
+    senders.push(sender);
+    played.push({ ...sender.sending, requests, stats: null, classes: part?.indexes });
   }
-  const limits = limitsOfAll(spec, plan);
   const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
-  const devices = devicesOf({ server: { url: address, emulated: null }, ...metrics }, options.model);
-  return {
-    serviceKind: endpoint.kind.startsWith('triton') ? 'TRITON' : 'OPENAI',
-    isDecoupled: endpoint.kind.startsWith('triton'),
+  const isTriton = endpoint.kind.startsWith('triton');
+  const parts: TargetParts = {
+    serviceKind: isTriton ? 'TRITON' : 'OPENAI',
+    isDecoupled: isTriton,
     assumptions: fronts.flatMap(({ prompts }) => prompts.notes),
-    hostWorkUs: devices.hostWorkUs,
-    measure: async (level, listener, change) => {
-      const common = {
-        ...{ level, signal, ...measuringOf(spec, plan) },
-        windows: languageWindows,
-        // Requests left over from one level must not affect the next.
-        drainMs: spec.requestTimeout * MS_PER_S,
-        onProgress: (progress: ProfileProgress) => listener.onProgress(progress),
-        deviceProbe: devices.probe,
-        maxErrors: spec.maxErrors,
-        ...limits,
-        ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
-        ...change,
-      };
-      const measurement = await measureFronts(
-        common,
-        fronts.map(({ prompts, part }, index) => {
-          const { alarm, threads } = traffics[index] as LanguageTraffic;
-          return { ...threads, alarm, requests: prompts.requests, stats: null, part };
-        }),
-        plan,
-      );
-      checkServed(measurement, address);
-      return reported(measurement, plan, endpoint.kind.startsWith('triton'));
+    fronts: played,
+    devices: devicesOf({ server: { url: address, emulated: null }, ...metrics }, options.model),
+    usual: {
+      windows: languageWindows,
+      // Requests left over from one level must not affect the next.
+      drainMs: spec.requestTimeout * MS_PER_S,
+      ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
     },
+    check: (measurement) => checkServed(measurement, address),
     close: async () => {
-      for (const traffic of traffics) await traffic.close();
-      await devices.close();
+      for (const sender of senders) await sender.close();
     },
   };
+  return levelTarget(parts, spec, plan, signal);
 }
 
 /** Errors: SERVER_FAILED for a level without a single complete reply. */

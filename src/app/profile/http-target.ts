@@ -1,19 +1,17 @@
-import { openAlarm } from '../../base/alarm.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
 import { nullRuns } from '../../loadgen/client/ceiling.ts';
 import type { PlainHttpRequest } from '../../loadgen/plain-http/plain-http.ts';
 import { addressOf } from '../../loadgen/transports/address.ts';
 import type { RequestHeader, RequestSet } from '../../loadgen/types.ts';
-import { measureLevel } from '../../profiler/measure-level.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { diagnoseTls, type TlsOptions } from '../../triton/wire/tls.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
 import { clientThreadsOf } from '../traffic/client-threads.ts';
+import { threadSender } from '../traffic/sender.ts';
 import { hasClasses, limitsOf } from '../traffic/workload.ts';
-import { limitsOfAll } from './front-share.ts';
-import { type LevelTarget, measuringOf, reported } from './measuring.ts';
+import { type LevelTarget, levelTarget, type TargetParts } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
 import { checkLimits } from './target.ts';
@@ -63,57 +61,28 @@ export async function openHttpTarget(
   const options = { address, tls, keepsAlive, timeoutMs: spec.requestTimeout * MS_PER_S };
   const workers = await clientThreadsOf(spec, { protocol: 'plain-http', options, request, secrets });
   const requests = requestSetOf(to.url, plan);
-  const limits = limitsOfAll(spec, plan);
   const runs = nullRuns(workers, { protocol: 'http', requests });
   await runs.warmUp();
-  const alarm = openAlarm();
+  // The null server speaks no TLS.
+  const sender = threadSender(workers, tls ? {} : { clientCeiling: runs.ceiling });
   const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
-  const devices = devicesOf({ server: { url: address, emulated: null }, ...metrics }, '');
-  return {
+  const parts: TargetParts = {
     serviceKind: 'HTTP',
     isDecoupled: false,
     assumptions: [],
-    hostWorkUs: devices.hostWorkUs,
-    measure: async (level, listener, change) => {
-      const measurement = await measureLevel({
-        transport: nothingHere,
-        requests,
-        level,
-        stats: null,
-        signal,
-        ...measuringOf(spec, plan),
-        onProgress: (progress) => listener.onProgress(progress),
-        deviceProbe: devices.probe,
-        alarm,
-        openFlow: (order) => workers.openFlow(order),
-        watchClient: workers.watchClient,
-        maxErrors: spec.maxErrors,
-        ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
-        // The null server speaks no TLS.
-        ...(!tls && { clientCeiling: runs.ceiling }),
-        ...change,
-        ...limits,
-      }).catch(async (error: unknown) => {
-        throw isTrituneError(error, 'SERVER_UNREACHABLE') ? await noReply('refused', error.message, to) : error;
-      });
+    fronts: [{ ...sender.sending, requests, stats: null }],
+    devices: devicesOf({ server: { url: address, emulated: null }, ...metrics }, ''),
+    ...(maxInFlight !== undefined && { usual: { openLoop: { maxInFlight } } }),
+    check: async (measurement) => {
       const fault = silenceOf(measurement);
       if (fault) throw await noReply(fault.kind, fault.firstMessage, to);
-      return reported(measurement, plan, false);
     },
-    close: async () => {
-      await alarm.close();
-      await workers.close();
-      await devices.close();
-    },
+    explain: async (error) =>
+      isTrituneError(error, 'SERVER_UNREACHABLE') ? await noReply('refused', error.message, to) : error,
+    close: sender.close,
   };
+  return levelTarget(parts, spec, plan, signal);
 }
-
-/** Only the threads send; this thread never does. */
-const nothingHere = {
-  prepare: (request: RequestSet['requests'][number]) => ({ request }),
-  send: () => undefined,
-  close: () => Promise.resolve(),
-};
 
 /**
  * Returns a stub for each class: the load generator requires inference requests, but the HTTP request is not among them. Errors: USAGE for classes

@@ -6,10 +6,14 @@ import type { LoadLevel, OutputTensor } from '../../loadgen/types.ts';
 import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
 import type { Measurement, ProfileProgress } from '../../profiler/measurement.ts';
+import { type PlayedFront, play } from '../../profiler/play.ts';
 import { reportOf } from '../../profiler/report-of.ts';
+import type { ClientSpec } from '../../spec/traffic-spec.ts';
+import type { Devices } from '../server/devices.ts';
 import { rateSchedule } from '../traffic/schedule.ts';
+import { hasClasses, limitsOf } from '../traffic/workload.ts';
 import type { ProfilePlan } from './plan.ts';
-import type { LevelSpec, MeasuringSpec } from './profile-spec.ts';
+import type { GoodputLimits, LevelSpec, MeasuringSpec } from './profile-spec.ts';
 
 /** The percentile whose interval is reported when none is asked for. */
 const USUAL_PERCENTILE = 99;
@@ -53,13 +57,72 @@ export type MeasuringChange = Partial<
   >
 >;
 
+/** What a target consists of. */
+export interface TargetParts extends Pick<LevelTarget, 'serviceKind' | 'isDecoupled' | 'assumptions'> {
+  readonly fronts: readonly PlayedFront[];
+  readonly devices: Devices;
+  /** The options of this kind of requests, for every level. */
+  readonly usual?: MeasuringChange;
+  /** Called before each level. */
+  readonly onLevel?: (listener: LevelListener) => void;
+  /** Refuses a measurement that shows no sound reply at all. Errors: SERVER_*. */
+  readonly check?: (measurement: Measurement) => void | Promise<void>;
+  /** Returns a better error for a level that failed. */
+  readonly explain?: (error: unknown) => Promise<unknown>;
+  /** Closes the senders. */
+  close(): Promise<void>;
+}
+
+/** Returns a target over open senders, measured as options and plan say. */
+export function levelTarget(
+  { fronts, devices, usual, onLevel, check, explain, close, ...described }: TargetParts,
+  spec: LevelSpec & MeasuringSpec & GoodputLimits & ClientSpec,
+  plan: ProfilePlan,
+  signal: AbortSignal,
+): LevelTarget {
+  const limits = limitsOfAll(spec, plan);
+  return {
+    ...described,
+    hostWorkUs: devices.hostWorkUs,
+    measure: async (level, listener, change) => {
+      onLevel?.(listener);
+      const common = {
+        ...{ level, signal, ...measuringOf(spec, plan), ...limits, ...usual },
+        onProgress: (progress: ProfileProgress) => listener.onProgress(progress),
+        deviceProbe: devices.probe,
+        maxErrors: spec.maxErrors,
+        ...change,
+      };
+      const measurement = await play(common, fronts).catch(async (error: unknown) => {
+        throw explain ? await explain(error) : error;
+      });
+      await check?.(measurement);
+      return reported(measurement, plan, described.isDecoupled);
+    },
+    close: async () => {
+      await close();
+      await devices.close();
+    },
+  };
+}
+
+/** Returns the limits for requests whose class has none. */
+function limitsOfAll(
+  { goodput }: GoodputLimits,
+  { workload }: Pick<ProfilePlan, 'workload'>,
+): Pick<LevelOptions, 'limits'> {
+  const [only] = workload && !hasClasses(workload.workload) ? workload.workload.classes : [];
+  const limits = (only && limitsOf(only)) ?? goodput;
+  return limits ? { limits } : {};
+}
+
 type Measuring = Pick<
   LevelOptions,
   'clock' | 'percentile' | 'percentiles' | 'precision' | 'stability' | 'warmUpRequests' | 'scheduleAt' | 'budgetMs'
 >;
 
 /** Returns how a level is measured, for any kind of requests. */
-export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
+function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan): Measuring {
   return {
     clock: realClock,
     percentile: plan.percentile ?? USUAL_PERCENTILE,
@@ -76,7 +139,7 @@ export function measuringOf(spec: LevelSpec & MeasuringSpec, plan: ProfilePlan):
 }
 
 /** Returns the report of a level. Errors: SERVER_FAILED if more requests failed than `maxErrors`. */
-export function reported(measurement: Measurement, plan: ProfilePlan, isDecoupled: boolean): LevelReport {
+function reported(measurement: Measurement, plan: ProfilePlan, isDecoupled: boolean): LevelReport {
   if (measurement.tooManyErrors) throw tooManyErrors(measurement);
   return reportOf(measurement, { ...plan, isDecoupled });
 }

@@ -3,7 +3,7 @@ import { MS_PER_S } from '../../base/units.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
-import type { LevelOptions } from '../../profiler/level-options.ts';
+import type { PlayedFront } from '../../profiler/play.ts';
 import type { LevelRange } from '../../study/types.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
 import { instancesOf } from '../../triton/config/instances.ts';
@@ -16,29 +16,12 @@ import { assumptionsOf } from '../traffic/requests.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { ProfileSpec } from './profile-spec.ts';
 
-/** The options of a level for one model. */
-type FrontLevelOptions = Pick<
-  LevelOptions,
-  | (
-      | 'transport'
-      | 'openFlow'
-      | 'watchClient'
-      | 'alarm'
-      | 'clientCeiling'
-      | 'requests'
-      | 'sequences'
-      | 'stats'
-      | 'composing'
-    )
-  | ('instances' | 'maxErrors')
->;
-
 /** One profiled model, with its requests. */
 export interface OpenFront {
   readonly config: ModelConfig;
   readonly isDecoupled: boolean;
   readonly assumptions: readonly string[];
-  readonly options: FrontLevelOptions & Required<Pick<LevelOptions, 'watchClient'>>;
+  readonly options: PlayedFront;
   /** Closes the sockets and frees shared memory. */
   close(): Promise<void>;
 }
@@ -64,19 +47,16 @@ export async function openFront(
     levels: levelRangeOf(plan),
     timeoutMs: spec.requestTimeout * MS_PER_S,
   });
-  const { transport, sequences, alarm, threads, clientCeiling } = traffic;
   return {
     config,
     isDecoupled: config.model_transaction_policy?.decoupled === true,
     assumptions: assumptionsOf(inputs),
     options: {
-      ...{ transport, sequences, alarm, ...threads },
+      ...traffic.sending,
       requests: ofVersion(traffic.requestsFor(config), spec.modelVersion ?? ''),
       stats: opened.client,
       composing: await composingOf(opened.client, config, spec),
       instances: instancesOf(config),
-      maxErrors: spec.maxErrors,
-      ...(clientCeiling && { clientCeiling }),
     },
     close: traffic.close,
   };

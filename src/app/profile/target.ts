@@ -1,13 +1,11 @@
 import { TrituneError } from '../../base/errors.ts';
-import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkEndOnly } from '../traffic/limits.ts';
 import { requestsOf } from '../traffic/requests.ts';
 import { classInputsOf, frontsOf, type WorkloadFront } from '../traffic/workload.ts';
-import { limitsOfAll, measureFronts } from './front-share.ts';
-import { type LevelListener, type LevelTarget, measuringOf, reported } from './measuring.ts';
+import { type LevelListener, type LevelTarget, levelTarget, type TargetParts } from './measuring.ts';
 import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
@@ -65,37 +63,23 @@ export async function openProfileTarget(
   }));
   const fronts = await openAll(opened, asked, spec, plan);
   const [first] = fronts;
-  const devices = devicesOf(opened, modelsOf({ model }, plan)[0]);
-  const isDecoupled = fronts.some((front) => front.isDecoupled);
-  const limits = limitsOfAll(spec, plan);
-  return {
-    config: first.config,
-    batch: first.options.requests.batch,
+  const parts: TargetParts = {
     serviceKind: 'TRITON',
-    isDecoupled,
+    isDecoupled: fronts.some((front) => front.isDecoupled),
     assumptions: fronts.flatMap(({ assumptions }) => assumptions),
-    hostWorkUs: devices.hostWorkUs,
-    measure: async (level, listener, change) => {
+    fronts: fronts.map(({ options }, index) => ({ ...options, classes: asked[index]?.part?.indexes })),
+    devices: devicesOf(opened, modelsOf({ model }, plan)[0]),
+    onLevel: (listener) => {
       listening = listener;
-      const common = {
-        level,
-        signal,
-        ...measuringOf(spec, plan),
-        onProgress: (progress) => listener.onProgress(progress),
-        deviceProbe: devices.probe,
-        ...change,
-      } satisfies Partial<LevelOptions>;
-      const measurement = await measureFronts(
-        common,
-        fronts.map(({ options }, index) => ({ ...options, ...limits, part: asked[index]?.part })),
-        plan,
-      );
-      return reported(measurement, plan, isDecoupled);
     },
     close: async () => {
-      await devices.close();
       for (const front of fronts) await front.close();
     },
+  };
+  return {
+    ...levelTarget(parts, spec, plan, signal),
+    config: first.config,
+    batch: first.options.requests.batch,
   };
 }
 

@@ -15,9 +15,9 @@ export async function classPromptsOf(
   front: WorkloadFront,
   options: PromptSpec & { readonly endpoint?: string | undefined },
   setting: PromptSetting,
-  { workload, perSecond }: Pick<PlayedWorkload, 'workload' | 'perSecond'>,
+  played: Pick<PlayedWorkload, 'workload' | 'planAt' | 'perSecond'>,
 ): Promise<ClassPrompts> {
-  const shares = classShares(front, perSecond);
+  const shares = classShares(front, played);
   const told: PromptTraffic[] = [];
   for (const { name, prompts, endpoint, requests } of front.classes) {
     if (endpoint !== undefined && endpoint !== options.endpoint) {
@@ -31,7 +31,7 @@ export async function classPromptsOf(
     told.push(await promptsOf({ ...options, ...prompts }, { ...setting, model: front.model }));
   }
   const [only] = told;
-  if (only && !hasClasses(workload)) return only;
+  if (only && !hasClasses(played.workload)) return only;
   const classes = told.map(({ requests }, index): ClassRequests => {
     const each = front.classes[index] as WorkloadFront['classes'][number];
     return { name: each.name, limits: limitsOf(each), set: requests, share: shares[index] as number };

@@ -1,6 +1,5 @@
 import type { FrontTraffic } from '../../adapter/triton/front-options.ts';
 import type { ProfileOptions } from '../../adapter/triton/profile.ts';
-import { watchTogether } from '../../loadgen/client/cost.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { configOfModel } from '../../space/model-configs.ts';
 import type { Candidate } from '../../space/types.ts';
@@ -16,7 +15,7 @@ export interface FrontAsked extends TrafficAsked {
 
 /** The senders for the fronts of a study, each with its own threads, in the form that a profile takes. */
 export interface OpenFronts {
-  readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts' | 'watchClient'>>;
+  readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts'>>;
   /** Returns requests with other inputs to the front at this place, in the form of its traffic. */
   requestsFrom(place: number, inputs: PreparedInputs): FrontTraffic['requestsFor'];
   /** Closes the sockets and frees shared memory. */
@@ -39,11 +38,8 @@ export async function openFronts(
     throw error;
   }
   const [first, ...otherFronts] = open.map((traffic, index) => frontTraffic(traffic, fronts[index] as FrontAsked));
-  const watches = open.map(({ threads }) => threads.watchClient);
-  const [only, ...more] = watches as [(typeof watches)[number], ...typeof watches];
-  const watchClient = more.length === 0 ? only : () => watchTogether(watches.map((watch) => watch()));
   return {
-    traffic: { ...(first as FrontTraffic), otherFronts, watchClient },
+    traffic: { ...(first as FrontTraffic), otherFronts },
     requestsFrom: (place, inputs) => requestsOf(open[place] as OpenTraffic, fronts[place] as FrontAsked, inputs),
     close,
   };
@@ -59,12 +55,10 @@ function requestsOf(
 }
 
 function frontTraffic(traffic: OpenTraffic, asked: FrontAsked): FrontTraffic {
-  const { transport, threads, sequences, alarm, clientCeiling } = traffic;
   const { spec, requestDistribution } = asked;
   return {
-    ...{ transport, openFlow: threads.openFlow, sequences, alarm },
+    ...traffic.sending,
     requestsFor: requestsOf(traffic, asked),
     scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: spec.seed }, perSecond),
-    ...(clientCeiling && { clientCeiling }),
   };
 }

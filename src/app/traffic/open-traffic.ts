@@ -1,11 +1,9 @@
-import { type Alarm, openAlarm } from '../../base/alarm.ts';
 import { nullRuns } from '../../loadgen/client/ceiling.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
 import type { SequenceRule } from '../../loadgen/sequences.ts';
 import type { ReplyCheck, RequestSet, Transport } from '../../loadgen/types.ts';
 import type { OnObserved } from '../../loadgen/workers/observed-requests.ts';
-import type { LevelOptions } from '../../profiler/level-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { TrafficSpec } from '../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../study/types.ts';
@@ -13,6 +11,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkAgents, inferThreadsOf } from './client-threads.ts';
 import { replyCheckOf, sequencesOf } from './requests.ts';
+import { type Sender, threadSender } from './sender.ts';
 import { openSharedTransport } from './shared-memory.ts';
 import { transportOptionsOf } from './transport.ts';
 
@@ -52,13 +51,7 @@ export interface LocalTraffic {
 }
 
 /** Sends requests to a server from threads. */
-export interface OpenTraffic extends LocalTraffic {
-  readonly alarm: Alarm;
-  /** The threads that send instead of this one. */
-  readonly threads: Required<Pick<LevelOptions, 'openFlow' | 'watchClient'>>;
-  /** Undefined if the client's own limit cannot be known. */
-  readonly clientCeiling: (() => Promise<number | null>) | undefined;
-}
+export interface OpenTraffic extends Sender, Pick<LocalTraffic, 'requestsFor'> {}
 
 type Opened = Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>;
 
@@ -83,18 +76,17 @@ export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<
   // The null server cannot warm up the code that reads replies in detail.
   const isRead = check !== undefined || onObserved !== undefined;
   if (!isRead) await runs.warmUp();
-  const alarm = openAlarm();
-  return {
+  const sender = threadSender(workers, {
     transport: traffic.transport,
-    alarm,
     sequences,
-    threads: { openFlow: (order) => workers.openFlow(order), watchClient: workers.watchClient },
     // The null server has one thread, and neither TLS nor outputs.
-    clientCeiling: tls || isRead || traffic.isShared ? undefined : runs.ceiling,
+    ...(!(tls || isRead || traffic.isShared) && { clientCeiling: runs.ceiling }),
+  });
+  return {
+    sending: sender.sending,
     requestsFor,
     close: async () => {
-      await alarm.close();
-      await workers.close();
+      await sender.close();
       await traffic.close();
     },
   };

@@ -4,7 +4,7 @@ import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import type { RequestSet } from '../../loadgen/types.ts';
 import type { RequestLimits } from '../../queueing/continuous/request-limits.ts';
 import type { ArrivalPlan } from '../../workload/arrival-plan.ts';
-import { classCounts, partOfPlan } from '../../workload/plan/part-of-plan.ts';
+import { classCounts } from '../../workload/plan/part-of-plan.ts';
 import { meanRateOf, planOf } from '../../workload/plan/plan-of.ts';
 import { durationOf, type RequestClass, type Workload } from '../../workload/workload.ts';
 import type { OriginalModel } from '../server/open-server.ts';
@@ -25,8 +25,8 @@ export interface PlayedWorkload {
 export interface WorkloadFront {
   readonly model: string;
   readonly classes: readonly RequestClass[];
-  /** Returns the arrivals of its classes at a rate of the whole workload. */
-  partAt(perSecond: number): ArrivalPlan;
+  /** The indexes of its classes in the workload. */
+  readonly indexes: readonly number[];
 }
 
 /** Prepares to play a workload, `timeScale` times as long as written. The seed makes its arrivals the same every time. */
@@ -54,7 +54,10 @@ function rememberingOne(make: PlayedWorkload['planAt']): PlayedWorkload['planAt'
 }
 
 /** Returns a front for each model that the workload's classes name, in their order. Classes without a model use `model`. Errors: USAGE without it. */
-export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | undefined): readonly WorkloadFront[] {
+export function frontsOf(
+  { workload }: Pick<PlayedWorkload, 'workload'>,
+  model: string | undefined,
+): readonly WorkloadFront[] {
   const indexes = workload.classes.map((_, index) => index);
   const byModel = Map.groupBy(indexes, (index) => {
     const own = workload.classes[index]?.model ?? model;
@@ -62,18 +65,21 @@ export function frontsOf({ workload, planAt }: PlayedWorkload, model: string | u
     const { name } = workload.classes[index] as RequestClass;
     throw new TrituneError('USAGE', `class '${name}' names no model`, 'add -m MODEL, or model: to the class');
   });
-  return [...byModel].map(([name, own]) => {
-    return {
-      model: name,
-      classes: own.map((index) => workload.classes[index] as RequestClass),
-      partAt: rememberingOne((perSecond) => partOfPlan(planAt(perSecond), own)),
-    };
-  });
+  return [...byModel].map(([name, indexes]) => ({
+    model: name,
+    classes: indexes.map((index) => workload.classes[index] as RequestClass),
+    indexes,
+  }));
 }
 
-/** Returns how many requests of each of its classes a front gets per pass, at a rate of the whole workload. */
-export const classShares = (front: WorkloadFront, perSecond: number): readonly number[] =>
-  classCounts(front.partAt(perSecond));
+/** Returns how many requests of each of its classes a front gets per pass of the workload at its own rate. */
+export function classShares(
+  { indexes }: WorkloadFront,
+  { planAt, perSecond }: Pick<PlayedWorkload, 'planAt' | 'perSecond'>,
+): readonly number[] {
+  const counts = classCounts(planAt(perSecond));
+  return indexes.map((index) => counts[index] as number);
+}
 
 /** Returns the limits of a class, or undefined if it has none and those of the command apply. */
 export const limitsOf = ({ limits }: Pick<RequestClass, 'limits'>): RequestLimits | undefined =>
@@ -86,19 +92,19 @@ export const hasClasses = ({ classes }: Pick<Workload, 'classes'>): boolean => c
 
 /**
  * Returns the inputs of a front's classes for its model, as one set with classes, or without if the workload has only one. Options apply where a
- * class says nothing. `perSecond`: the rate whose mix of classes determines the mean samples per request. Errors: as `requestsOf`.
+ * class says nothing. The workload's own rate determines the mean samples per request. Errors: as `requestsOf`.
  */
 export async function classInputsOf(
   front: WorkloadFront,
   options: SeededRequests,
   original: Pick<OriginalModel, 'metadata' | 'config'>,
-  { perSecond, workload }: Pick<PlayedWorkload, 'perSecond' | 'workload'>,
+  played: Pick<PlayedWorkload, 'planAt' | 'perSecond' | 'workload'>,
 ): Promise<PreparedInputs> {
   const inputs: PreparedInputs[] = [];
   for (const { requests } of front.classes) inputs.push(await requestsOf({ ...options, ...requests }, original));
   const [only] = inputs;
-  if (only && !hasClasses(workload)) return only;
-  const shares = classShares(front, perSecond);
+  if (only && !hasClasses(played.workload)) return only;
+  const shares = classShares(front, played);
   const known: { readonly sets: readonly RequestSet[]; readonly joint: RequestSet }[] = [];
   const jointOf = (sets: readonly RequestSet[]): RequestSet => {
     const before = known.find((each) => each.sets.every((set, index) => set === sets[index]));

@@ -1,24 +1,24 @@
 import type { EngineProfile } from '../../../adapter/engine/adapter.ts';
 import { shorterWindows } from '../../../adapter/triton/profile.ts';
+import { measureUnder, playing } from '../../../adapter/workloads.ts';
 import { realClock } from '../../../base/clock.ts';
 import { MS_PER_S } from '../../../base/units.ts';
-import type { Schedule } from '../../../loadgen/pacing/pacers.ts';
 import type { LoadLevel, RequestHeader } from '../../../loadgen/types.ts';
 import { engineProbe } from '../../../profiler/devices/engine-metrics.ts';
-import { defaultWindowRule, type LevelOptions, type WindowRule } from '../../../profiler/level-options.ts';
-import { measureLevel } from '../../../profiler/measure-level.ts';
+import { defaultWindowRule, type WindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { measureWorkloads } from '../../../profiler/workloads/measure-workloads.ts';
+import { play } from '../../../profiler/play.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { TlsOptions } from '../../../triton/wire/tls.ts';
 import type { MeasureOptions, MeasurePurpose } from '../../../tuner/adapter.ts';
 import { languageWindows } from '../../profile/language-windows.ts';
 import { devicesOf } from '../../server/devices.ts';
 import { type FoundEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
-import { type LanguageTraffic, openLanguageTraffic } from '../../traffic/open-language.ts';
+import { openLanguageTraffic } from '../../traffic/open-language.ts';
 import { promptsOf } from '../../traffic/prompts.ts';
 import { rateSchedule } from '../../traffic/schedule.ts';
-import { type AskedWorkload, askedWorkloads } from '../workloads/language-workloads.ts';
+import type { Sender } from '../../traffic/sender.ts';
+import { type PromptWorkload, promptWorkloads } from '../workloads/language-workloads.ts';
 import type { StudiedWorkloads } from '../workloads/read-workloads.ts';
 import { requestLimitMs } from './request-limit.ts';
 
@@ -58,14 +58,11 @@ const MIN_MEASUREMENTS = 8;
 /** A smaller change does not justify reopening connections. */
 const isNear = (a: number, b: number): boolean => Math.max(a, b) <= 2 * Math.min(a, b);
 
-/** The requests, and when they come. */
-type Asked = Pick<LevelOptions, 'requests' | 'limits'> & Required<Pick<LevelOptions, 'scheduleAt'>>;
-
-interface Asking {
+/** What is sent to the current server, and to which. */
+interface OpenSender extends Sender {
   readonly address: string;
   /** Milliseconds that a request may take. */
   readonly timeoutMs: number;
-  readonly traffic: LanguageTraffic;
 }
 
 /**
@@ -78,31 +75,26 @@ export async function languageProfile(
   workloads: StudiedWorkloads | null,
 ): Promise<EngineProfile> {
   const { model, seed, server, goal, levels, measurement, traffic: client } = spec;
-  const played = workloads && (await askedWorkloads(spec, workloads));
-  const evenly: Asked = {
-    requests: played?.search[0]?.requests ?? (await promptsOf(spec.prompts ?? {}, { model, seed })).requests,
-    limits: goal.goodput,
-    scheduleAt: (perSecond) => rateSchedule({ requestDistribution: levels.requestDistribution, seed }, perSecond),
-  };
-  const asked = server.endpoint ?? 'openai';
+  const played = workloads ? await promptWorkloads(spec, workloads) : undefined;
+  const usual = played?.search[0] ?? (await promptsOf(spec.prompts ?? {}, { model, seed }));
   let found: FoundEndpoint | null = null;
-  let asking: Asking | null = null;
+  let open: OpenSender | null = null;
   let slowestMs: number | null = null;
 
   async function close(): Promise<void> {
-    await asking?.traffic.close();
-    asking = null;
+    await open?.close();
+    open = null;
   }
 
-  /** Returns the traffic to the current server. Each start of a server has another address. */
-  async function trafficTo({ address, headers, tls }: LanguageServer): Promise<Asking> {
+  /** Returns the sender to the current server. Each start of a server has another address. */
+  async function senderTo({ address, headers, tls }: LanguageServer): Promise<OpenSender> {
     const timeoutMs = requestLimitMs(slowestMs);
-    if (asking?.address === address && isNear(asking.timeoutMs, timeoutMs)) return asking;
+    if (open?.address === address && isNear(open.timeoutMs, timeoutMs)) return open;
     await close();
     const where = { address, host: address, basePath: '', headers, tls };
     found ??= await findEndpoint({
       ...where,
-      asked,
+      asked: server.endpoint ?? 'openai',
       model,
       modelVersion: '',
       path: undefined,
@@ -110,39 +102,42 @@ export async function languageProfile(
       extra: undefined,
     });
     const { endpoint } = found;
-    const traffic = await openLanguageTraffic({ ...where, model, endpoint, timeoutMs }, evenly.requests, client);
-    asking = { address, timeoutMs, traffic };
-    return asking;
+    const sender = await openLanguageTraffic({ ...where, model, endpoint, timeoutMs }, usual.requests, client);
+    open = { ...sender, address, timeoutMs };
+    return open;
   }
 
-  async function measureAsked(
-    isFresh: boolean,
+  async function measure(
+    workload: PromptWorkload | null,
     level: LoadLevel,
+    isFresh: boolean,
     { signal, onProgress, budgetMs, purpose, untilNs }: MeasureOptions,
-    { requests, limits, scheduleAt }: Asked,
   ): Promise<Measurement> {
     const now = serving();
-    const { traffic, timeoutMs } = await trafficTo(now);
+    const { sending, timeoutMs } = await senderTo(now);
     const devices = devicesOf({ server: { url: now.address, emulated: null } }, model);
     try {
-      const measured = await measureLevel({
-        ...traffic.threads,
-        ...{ alarm: traffic.alarm, requests, level, stats: null },
-        ...{ clock: realClock, signal, onProgress, maxErrors: client.maxErrors },
-        ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
-        ...(budgetMs !== undefined && { budgetMs }),
-        ...{ limits, scheduleAt, isFresh, untilNs },
-        windows: windowsOf(purpose, spec.limits.timeBudgetSeconds),
-        maxInFlight: MOST_IN_FLIGHT,
-        // Requests left over from one level must not affect the next.
-        drainMs: timeoutMs,
-        deviceProbe: devices.probe,
-        ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),
-        engineProbe:
-          now.metricsUrl === undefined
-            ? undefined
-            : engineProbe(now.metricsUrl, model, { tls: now.tls, headers: now.headers }),
-      });
+      const measured = await play(
+        {
+          ...{ clock: realClock, level, signal, onProgress, isFresh, untilNs, maxErrors: client.maxErrors },
+          ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
+          ...(budgetMs !== undefined && { budgetMs }),
+          limits: goal.goodput,
+          scheduleAt: (perSecond) => rateSchedule({ requestDistribution: levels.requestDistribution, seed }, perSecond),
+          ...(workload && playing(workload)),
+          windows: windowsOf(purpose, spec.limits.timeBudgetSeconds),
+          maxInFlight: MOST_IN_FLIGHT,
+          // Requests left over from one level must not affect the next.
+          drainMs: timeoutMs,
+          deviceProbe: devices.probe,
+          ...(devices.hostWorkUs && { hostWorkUs: devices.hostWorkUs }),
+          engineProbe:
+            now.metricsUrl === undefined
+              ? undefined
+              : engineProbe(now.metricsUrl, model, { tls: now.tls, headers: now.headers }),
+        },
+        [{ ...sending, requests: (workload ?? usual).requests, stats: null }],
+      );
       if (measured.latencyMs.max > (slowestMs ?? 0)) slowestMs = measured.latencyMs.max;
       return measured;
     } finally {
@@ -151,18 +146,7 @@ export async function languageProfile(
   }
 
   return {
-    measure: ({ change }, level, options) => {
-      const isFresh = change !== 'none';
-      if (!played) return measureAsked(isFresh, level, options, evenly);
-      const now = options.purpose === undefined ? played.final : played.search;
-      return measureWorkloads(played.rule, level, now, (place, own) => {
-        const { name, requests, limits, partAt } = now[place] as AskedWorkload;
-        const onProgress: MeasureOptions['onProgress'] = (progress) =>
-          options.onProgress(now.length > 1 ? { ...progress, workload: name } : progress);
-        const scheduleAt = (perSecond: number): Schedule => ({ kind: 'arrivals', plan: partAt(perSecond) });
-        return measureAsked(isFresh && place === 0, own, { ...options, onProgress }, { requests, limits, scheduleAt });
-      });
-    },
+    measure: ({ change }, level, options) => measureUnder(played, level, change !== 'none', options, measure),
     close,
   };
 }

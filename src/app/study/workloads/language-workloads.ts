@@ -1,41 +1,35 @@
+import type { ProfiledWorkload, ProfiledWorkloads } from '../../../adapter/workloads.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
-import type { RequestLimits } from '../../../queueing/continuous/request-limits.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { classPromptsOf } from '../../traffic/class-prompts.ts';
-import { frontsOf, hasClasses, limitsOf, type WorkloadFront } from '../../traffic/workload.ts';
-import type { StudiedWorkload, StudiedWorkloads } from './read-workloads.ts';
+import { frontsOf, type WorkloadFront } from '../../traffic/workload.ts';
+import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from './read-workloads.ts';
 
 /** A workload for a language model. */
-export interface AskedWorkload
-  extends Pick<StudiedWorkload, 'name' | 'weight' | 'perLevel'>,
-    Pick<WorkloadFront, 'partAt'> {
+export interface PromptWorkload extends ProfiledWorkload {
   readonly requests: RequestSet;
-  /** The limits that a good reply keeps if its class has none. */
-  readonly limits: RequestLimits | undefined;
-}
-
-/** The workloads under which each level of a language model is measured, in turn. */
-export interface AskedWorkloads extends Pick<StudiedWorkloads, 'rule'> {
-  readonly search: readonly AskedWorkload[];
-  /** The workloads for measurements whose figures are reported. */
-  readonly final: readonly AskedWorkload[];
 }
 
 /** Prepares the prompts of a study's workloads. Errors: USAGE for classes of other models, and as `classPromptsOf`. */
-export async function askedWorkloads(
-  { model, seed, prompts = {}, server: { endpoint }, goal }: StudySpec,
+export async function promptWorkloads(
+  spec: StudySpec,
   { rule, search, final }: StudiedWorkloads,
-): Promise<AskedWorkloads> {
-  const asked = async ({ name, weight, perLevel, played }: StudiedWorkload): Promise<AskedWorkload> => {
+): Promise<ProfiledWorkloads<PromptWorkload>> {
+  const {
+    model,
+    seed,
+    prompts = {},
+    server: { endpoint },
+  } = spec;
+  const prepared = async (workload: StudiedWorkload): Promise<PromptWorkload> => {
+    const { name, played } = workload;
     const front = onlyFront(name, frontsOf(played, model), model);
     const { requests } = await classPromptsOf(front, { ...prompts, endpoint }, { model, seed }, played);
-    const [only] = hasClasses(played.workload) ? [] : front.classes;
-    const limits = (only && limitsOf(only)) ?? goal.goodput;
-    return { name, weight, perLevel, requests, limits, partAt: front.partAt };
+    return { ...profiledOf(workload, spec), requests };
   };
-  const ofSearch = await Promise.all(search.map(asked));
-  return { rule, search: ofSearch, final: final === search ? ofSearch : await Promise.all(final.map(asked)) };
+  const ofSearch = await Promise.all(search.map(prepared));
+  return { rule, search: ofSearch, final: final === search ? ofSearch : await Promise.all(final.map(prepared)) };
 }
 
 /** Errors: USAGE if classes ask another model, because a study starts and asks only one language model. */

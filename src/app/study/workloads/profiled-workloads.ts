@@ -1,4 +1,5 @@
-import type { ProfiledWorkload, ProfiledWorkloads } from '../../../adapter/triton/workload-traffic.ts';
+import type { TensorWorkload } from '../../../adapter/triton/profile.ts';
+import type { ProfiledWorkloads } from '../../../adapter/workloads.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { PreparedInputs } from '../../../loadgen/inputs.ts';
 import type { Topology } from '../../../space/topology.ts';
@@ -6,10 +7,10 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
 import type { OpenFronts } from '../../traffic/open-fronts.ts';
-import { classInputsOf, frontsOf, hasClasses, limitsOf, type WorkloadFront } from '../../traffic/workload.ts';
+import { classInputsOf, frontsOf, limitsOf, type WorkloadFront } from '../../traffic/workload.ts';
 import { trafficTo } from '../pipeline/front-inputs.ts';
 import type { StudyModels } from '../study-models.ts';
-import type { StudiedWorkload, StudiedWorkloads } from './read-workloads.ts';
+import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from './read-workloads.ts';
 
 /** The inputs of a study's fronts under each workload: by workload, then by front. */
 export type WorkloadInputs = readonly (readonly PreparedInputs[])[];
@@ -43,21 +44,15 @@ export function profiledWorkloads(
   { rule, search, final }: StudiedWorkloads,
   inputs: WorkloadInputs,
   fronts: Pick<OpenFronts, 'requestsFrom'>,
-): ProfiledWorkloads {
+): ProfiledWorkloads<TensorWorkload> {
   const models = topology?.fronts.map(({ model }) => model) ?? [spec.model];
-  const profiled = (workload: StudiedWorkload, index: number): ProfiledWorkload => {
-    const { name, weight, perLevel, played } = workload;
-    const [only] = hasClasses(played.workload) ? [] : played.workload.classes;
-    const limits = (only && limitsOf(only)) ?? spec.goal.goodput;
-    return {
-      ...{ name, weight, perLevel },
-      fronts: frontsIn(workload, spec.model, models).map(({ partAt }, place) => ({
-        requestsFor: fronts.requestsFrom(place, inputs[index]?.[place] as PreparedInputs),
-        partAt,
-        ...(limits && { limits }),
-      })),
-    };
-  };
+  const profiled = (workload: StudiedWorkload, index: number): TensorWorkload => ({
+    ...profiledOf(workload, spec),
+    fronts: frontsIn(workload, spec.model, models).map(({ indexes }, place) => ({
+      requestsFor: fronts.requestsFrom(place, inputs[index]?.[place] as PreparedInputs),
+      classes: indexes,
+    })),
+  });
   return { rule, search: search.map(profiled), final: final.map(profiled) };
 }
 

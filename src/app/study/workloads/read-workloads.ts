@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ProfiledWorkload } from '../../../adapter/workloads.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { RequestLimits } from '../../../queueing/continuous/request-limits.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
@@ -10,7 +11,7 @@ import { type SplitWorkload, splitWorkload } from '../../../workload/split.ts';
 import type { StudyWorkloads } from '../../../workload/study-workloads.ts';
 import type { Workload } from '../../../workload/workload.ts';
 import { durationOf } from '../../../workload/workload.ts';
-import { limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
+import { hasClasses, limitsOf, type PlayedWorkload, played } from '../../traffic/workload.ts';
 
 /** A longer pass is scaled down to this many seconds, unless the spec gives a time scale: trials play a pass for each level and workload. */
 const MAX_PASS_SECONDS = 30;
@@ -112,6 +113,15 @@ export async function readWorkloads(spec: StudySpec, begun: Begun | null = null)
       })),
     },
   };
+}
+
+/** Returns a workload in the form that a profile takes. `goodput`: limits for requests without classes. */
+export function profiledOf(
+  { name, weight, perLevel, played: { workload, planAt } }: StudiedWorkload,
+  { goal: { goodput } }: Pick<StudySpec, 'goal'>,
+): ProfiledWorkload {
+  const [only] = hasClasses(workload) ? [] : workload.classes;
+  return { name, weight, perLevel, planAt, limits: (only && limitsOf(only)) ?? goodput };
 }
 
 /** Splits the parts with the same name. A workload without a trace stays whole on both sides, because the final draws it anew. */
