@@ -35,6 +35,12 @@ export function sumOfIntervals(intervals: readonly Interval[]): Interval {
   return { value, low: Math.max(0, value - below), high: value + above };
 }
 
+/** Returns the weighted mean of independent estimates. Needs a weight above 0. */
+export function meanOfIntervals(intervals: readonly Interval[], weights: readonly number[]): Interval {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return sumOfIntervals(intervals.map((each, index) => timesInterval(each, (weights[index] as number) / total)));
+}
+
 /** Returns the product of independent estimates above 0: the distances of the ends from the values, as shares of these, add in quadrature. */
 export function productOfIntervals(one: Interval, other: Interval): Interval {
   const value = one.value * other.value;

@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CapacityDocument, capacityDocumentSchema } from '../../src/capacity/document-schema.ts';
+import { loadProfile } from '../../src/emulator/profile/profiles.ts';
+import { connectHttp } from '../../src/triton/control/connect.ts';
 import { freshDirectory, runCli } from '../support/cli.ts';
 import { emulatorForTest, languageProfile, smallProfile } from '../support/emulator.ts';
 import { listen } from '../support/misbehaving-server.ts';
@@ -40,6 +42,35 @@ async function service(answer: (url: string) => number): Promise<string> {
 }
 
 describe('tritune capacity', { timeout: 180_000 }, () => {
+  it('finds the capacity of several models under their mix', async () => {
+    const emulator = await emulatorForTest({ profile: loadProfile('two-tenants') });
+    const file = join(await freshDirectory(), 'tenants.yaml');
+    const workload = {
+      workloadVersion: 1,
+      name: 'tenants',
+      classes: {
+        detect: { weight: 1, model: 'detector', limitMs: 4000, requests: { batch: 2 } },
+        forecast: { weight: 3, model: 'forecaster', limitMs: 4000 },
+      },
+      phases: [{ durationS: 1, arrivals: { process: 'constant', perSecond: 20 } }],
+    };
+    await writeFile(file, JSON.stringify(workload));
+    const where = ['-u', emulator.grpcUrl, '-i', 'grpc'];
+    const { code, stdout, read } = await capacity([...where, '--workload', file, '--passes', '1']);
+    expect(code).toBe(0);
+    const document = await read();
+    checkWhole(document);
+    expect(document).toMatchObject({ model: 'detector, forecaster', arrivals: 'tenants' });
+    expect(document.batch).toBeCloseTo(1.25, 6);
+    expect(stdout).toMatch(/^20 requests\/s: 100 % good, met/m);
+    const client = connectHttp(emulator.httpUrl, {});
+    onTestFinished(() => client.close());
+    const [detector, forecaster] = await Promise.all(
+      ['detector', 'forecaster'].map(async (model) => (await client.statistics(model))[0]?.inferenceCount ?? 0),
+    );
+    expect((forecaster as number) / (detector as number)).toBeCloseTo(3 / 2, 0);
+  });
+
   it('plays a workload file in whole passes, with the limits of its classes', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 10, b: 0.1 }) });
     const file = join(await freshDirectory(), 'day.yaml');

@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
 import type { CapacityHead } from '../../capacity/document.ts';
 import { defaultWindowRule, type WindowRule } from '../../profiler/level-options.ts';
 import { gpusOf } from '../../space/gpus.ts';
 import { shapeOf } from '../../space/shape.ts';
+import type { CandidateShape } from '../../space/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { askedOf } from '../profile/endpoint-asked.ts';
 import { findLanguageServer } from '../profile/language-server.ts';
@@ -58,25 +58,22 @@ export const profileOf = <S extends CapacitySpec>(isLanguage: boolean, { burst: 
 export async function openTriton(given: CapacitySpec, signal: AbortSignal): Promise<CapacityTarget> {
   const options = profileOf(false, given);
   const plan = await planProfile(options, false);
-  const [model, ...others] = modelsOf(options, plan);
-  if (others.length > 0) {
-    throw new TrituneError('USAGE', 'the workload has several models', 'give a workload of one model');
-  }
-  const opened = await openServer(options, { loadModels: [model] }, null, signal);
+  const models = modelsOf(options, plan);
+  const opened = await openServer(options, { loadModels: models }, null, signal);
   try {
-    await checkLeftovers(opened, [model]);
-    const noteSent = await noteOwnRequests(opened, [model]);
-    const target = await openProfileTarget(opened, model, options, plan, signal);
+    await checkLeftovers(opened, models);
+    const noteSent = await noteOwnRequests(opened, models);
+    const target = await openProfileTarget(opened, models[0], options, plan, signal);
     const { name, version, url, emulated } = opened.server;
     return {
       target,
       plan,
-      head: { model, server: { name, version, url, emulated }, protocol: options.protocol },
+      head: { model: models.join(', '), server: { name, version, url, emulated }, protocol: options.protocol },
       windows: defaultWindowRule,
-      followsHost: target.hostWorkUs !== undefined && isOnCpu(target.config),
+      followsHost: target.hostWorkUs !== undefined && target.configs.every(isOnCpu),
       requestTimeoutSeconds: options.requestTimeout,
       batch: target.batch,
-      gpusOf: ({ stated, reported }) => gpusOf(shapeOf(target.config), stated ?? reported),
+      gpusOf: ({ stated, reported }) => gpusOf(shapeOfAll(target.configs), stated ?? reported),
       close: async () => {
         await target.close();
         await noteSent();
@@ -92,6 +89,11 @@ export async function openTriton(given: CapacitySpec, signal: AbortSignal): Prom
 /** A model that names no device runs on a GPU if there is one, and then its speed does not depend on the host. */
 const isOnCpu = ({ instance_group: groups = [] }: ModelConfig): boolean =>
   groups.length > 0 && groups.every(({ kind }) => kind === 'KIND_CPU');
+
+const shapeOfAll = (configs: readonly [ModelConfig, ...ModelConfig[]]): CandidateShape => ({
+  ...shapeOf(configs[0]),
+  members: Object.fromEntries(configs.map((config) => [config.name ?? '', shapeOf(config)])),
+});
 
 /** Opens a language model. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*. */
 export async function openLanguage(given: CapacitySpec, signal: AbortSignal): Promise<CapacityTarget> {

@@ -4,7 +4,7 @@ import { devicesOf } from '../server/devices.ts';
 import type { OpenServer } from '../server/open-server.ts';
 import { checkEndOnly } from '../traffic/limits.ts';
 import { requestsOf } from '../traffic/requests.ts';
-import { classInputsOf, frontsOf, type WorkloadFront } from '../traffic/workload.ts';
+import { classInputsOf, classShares, frontsOf, type WorkloadFront } from '../traffic/workload.ts';
 import { type LevelListener, type LevelTarget, levelTarget, type TargetParts } from './measuring.ts';
 import { type FrontAsked, type OpenFront, openFront } from './open-front.ts';
 import type { ProfilePlan } from './plan.ts';
@@ -12,9 +12,9 @@ import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 
 /** The profiled model, with its requests. */
 export interface ProfileTarget extends LevelTarget {
-  /** Config of the model, or of the first of several. */
-  readonly config: ModelConfig;
-  /** Samples in one of its requests; the mean if the classes of a workload differ. */
+  /** Configs of the models that get requests. */
+  readonly configs: readonly [ModelConfig, ...ModelConfig[]];
+  /** Samples in one request; the mean if the models or the classes of a workload differ. */
   readonly batch: number;
 }
 
@@ -62,7 +62,6 @@ export async function openProfileTarget(
     }),
   }));
   const fronts = await openAll(opened, asked, spec, plan);
-  const [first] = fronts;
   const parts: TargetParts = {
     serviceKind: 'TRITON',
     isDecoupled: fronts.some((front) => front.isDecoupled),
@@ -78,10 +77,18 @@ export async function openProfileTarget(
   };
   return {
     ...levelTarget(parts, spec, plan, signal),
-    config: first.config,
-    batch: first.options.requests.batch,
+    configs: fronts.map(({ config }) => config) as [ModelConfig, ...ModelConfig[]],
+    batch: meanBatch(fronts, asked, plan),
   };
 }
+
+/** Each model weighs by its requests in the workload. */
+function meanBatch(fronts: readonly OpenFront[], asked: readonly Asked[], { workload }: ProfilePlan): number {
+  const counts = asked.map(({ part }) => (workload && part ? sum(classShares(part, workload)) : 1));
+  return sum(fronts.map(({ options }, index) => options.requests.batch * (counts[index] as number))) / sum(counts);
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 function askedOf(model: string, spec: ProfileSpec, { workload }: ProfilePlan): readonly Asked[] {
   if (!workload) return [{ model, inputsOf: (original) => requestsOf(spec, original) }];

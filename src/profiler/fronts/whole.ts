@@ -1,7 +1,7 @@
 import { nsToMs } from '../../base/units.ts';
 import { allFailures } from '../../loadgen/failure-tally.ts';
 import { LatencyHistogram } from '../../stats/histogram.ts';
-import { type Interval, sumOfIntervals } from '../../stats/interval.ts';
+import { type Interval, meanOfIntervals, sumOfIntervals } from '../../stats/interval.ts';
 import { mixedQuantileInterval } from '../../stats/quantile-interval.ts';
 import { latencyPercentiles, latencySummary } from '../latency-summary.ts';
 import type { LevelOptions } from '../level-options.ts';
@@ -46,6 +46,7 @@ export function wholeOf(fronts: readonly FrontResult[], { level, percentile, per
     level,
     throughput: sumOfIntervals(own.map(({ throughput }) => throughput)),
     ...(goodputs.length > 0 && { goodput: sumOfIntervals(goodputs) }),
+    ...wholeBadShare(parts),
     ...(classes.length > 0 && { classes }),
     latencyMs: latencySummary(latencies),
     ...(percentiles && { latencyPercentilesMs: latencyPercentiles(latencies, percentiles) }),
@@ -85,6 +86,14 @@ function merged(parts: readonly Part[], latenciesOf: (part: Part) => LatencyHist
   const all = new LatencyHistogram();
   for (const part of parts) all.mergeTimes(latenciesOf(part), part.times);
   return all;
+}
+
+/** Each front weighs by its answered requests. Absent if not all fronts have limits. */
+function wholeBadShare(parts: readonly Part[]): Pick<Measurement, 'badShare'> {
+  const shares = parts.flatMap(({ own: { badShare } }) => badShare ?? []);
+  const answered = parts.map(({ own, times }) => own.requests * times);
+  const isKnown = shares.length === parts.length && answered.some((count) => count > 0);
+  return isKnown ? { badShare: meanOfIntervals(shares, answered) } : {};
 }
 
 function percentileOf(parts: readonly Part[], seen: LatencyHistogram, percentile: number): Interval {
