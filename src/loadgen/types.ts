@@ -56,6 +56,8 @@ export interface InferRequest {
   readonly expected?: readonly OutputTensor[];
   /** The prompt for a language model, for the transports of its endpoints; the request then has no inputs. */
   readonly prompt?: Prompt;
+  /** The body of this request to a plain HTTP server, if it is not that of the transport; the request then has no inputs. */
+  readonly body?: Uint8Array;
 }
 
 /** A request parameter of KServe v2. An `int` is a safe integer. */

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, describe, expect, it } from 'vitest';
+import { plainContent } from '../../src/app/traffic/http/content.ts';
 import { isTrituneError } from '../../src/base/errors.ts';
 import { type PlainHttpOptions, runPlainHttp } from '../../src/cli/commands/profile/http.ts';
-import { type PlainHttpFlags, plainContent } from '../../src/cli/commands/profile/http-options.ts';
+import type { PlainHttpFlags } from '../../src/cli/commands/profile/http-options.ts';
 import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { plainHttpUrl } from '../../src/loadgen/plain-http/url.ts';
@@ -120,6 +121,15 @@ describe('the content of plain HTTP', () => {
     expect((await named({ bodyFile: file })).body).toEqual(Buffer.of(0, 255, 10));
   });
 
+  it('takes bodies from the lines of a file', async () => {
+    const file = join(await scratch(), 'bodies');
+    await writeFile(file, '{"a":1}\n\n{"a":2}\r\n');
+    const { body, bodies, fields } = await named({ bodiesFile: file });
+    expect(bodies.map(String)).toEqual(['{"a":1}', '{"a":2}']);
+    expect(body).toEqual(bodies[0]);
+    expect(fields).toMatchObject({ 'content-type': 'application/json' });
+  });
+
   it('lets the Host header be another', async () => {
     const { host, fields } = await named({ header: ['Host: a.b'] });
     expect(host).toBe('a.b');
@@ -136,7 +146,9 @@ describe('the content of plain HTTP', () => {
 
   it.each([
     [{ body: 'a', bodyFile: 'b' }, 'USAGE'],
+    [{ body: 'a', bodiesFile: 'b' }, 'USAGE'],
     [{ bodyFile: '/no/such/file' }, 'INPUT_INVALID'],
+    [{ bodiesFile: '/dev/null' }, 'INPUT_INVALID'],
     [{ method: 'GET /x' }, 'USAGE'],
     [{ method: 'connect' }, 'USAGE'],
     [{ basicAuth: 'hush' }, 'USAGE'],

@@ -1,32 +1,23 @@
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { MS_PER_S } from '../../base/units.ts';
-import { nullRuns } from '../../loadgen/client/ceiling.ts';
-import type { PlainHttpRequest } from '../../loadgen/plain-http/plain-http.ts';
 import { addressOf } from '../../loadgen/transports/address.ts';
-import type { RequestHeader, RequestSet } from '../../loadgen/types.ts';
+import type { RequestSet } from '../../loadgen/types.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
-import { diagnoseTls, type TlsOptions } from '../../triton/wire/tls.ts';
+import { diagnoseTls } from '../../triton/wire/tls.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
-import { clientThreadsOf } from '../traffic/client-threads.ts';
-import { threadSender } from '../traffic/sender.ts';
+import { type HttpServer, httpRequests, openHttp } from '../traffic/http/open-http.ts';
 import { hasClasses, limitsOf } from '../traffic/workload.ts';
 import { type LevelTarget, levelTarget, type TargetParts } from './measuring.ts';
 import type { ProfilePlan } from './plan.ts';
 import type { GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './profile-spec.ts';
 import { checkLimits } from './target.ts';
 
-/** One request and its destination. */
-export interface HttpRequestTo {
+/** The requests and their destination. */
+export interface HttpRequestTo extends HttpServer {
   /** The URL without a password, for people. */
   readonly url: string;
-  /** HOST:PORT */
-  readonly address: string;
-  readonly tls: TlsOptions | undefined;
-  readonly request: PlainHttpRequest;
-  /** Headers with secret values, which are never shown. */
-  readonly secrets: readonly RequestHeader[];
-  readonly keepsAlive: boolean;
+  readonly bodies: readonly Uint8Array[];
   /** The maximum number of requests in flight at a request rate. */
   readonly maxInFlight: number | undefined;
 }
@@ -49,7 +40,7 @@ export async function openHttpTarget(
   plan: ProfilePlan,
   signal: AbortSignal,
 ): Promise<LevelTarget> {
-  const { address, tls, request, secrets, keepsAlive, maxInFlight } = to;
+  const { address, maxInFlight } = to;
   checkLimits(spec, plan);
   if (spec.collectMetrics && spec.metricsUrl === undefined && !isOfThisMachine(address)) {
     throw new TrituneError(
@@ -58,13 +49,8 @@ export async function openHttpTarget(
       'add --metrics-url http://HOST:PORT/metrics',
     );
   }
-  const options = { address, tls, keepsAlive, timeoutMs: spec.requestTimeout * MS_PER_S };
-  const workers = await clientThreadsOf(spec, { protocol: 'plain-http', options, request, secrets });
-  const requests = requestSetOf(to.url, plan);
-  const runs = nullRuns(workers, { protocol: 'http', requests });
-  await runs.warmUp();
-  // The null server speaks no TLS.
-  const sender = threadSender(workers, tls ? {} : { clientCeiling: runs.ceiling });
+  const requests = requestSetOf(to, plan);
+  const sender = await openHttp(to, requests, spec.requestTimeout * MS_PER_S, spec);
   const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
   const parts: TargetParts = {
     serviceKind: 'HTTP',
@@ -84,26 +70,30 @@ export async function openHttpTarget(
   return levelTarget(parts, spec, plan, signal);
 }
 
-/**
- * Returns a stub for each class: the load generator requires inference requests, but the HTTP request is not among them. Errors: USAGE for classes
- * with their own requests, because all requests are alike.
- */
-function requestSetOf(url: string, { workload }: Pick<ProfilePlan, 'workload'>): RequestSet {
-  const stub = { model: url, version: '', inputs: [], batch: 1 };
-  const one = { model: url, version: '', batch: 1, requests: [stub] };
+/** Returns the requests, those of each class in turn. Errors: USAGE for classes with their own requests. */
+function requestSetOf(
+  { url, bodies }: Pick<HttpRequestTo, 'url' | 'bodies'>,
+  { workload }: Pick<ProfilePlan, 'workload'>,
+): RequestSet {
+  const one = httpRequests(url, bodies);
   if (!workload) return one;
   const { classes } = workload.workload;
   const other = classes.find(({ requests, prompts, model, endpoint }) => requests ?? prompts ?? model ?? endpoint);
   if (other) {
     throw new TrituneError(
       'USAGE',
-      `class '${other.name}' says what to send, but plain HTTP sends the same request every time`,
+      `class '${other.name}' says what to send, but plain HTTP sends the same requests for every class`,
       'keep only the weight and the limit of each class',
     );
   }
   if (!hasClasses(workload.workload)) return one;
-  const own = classes.map((each) => ({ name: each.name, requests: 1, ...(limitsOf(each) && { limits: each.limits }) }));
-  return { ...one, requests: classes.map(() => stub), classes: own };
+  const { requests } = one;
+  const own = classes.map((each) => ({
+    name: each.name,
+    requests: requests.length,
+    ...(limitsOf(each) && { limits: each.limits }),
+  }));
+  return { ...one, requests: classes.flatMap(() => requests), classes: own };
 }
 
 /** Returns the first failure of a level without a single reply. */

@@ -28,21 +28,25 @@ export interface PlainHttpOptions {
   readonly gate?: SocketGate | undefined;
 }
 
+interface PreparedPlainHttp extends PreparedRequest {
+  readonly bytes: Buffer;
+}
+
 /**
- * Returns a sender that repeats one request, whatever inference requests it gets. All replies, redirects included, count as sent and are reported
- * by their status. Errors: USAGE for a bad address.
+ * Returns a sender that repeats one request, with another body where a request of the set has one. All replies, redirects included, count as sent
+ * and are reported by their status. Errors: USAGE for a bad address.
  */
-export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest): Transport {
+export function openPlainHttp(options: PlainHttpOptions, request: PlainHttpRequest): Transport<PreparedPlainHttp> {
   return new PlainHttp(options, request);
 }
 
-class PlainHttp implements Transport {
-  readonly #bytes: Buffer;
+class PlainHttp implements Transport<PreparedPlainHttp> {
+  readonly #request: PlainHttpRequest;
   readonly #connections: Http1Connections;
 
   constructor({ address, tls, timeoutMs, keepsAlive, gate }: PlainHttpOptions, request: PlainHttpRequest) {
     const goodbye = keepsAlive ? [] : [{ name: 'Connection', value: 'close' }];
-    this.#bytes = requestBytes({ ...request, headers: [...request.headers, ...goodbye] });
+    this.#request = { ...request, headers: [...request.headers, ...goodbye] };
     const phases = new LastPhases();
     this.#connections = new Http1Connections(endpointOf(address, tls, 'http/1.1', gate), timeoutMs, {
       keepsAlive,
@@ -55,12 +59,13 @@ class PlainHttp implements Transport {
     });
   }
 
-  prepare(request: InferRequest): PreparedRequest {
-    return { request };
+  prepare(request: InferRequest): PreparedPlainHttp {
+    const { body = this.#request.body } = request;
+    return { request, bytes: requestBytes({ ...this.#request, body }) };
   }
 
-  send(_: PreparedRequest, done: (outcome: SendOutcome) => void): void {
-    this.#connections.send(this.#bytes, done);
+  send({ bytes }: PreparedPlainHttp, done: (outcome: SendOutcome) => void): void {
+    this.#connections.send(bytes, done);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { type HttpRequestTo, openHttpTarget } from '../../../app/profile/http-ta
 import { planProfile } from '../../../app/profile/plan.ts';
 import { readTls } from '../../../app/server/read-tls.ts';
 import { wantsTls, warnIfInsecure } from '../../../app/server/tls.ts';
+import { plainContent } from '../../../app/traffic/http/content.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { inertJson } from '../../../base/format.ts';
 import { secretsInUrl, shownUrl } from '../../../base/secrets.ts';
@@ -12,7 +13,7 @@ import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { profileJson } from '../../../report/profile-json.ts';
 import type { Terminal } from '../../terminal.ts';
-import { type PlainHttpFlags, plainContent } from './http-options.ts';
+import type { PlainHttpFlags } from './http-options.ts';
 import { measureLevels } from './levels.ts';
 import { loadOf } from './load.ts';
 import type { ProfileOptions } from './options.ts';
@@ -65,12 +66,13 @@ export async function requestTo(options: PlainHttpOptions, maxInFlight: number |
     throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
   }
   const isSecure = url.isSecure ?? wantsTls(options);
-  const { host = url.host, secrets, ...content } = await plainContent(options, url.credentials);
+  const { host = url.host, secrets, bodies, ...content } = await plainContent(options, url.credentials);
   return {
     url: shownUrl(options.url),
     address: url.address,
     tls: isSecure ? await readTls(options) : undefined,
-    request: { ...content, host, target: url.target },
+    request: { ...content, host, target: options.path ?? url.target },
+    bodies,
     secrets: [...secrets, ...secretsInUrl(options.url).map((value) => ({ name: 'url', value }))],
     keepsAlive: !options.disableKeepalive,
     maxInFlight,
