@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Narrowing } from '../space/narrowing.ts';
 import type { Candidate, ParameterValue } from '../space/types.ts';
 import type { SpaceView } from '../study/search/samplers/space-view.ts';
-import type { ServerAdapter } from '../tuner/adapter.ts';
+import type { Profile, ServerAdapter } from '../tuner/adapter.ts';
 
 /** How a study measures. */
 export interface MeasuringRule {
@@ -12,6 +12,8 @@ export interface MeasuringRule {
   readonly precision: number;
   /** Maximum number of requests in flight at any level. */
   readonly maxInFlight?: number;
+  /** Opens the load generator for a server at HOST:PORT, if the study says what to send. */
+  readonly profileAt?: (address: string) => Promise<Profile & { close(): Promise<void> }>;
 }
 
 /** An open adapter, and what its candidates consist of. */

@@ -10,8 +10,8 @@ export interface EngineCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The loopback port that its command makes it listen on. */
   readonly port: number;
-  /** The path that answers with 200 once it serves. */
-  readonly health: string;
+  /** The path that answers with 200 once it serves; null if any answer shows that it does. */
+  readonly health: string | null;
   readonly logFile: string;
   readonly cpus: string | undefined;
   readonly readyTimeoutMs: number;
@@ -49,10 +49,7 @@ export async function startEngine(command: EngineCommand, signal: AbortSignal): 
   const words = [...onCpus(command.cpus), ...command.words];
   const { hasEnded, stop } = await startSupervised({ words, env: command.env, logFile });
   try {
-    const isReady = async (): Promise<boolean | null> =>
-      (await answers(`http://${address}${command.health}`)) && (await hasModels(`http://${address}/v1/models`))
-        ? true
-        : null;
+    const isReady = async (): Promise<true | null> => ((await serves(address, command.health)) ? true : null);
     await waitUntilLive(isReady, hasEnded, { timeoutMs: readyTimeoutMs, signal });
     return { address, logFile, hasEnded, stop };
   } catch (error) {
@@ -70,7 +67,11 @@ function notUp({ logFile, readyTimeoutMs }: EngineCommand, { message, isLate }: 
 }
 
 /** A loading server may report that it is unavailable. */
-const answers = async (url: string): Promise<boolean> => (await ask(url))?.ok ?? false;
+async function serves(address: string, health: string | null): Promise<boolean> {
+  if (health === null) return (await ask(`http://${address}/`)) !== null;
+  const isHealthy = (await ask(`http://${address}${health}`))?.ok ?? false;
+  return isHealthy && (await hasModels(`http://${address}/v1/models`));
+}
 
 /** False if the server lists its models and has none yet: a frontend may be healthy before its engine is there. */
 async function hasModels(url: string): Promise<boolean> {

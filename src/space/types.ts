@@ -191,8 +191,8 @@ export interface EngineTraits {
   readonly words: 'hyphens' | 'underscores';
   /** The way a command line turns a switch off: `--no-NAME`, or nothing. */
   readonly off: 'no' | 'nothing';
-  /** Path of the server's health page, and of its metrics. */
-  readonly health: string;
+  /** Path of the server's health page, and of its metrics; null if it has none. */
+  readonly health: string | null;
   readonly metrics: string | null;
   readonly defaults: JsonObject;
   /** Names of defaults that differ between installations, so that setting one explicitly may have an effect. */

@@ -13,7 +13,15 @@ export const languageEndpoints = [
 /** The serving and the requests of a language model. */
 export const languageServerSpec = z.strictObject({
   endpoint: z.enum(languageEndpoints).optional().describe('API of a language model; leave it out for other models'),
-  launchCommand: text.optional().describe('Command that starts the server of each candidate, with {port} and {flags}'),
+  launchCommand: text
+    .optional()
+    .describe(
+      'Command that starts the server of each candidate, with {port} and with {flags} or a {NAME} of each setting',
+    ),
+  original: z
+    .record(text, z.union([z.boolean(), z.number(), z.string()]))
+    .optional()
+    .describe('Settings before the study of what the launch command starts, beside those in its flags'),
   engineSettings: text
     .optional()
     .describe(

@@ -18,7 +18,7 @@ export function seriesOf(options: SeriesOptions): SeriesSpec {
 /** Returns the study that the options describe, or the series if they name several models. Errors: USAGE, also without a model. */
 export function askedOf(options: SeriesOptions): StudySpec | SeriesSpec {
   if (options.together) return specOf(togetherOptions(options));
-  const [model, ...others] = modelsIn(options);
+  const [model = options.serviceKind === 'http' ? 'service' : undefined, ...others] = modelsIn(options);
   if (model === undefined || model === '')
     throw new TrituneError(
       'USAGE',

@@ -7,7 +7,7 @@ type Options = Partial<TuneOptions & RecordingOptions>;
 type Place = readonly [section: keyof StudySpec, field?: string];
 
 /** The place of each option in a spec. Names of fields include their units. */
-const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> = {
+const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer' | 'serviceKind'>, Place>> = {
   model: ['model'],
   together: ['together', 'models'],
   mix: ['together', 'mix'],
@@ -42,6 +42,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   endpoint: ['server', 'endpoint'],
   launchCommand: ['server', 'launchCommand'],
   engineSettings: ['server', 'engineSettings'],
+  original: ['server', 'original'],
   restore: ['server', 'restore'],
   latencyBudget: ['goal', 'latencyBudgetMs'],
   modelBudgets: ['goal', 'modelBudgetsMs'],
@@ -78,6 +79,12 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer'>, Place>> =
   traceSlice: ['prompts', 'traceSlice'],
   ignoreEos: ['prompts', 'ignoreEos'],
   tokenizer: ['prompts', 'tokenizer'],
+  path: ['http', 'path'],
+  method: ['http', 'method'],
+  body: ['http', 'body'],
+  bodyFile: ['http', 'bodyFile'],
+  bodiesFile: ['http', 'bodiesFile'],
+  disableKeepalive: ['http', 'disableKeepalive'],
   batch: ['traffic', 'batch'],
   clientBatch: ['traffic', 'clientBatch'],
   inputData: ['traffic', 'inputData'],
@@ -167,6 +174,7 @@ function withOptions(base: JsonObject, options: Options, keys: readonly string[]
   const fields = [
     // Our own option for the space takes precedence over the space of a Model Analyzer file.
     ...(keys.includes('modelAnalyzer') ? analyzerFields(options) : []),
+    ...(keys.includes('serviceKind') ? fieldsOfKind(options) : []),
     ...keys.map((key): Field | null => {
       const place = Object.hasOwn(places, key) ? places[key as keyof typeof places] : undefined;
       return place ? [place, options[key as keyof Options] as Json | undefined] : null;
@@ -176,6 +184,12 @@ function withOptions(base: JsonObject, options: Options, keys: readonly string[]
 }
 
 type Field = readonly [place: Place, value: Json | undefined];
+
+/** The sections that make a spec one of this kind of service. */
+function fieldsOfKind({ serviceKind, endpoint = 'openai' }: Options): readonly Field[] {
+  if (serviceKind === 'http') return [[['http'], {}]];
+  return serviceKind === 'openai' ? [[['server', 'endpoint'], endpoint]] : [];
+}
 
 /** The fields of a spec that a Model Analyzer file sets, in addition to the options. */
 function analyzerFields({ modelAnalyzer }: Options): readonly Field[] {

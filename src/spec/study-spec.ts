@@ -3,6 +3,7 @@ import { TrituneError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ReadOnly } from '../base/read-only.ts';
 import { promptSpec } from '../workload/prompt-spec.ts';
+import { httpSpec } from './http-spec.ts';
 import { goodputSpec } from './language-spec.ts';
 import { costSpec, priceList } from './price-spec.ts';
 import { serverSpec } from './server-spec.ts';
@@ -151,6 +152,7 @@ export const studySpec = z
     levels: levelsSpec.prefault({}).describe('Load levels to search'),
     workloads: workloadsSpec.optional().describe('Workloads to tune for, instead of a constant load'),
     prompts: promptSpec.optional().describe('Prompts of a language model'),
+    http: httpSpec.optional().describe('Requests to a plain HTTP service, which is tuned instead of a model'),
     traffic: trafficSpec.prefault({}).describe('The requests, and how they are sent'),
     sampler: samplerSpec.prefault({}).describe('How candidates are chosen'),
     measurement: measurementSpec.prefault({}).describe('How one load level is measured'),

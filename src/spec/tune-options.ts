@@ -1,12 +1,17 @@
 import type { JsonObject } from '../base/json.ts';
 import type { PromptSpec } from '../workload/prompt-spec.ts';
 import type { RequestSpec } from '../workload/request-spec.ts';
+import type { HttpSpec } from './http-spec.ts';
 import type { GoodputSpec, LanguageServerSpec } from './language-spec.ts';
 import type { CostSpec, PriceList } from './price-spec.ts';
 import type { AddressSpec, HeaderSpec, LaunchSpec, ProtectSpec, RestoreFirstSpec, TlsSpec } from './server-spec.ts';
 import type { RequestDistribution, StabilityName } from './study-spec.ts';
 import type { TogetherSpec } from './together-spec.ts';
 import type { ClientSpec, TransportSpec } from './traffic-spec.ts';
+
+export const serviceKinds = ['triton', 'openai', 'http'] as const;
+
+export type ServiceKindName = (typeof serviceKinds)[number];
 
 export interface NumberRange {
   readonly low: number;
@@ -46,8 +51,11 @@ export interface TuneOptions
     ProtectSpec,
     RestoreFirstSpec,
     LanguageServerSpec,
+    HttpSpec,
     PromptSpec {
   readonly model?: string;
+  /** The kind of the service; by default that of the other options. */
+  readonly serviceKind?: ServiceKindName;
   /** Models that share the server, `model` first, each with its own requests: they are tuned together. */
   readonly together?: readonly string[];
   /** Their shares of the level, by model. */

@@ -1,4 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { folderIn } from '../../base/run-files.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { launchedCandidate } from '../../space/engine/candidate.ts';
@@ -19,6 +20,8 @@ export const ENGINE = 'engine';
 export interface EngineOptions {
   /** In the form of `--launch-command`. */
   readonly command: string;
+  /** Settings before the study that the command does not say. */
+  readonly original?: JsonObject | undefined;
   /** A space with an engine. */
   readonly space: SearchSpace;
   readonly cpus?: string | undefined;
@@ -34,7 +37,7 @@ export interface EngineProfile extends Pick<Profile, 'measure'> {
 const READY_TIMEOUT_MS = 600_000;
 
 /**
- * Returns an adapter for a language-model server that takes its settings at its start: each candidate is a start. `profileOf` opens the profile
+ * Returns an adapter for a server that takes its settings at its start: each candidate is a start. `profileOf` opens the profile
  * that measures the server currently returned by its argument. Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
@@ -48,13 +51,13 @@ export function engineAdapter(
 }
 
 async function openEngine(
-  { command: text, space, cpus, readyTimeoutMs = READY_TIMEOUT_MS }: EngineOptions,
+  { command: text, original: stated, space, cpus, readyTimeoutMs = READY_TIMEOUT_MS }: EngineOptions,
   rule: MeasuringRule,
   first: Candidate | undefined,
   directory: string,
   profileOf: Parameters<typeof engineAdapter>[1],
 ): Promise<OpenedAdapter> {
-  const command = readLaunchCommand(text);
+  const command = readLaunchCommand(text, stated);
   const traits = space.engine;
   if (traits === null) throw noEngine(space);
   const logDirectory = await folderIn(directory, 'server');

@@ -11,9 +11,13 @@ import { commandWords } from './command-words.ts';
 /** A command that starts a server, with placeholders for what changes between starts. */
 export interface LaunchCommand {
   readonly words: readonly string[];
-  /** The settings in its own flags and its own options file. */
+  /** The settings before the study: in its own flags and its own options file, and those that a person states. */
   readonly own: EngineSettings;
 }
+
+/** `{workers}`: the value of a setting. */
+const PLACE = /\{([A-Za-z_]\w*)\}/g;
+const RESERVED: ReadonlySet<string> = new Set(['port', 'flags', 'config']);
 
 /** `{config}`, or `{config:FILE}` to keep the options of a file. */
 const CONFIG = /\{config(?::([^}]*))?\}/;
@@ -22,20 +26,30 @@ const FLAG = /^--(?<name>[A-Za-z][\w.-]*)(?:=(?<value>.*))?$/s;
 const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'";
 
 /**
- * Reads a launch command: `{port}` stands for the port, `{flags}` for the tuned settings (at the end if it is missing), `{config}` for the path of
- * an options file. Errors: USAGE without `{port}`, or for an unreadable options file.
+ * Reads a launch command: `{port}` stands for the port, `{NAME}` for the value of a setting, `{flags}` for the other tuned settings (at the end if it
+ * is missing), `{config}` for the path of an options file. Errors: USAGE without `{port}`, for a setting whose value before the study is unknown, or
+ * for an unreadable options file.
  */
-export function readLaunchCommand(text: string): LaunchCommand {
+export function readLaunchCommand(text: string, original: JsonObject = {}): LaunchCommand {
   const given = commandWords(text);
   if (!given.some((word) => word.includes('{port}')))
     throw new TrituneError('USAGE', 'the launch command has no place for the port', `write {port}, ${HINT}`);
   const words = given.includes('{flags}') ? given : [...given, '{flags}'];
   const file = words.map((word) => CONFIG.exec(word)?.[1]).find((each) => each !== undefined);
-  return {
-    words,
-    own: { engine: ownFlags(words), ...(file !== undefined && { config_file: readOptions(file) }) },
-  };
+  const engine = { ...ownFlags(words), ...original };
+  const unknown = placesIn(words).find((name) => !Object.hasOwn(engine, name));
+  if (unknown !== undefined)
+    throw new TrituneError(
+      'USAGE',
+      `the launch command has {${unknown}}, whose value before the study is not known`,
+      `add --original ${unknown}=VALUE`,
+    );
+  return { words, own: { engine, ...(file !== undefined && { config_file: readOptions(file) }) } };
 }
+
+/** Returns the settings that have a place of their own in the command. */
+const placesIn = (words: readonly string[]): readonly string[] =>
+  words.flatMap((word) => [...word.matchAll(PLACE)].flatMap(([, name = '']) => (RESERVED.has(name) ? [] : [name])));
 
 /** Returns the profile of tritune's own emulator, if the command starts that; null for any other server. */
 export function emulatedProfileIn({ words, own }: LaunchCommand): string | null {
@@ -103,7 +117,9 @@ export function startOf(
   { port, configFile }: { readonly port: string; readonly configFile: string },
 ): Start {
   const changed = Object.entries(engine).filter(([name, value]) => !isEqual(value, lookUp(own.engine, name)));
-  const names = new Map(changed);
+  const placed = new Set(placesIn(words));
+  const flags = changed.filter(([name]) => !placed.has(name));
+  const names = new Map(flags);
   const namesFile = words.some((word) => CONFIG.test(word));
   if (!namesFile && Object.keys(options).length > 0) {
     const hint = `write {config} after the flag that names it: ${traits.name} … {config}`;
@@ -113,13 +129,15 @@ export function startOf(
       hint,
     );
   }
-  const placed = words.flatMap((word, index): readonly string[] => {
-    if (word === '{flags}') return changed.flatMap(([name, value]) => flagWords(name, value as Json, traits));
+  const settingText = (name: string): string => textOf((lookUp(engine, name) ?? lookUp(own.engine, name)) as Json);
+  const started = words.flatMap((word, index): readonly string[] => {
+    if (word === '{flags}') return flags.flatMap(([name, value]) => flagWords(name, value as Json, traits));
     if (isReplaced(words, index, names)) return [];
-    return [word.replaceAll('{port}', port).replace(CONFIG, configFile)];
+    const filled = word.replace(PLACE, (whole, name: string) => (placed.has(name) ? settingText(name) : whole));
+    return [filled.replaceAll('{port}', port).replace(CONFIG, configFile)];
   });
   return {
-    words: placed,
+    words: started,
     environment: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, textOf(value as Json)])),
     config: namesFile ? `${JSON.stringify(options, null, 2)}\n` : null,
   };

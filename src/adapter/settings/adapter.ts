@@ -32,7 +32,7 @@ async function openSettingsServer(
   const found = await read();
   const before = first ? settingsOf(first) : found;
   const original = candidateOf({}, before);
-  const profile = profileBySending(() => server.send(), rule);
+  const profile = await profileOf(server, rule);
   let serving = candidateOf({}, found);
   let isTouched = !isEqual(found, before);
 
@@ -126,6 +126,20 @@ const identityOf = ({ name, version = '', url }: SettingsServer): ServerAdapter[
 function asRefusal(error: unknown): never {
   if (isTrituneError(error)) throw error;
   throw new CandidateRefusedError('init-failed', messageOf(error), { cause: error });
+}
+
+/** Errors: USAGE if neither the program nor the study says what to send. */
+async function profileOf(
+  server: SettingsServer,
+  rule: MeasuringRule,
+): ReturnType<NonNullable<MeasuringRule['profileAt']>> {
+  if (rule.profileAt) return rule.profileAt(server.url);
+  if (server.send) return profileBySending(() => server.send?.() ?? Promise.resolve(), rule);
+  throw new TrituneError(
+    'USAGE',
+    `nothing says what to send to ${server.name}`,
+    'add --service-kind http with --path and --body, or send() to the adapter',
+  );
 }
 
 const unreachable = ({ name, url }: SettingsServer, why: string): TrituneError =>

@@ -19,8 +19,11 @@ export interface SettingsServer {
    * settings.
    */
   apply(settings: Assignment, signal: AbortSignal): Promise<void>;
-  /** Sends one request and resolves at the end of its reply. Rejects if the request fails. */
-  send(): Promise<void>;
+  /**
+   * Sends one request and resolves at the end of its reply. Rejects if the request fails. Leave it out where the study says what to send, such as
+   * by `--service-kind http`: the load generator's threads then send to `url`.
+   */
+  send?(): Promise<void>;
   /** Returns why a combination must not be tried; null if it is legal. */
   refuse?(settings: Assignment): string | null;
   close?(): Promise<void>;

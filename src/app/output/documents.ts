@@ -54,10 +54,10 @@ export const tritonDocuments = (model: string, space: JsonObject): DocumentsOf =
 
 function documentsFor({ adapter, model, spec, space }: StudyStarted): DocumentsOf {
   if (adapter === TRITON) return (candidate) => configDocuments(candidate, model, safeName);
-  const { launchCommand } = spec.server;
+  const { launchCommand, original } = spec.server;
   const { engine } = adapter === ENGINE ? spaceFromJson(space) : { engine: null };
   if (launchCommand === undefined || engine === null) return settingsDocuments;
-  const command = readLaunchCommand(launchCommand);
+  const command = readLaunchCommand(launchCommand, original);
   return (candidate) => engineDocuments(candidate, command, engine);
 }
 

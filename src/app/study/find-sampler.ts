@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest.ts';
+import { requestKindOf } from '../../spec/request-kind.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import {
   isSamplerName,
@@ -12,18 +13,18 @@ import {
 import { hasFunctions, isModulePath, loadExport } from './load-module.ts';
 
 /**
- * The default samplers. The queueing sampler has a performance model of Triton and of language model engines; other servers get a sampler that needs
- * no model.
+ * The queueing sampler has a performance model of Triton and of language model engines; other servers get a sampler that needs no model.
  */
-const usual = { triton: 'queueing', engine: 'queueing', other: 'tpe' } as const;
+const usualSampler = (spec: StudySpec, hasAdapter: boolean): string =>
+  hasAdapter || requestKindOf(spec) === 'http' ? 'tpe' : 'queueing';
 
 /**
- * Returns the sampler of a study on a Triton, on a language model engine, or on another server. The spec gives a built-in name, or the path of a
+ * Returns the sampler of a study; `hasAdapter`: through an adapter that is not tritune's own. The spec gives a built-in name, or the path of a
  * module that exports the sampler as `sampler` or by default. Errors: USAGE for a name that is neither, INPUT_INVALID for a module that cannot be
  * loaded or exports no sampler.
  */
-export async function findSampler({ sampler }: StudySpec, server: keyof typeof usual = 'triton'): Promise<SamplerKind> {
-  const { name = usual[server] } = sampler;
+export async function findSampler(spec: StudySpec, hasAdapter = spec.adapter !== undefined): Promise<SamplerKind> {
+  const { name = usualSampler(spec, hasAdapter) } = spec.sampler;
   checkSamplerName(name);
   return isSamplerName(name) ? samplerKind(name) : kindOf(await loadExport(name, { name: 'sampler', hint, isValid }));
 }

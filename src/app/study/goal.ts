@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { lookUp } from '../../base/look-up.ts';
+import { requestKindOf } from '../../spec/request-kind.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts';
 import { describeUnmet } from '../../study/goal/metrics/needs.ts';
@@ -43,16 +44,16 @@ function checkCosts(goal: Goal): void {
 }
 
 /** The fields that tell a language model from others. */
-type AboutTokens = Pick<StudySpec, 'server' | 'prompts'>;
+type AboutTokens = Pick<StudySpec, 'server' | 'prompts' | 'http'>;
 
 /** The user's name for cost; the metric depends on what is served. */
 const COST = 'cost';
 
 /** Returns the objective `cost`, with its weight, as the metric that applies here. Returns other objectives unchanged. */
-function costObjective(text: string, { server, prompts }: AboutTokens, cost: Goal['cost']): string {
+function costObjective(text: string, spec: AboutTokens, cost: Goal['cost']): string {
   const [name = '', ...weight] = text.split(':');
   if (name.trim() !== COST) return text;
-  const isAboutTokens = (server.endpoint ?? server.launchCommand ?? prompts) !== undefined;
+  const isAboutTokens = requestKindOf(spec) === 'prompts' || spec.prompts !== undefined;
   const perMillion = isAboutTokens ? 'cost-per-million-tokens' : 'cost-per-million';
   return [cost?.forRate === undefined ? perMillion : 'cost-per-hour', ...weight].join(':');
 }

@@ -125,11 +125,10 @@ async function partsOf(
 ): Promise<Parts> {
   const named = spec.adapter === undefined ? null : await findAdapter(spec.adapter);
   const engine = engineOfStudy(spec, started, workloads);
-  const adapter = given.adapter ?? named ?? engine;
-  const kind = adapter === null ? 'triton' : adapter === engine ? 'engine' : 'other';
+  const others = given.adapter ?? named;
   return {
-    adapter,
-    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, kind),
+    adapter: others ?? engine,
+    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, others !== null),
     metrics: metricsWith(given),
   };
 }

@@ -2,8 +2,11 @@ import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } fr
 import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
 import { whileHeld } from '../../adapter/triton/hold-model.ts';
 import { realClock } from '../../base/clock.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
+import { requestKindOf } from '../../spec/request-kind.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
+import { headersOf } from '../server/headers.ts';
+import { requestsOfKind } from './engine/request-kinds.ts';
+import { requestProfile } from './engine/request-profile.ts';
 import { levelsOf } from './goal.ts';
 import type { OpenStudy } from './open-study.ts';
 import { type PlannedFrom, type PlannedRun, planRun } from './plan-study.ts';
@@ -18,7 +21,7 @@ export async function tuneByAdapter(
   signal: AbortSignal,
 ): Promise<StudyOutcome> {
   const { spec, started, directory } = study;
-  const opened = await definition.open(ruleOf(spec), started?.original, directory);
+  const opened = await definition.open(ruleOf(study), started?.original, directory);
   const { adapter, isOwn } = opened;
   const held = (work: () => Promise<StudyOutcome>): Promise<StudyOutcome> =>
     isOwn ? work() : whileHeld([spec.model], adapter.identity, work);
@@ -36,12 +39,19 @@ export async function tuneByAdapter(
 }
 
 /** Returns how a study measures a server that an adapter opens. */
-export function ruleOf(spec: StudySpec): MeasuringRule {
+export function ruleOf({ spec, workloads }: Pick<OpenStudy, 'spec' | 'workloads'>): MeasuringRule {
   const levels = levelsOf(spec);
+  const kind = requestKindOf(spec);
   return {
     percentile: spec.goal.percentile,
     precision: spec.measurement.precisionPercent / 100,
     ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
+    ...(kind !== 'tensors' && {
+      profileAt: async (address) => {
+        const serving = { address, headers: headersOf(spec.server) };
+        return requestProfile(spec, () => serving, await requestsOfKind[kind](spec, workloads));
+      },
+    }),
   };
 }
 

@@ -105,12 +105,14 @@ const agentSecretsOf = ({ traffic }: StudySpec): readonly string[] =>
 const MADE_UP: ReadonlySet<string> = new Set(['random', 'zero']);
 
 /** Files with what is sent. */
-function filesOf({ traffic, together, workloads, prompts, server }: StudySpec): readonly string[] {
+function filesOf({ traffic, together, workloads, prompts, http, server }: StudySpec): readonly string[] {
   const inputs = [traffic, ...Object.values(together?.requests ?? {})].flatMap(({ inputData = [] }) => inputData);
   const files = [
     ...inputs,
     prompts?.promptFile,
     prompts?.tokenizer,
+    http?.bodyFile,
+    http?.bodiesFile,
     ...(workloads?.files ?? []),
     server.engineSettings,
   ];

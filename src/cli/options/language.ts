@@ -1,6 +1,7 @@
 import { type GoodputSpec, type LanguageServerSpec, languageEndpoints } from '../../spec/language-spec.ts';
 import { goodputLimits } from './goodput.ts';
 import { type OptionTable, under } from './option-table.ts';
+import { collectSettings } from './option-values.ts';
 
 type LanguageOptions = LanguageServerSpec & { readonly goodput?: GoodputSpec };
 
@@ -14,6 +15,11 @@ export const languageOptionTable: OptionTable<LanguageOptions> = under<LanguageO
   launchCommand: {
     flags: '--launch-command <line>',
     help: "Command that starts the server of each candidate, such as 'vllm serve MODEL --port {port} {flags}' (docs/language-models.md)",
+  },
+  original: {
+    flags: '--original <name=value,…>',
+    help: 'Settings that the launch command starts with before the study, such as workers=1,batch=8',
+    parse: collectSettings,
   },
   engineSettings: {
     flags: '--engine-settings <file>',

@@ -106,6 +106,22 @@ export const collectListed = (text: string, previous: readonly string[] | undefi
   ...text.split(',').flatMap((name) => name.trim() || []),
 ];
 
+/** For repeatable options of NAME=VALUE: numbers, true and false are such values, everything else is a text. */
+export const collectSettings = (text: string, previous: Settings | undefined): Settings => ({
+  ...previous,
+  ...Object.fromEntries(text.split(',').map(settingIn)),
+});
+
+type Settings = Readonly<Record<string, string | number | boolean>>;
+
+function settingIn(text: string): readonly [string, string | number | boolean] {
+  const [, name, value] = /^\s*([\w.-]+)\s*=\s*(.*?)\s*$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new TrituneError('USAGE', `'${text}' is not NAME=VALUE`, 'write for example workers=1,batch=8');
+  if (value === 'true' || value === 'false') return [name, value === 'true'];
+  return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
+}
+
 /** For repeatable options: the earlier values plus this one. */
 export const collect = (text: string, previous: readonly string[] | undefined): readonly string[] => [
   ...(previous ?? []),

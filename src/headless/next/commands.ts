@@ -1,15 +1,20 @@
 import { dirname } from 'node:path';
 import { commandLineOf } from '../../base/command-name.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
+import { requestKindOf } from '../../spec/request-kind.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
-import { launchWords, promptWords, requestWords, secretWords } from './spec-words.ts';
+import { httpWords, launchWords, promptWords, requestWords, secretWords } from './spec-words.ts';
 
 /** The port at which the `launch.sh` of an engine listens by default. */
 const ENGINE_URL = 'localhost:8000';
 
 /** Returns the words that name the server of the requests; null if a profile cannot reach it. */
 function serverWords({ spec, server: { url } }: StudyStarted): readonly string[] | null {
-  const { server } = spec;
+  const { server, http } = spec;
+  if (http) {
+    const address = server.launchCommand === undefined ? url : ENGINE_URL;
+    return ['--service-kind', 'http', '-u', `http://${address}${http.path ?? '/'}`, ...secretWords(server)];
+  }
   if (server.launchCommand !== undefined) return ['--endpoint', server.endpoint ?? 'openai', '-u', ENGINE_URL];
   if (server.endpoint !== undefined) {
     // A language model of a server that is gone with the run: profile starts none for it.
@@ -39,11 +44,15 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
   const server = serverWords(started);
   if (server === null) return null;
   const { spec } = started;
-  const isLanguage = spec.server.endpoint !== undefined || spec.server.launchCommand !== undefined;
-  const requests = isLanguage ? promptWords(spec) : requestWords(spec, model);
+  const kind = requestKindOf(spec);
+  const requests = {
+    tensors: () => requestWords(spec, model),
+    prompts: () => promptWords(spec),
+    http: () => httpWords(spec),
+  };
   const percentile = spec.goal.percentile === 99 ? [] : ['--percentile', String(spec.goal.percentile)];
   return commandLineOf([
-    ...['profile', '-m', model, ...server, ...requests],
+    ...['profile', ...(kind === 'http' ? [] : ['-m', model]), ...server, ...requests[kind]()],
     ...[...levelWords(started, load), ...percentile, '--json', json],
   ]);
 }

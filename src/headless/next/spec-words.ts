@@ -91,6 +91,12 @@ export function requestWords({ traffic, together }: StudySpec, front: string): r
   return [...batch, ...optionWords(own, [...requests, ...transport, ...client])];
 }
 
+/** Returns the options for what a plain HTTP service is sent, without its path, and who sends it. */
+export const httpWords = ({ traffic, http = {} }: StudySpec): readonly string[] => [
+  ...optionWords(http, ['method', 'body', 'bodyFile', 'bodiesFile', 'disableKeepalive']),
+  ...optionWords(traffic, client),
+];
+
 /** Returns the options for the prompts of a language model, and who sends them. */
 export function promptWords({ traffic, prompts: spec = {} }: StudySpec): readonly string[] {
   const eos = spec.ignoreEos === undefined ? [] : ['--ignore-eos', spec.ignoreEos ? 'yes' : 'no'];

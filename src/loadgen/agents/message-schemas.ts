@@ -89,6 +89,7 @@ export const transport = z.discriminatedUnion('protocol', [
       tls,
       timeoutMs: milliseconds,
       keepsAlive: z.boolean(),
+      refusalsFail: z.boolean().optional(),
     }),
     request: exactly<PlainHttpRequest>({
       method: z.string(),

@@ -4,6 +4,7 @@ import { Http1Connections } from '../transports/http1/connections.ts';
 import { requestBytes } from '../transports/http1/request.ts';
 import { endpointOf, type SocketGate } from '../transports/socket.ts';
 import type { ClientTimes, InferRequest, PreparedRequest, RequestHeader, SendOutcome, Transport } from '../types.ts';
+import { isRefusal } from './refusal.ts';
 
 /** A request to any HTTP/1.1 server. */
 export interface PlainHttpRequest {
@@ -24,6 +25,8 @@ export interface PlainHttpOptions {
   readonly timeoutMs: number;
   /** False: one connection per request. */
   readonly keepsAlive: boolean;
+  /** True: a reply with a status of 400 or more is a failure. */
+  readonly refusalsFail?: boolean | undefined;
   /** If set, it decides about every socket. */
   readonly gate?: SocketGate | undefined;
 }
@@ -44,7 +47,10 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
   readonly #request: PlainHttpRequest;
   readonly #connections: Http1Connections;
 
-  constructor({ address, tls, timeoutMs, keepsAlive, gate }: PlainHttpOptions, request: PlainHttpRequest) {
+  constructor(
+    { address, tls, timeoutMs, keepsAlive, refusalsFail, gate }: PlainHttpOptions,
+    request: PlainHttpRequest,
+  ) {
     const goodbye = keepsAlive ? [] : [{ name: 'Connection', value: 'close' }];
     this.#request = { ...request, headers: [...request.headers, ...goodbye] };
     const phases = new LastPhases();
@@ -52,10 +58,10 @@ class PlainHttp implements Transport<PreparedPlainHttp> {
       keepsAlive,
       isBodiless: request.method === 'HEAD',
       phases,
-      outcomeOf: ({ statusCode, bodyBytes }) => ({
-        ok: true,
-        reply: { status: statusCode, bodyBytes, ...phases.take() },
-      }),
+      outcomeOf: ({ statusCode, bodyBytes }) =>
+        refusalsFail && isRefusal(statusCode)
+          ? { ok: false, kind: 'status', message: `the reply had the status ${statusCode}` }
+          : { ok: true, reply: { status: statusCode, bodyBytes, ...phases.take() } },
     });
   }
 

@@ -12,7 +12,10 @@ export const engineFile = z.strictObject({
     .enum(['no', 'nothing'])
     .default('no')
     .describe('how the command line turns a switch off: --no-NAME, or nothing'),
-  health: path.default('/health').describe('answers with 200 when the server serves'),
+  health: path
+    .nullable()
+    .default('/health')
+    .describe('answers with 200 when the server serves; null: any HTTP answer shows that it does'),
   metrics: path.nullable().default('/metrics').describe('the Prometheus page; null for a server without one'),
   defaults: z
     .record(z.string(), z.union([z.boolean(), z.number(), z.string()]))
@@ -41,6 +44,9 @@ export const lawFile = z
     gpus: field.optional().describe('GPUs that the engine spreads itself over'),
   })
   .meta({ id: 'law', description: 'how settings determine the steps of the engine: expressions, as in rules' });
+
+/** A service about which no file says anything: its settings are flags with hyphens, and any answer shows that it serves. */
+export const plainService = (): EngineFile => engineFile.parse({ name: 'service', health: null, metrics: null });
 
 export type EngineFile = z.infer<typeof engineFile>;
 export type LawFile = z.infer<typeof lawFile>;

@@ -5,6 +5,7 @@ import { didYouMean } from '../../base/nearest.ts';
 import { fileLimits, pathBelow, readTextSync } from '../../base/read-file.ts';
 import type { Limits, SearchSpace } from '../types.ts';
 import { compileSpace } from './compile.ts';
+import type { EngineFile } from './engine-form.ts';
 import { inherit } from './inherit.ts';
 import { type FoundSpace, locate, presetNames } from './presets.ts';
 import { readJsonSource, readKeptSource, readSource, type SpaceSource } from './source.ts';
@@ -17,6 +18,8 @@ export interface LoadOptions {
   readonly limits?: Limits;
   /** The base of relative files; default the working directory. */
   readonly directory?: string;
+  /** What the parameters are settings of, if no file says so. */
+  readonly engine?: EngineFile;
   /** True if another file names this one, which then must lie below the directory. Default false. */
   readonly isNamedByFile?: boolean;
 }
@@ -27,7 +30,7 @@ export interface LoadOptions {
  */
 export function loadSpace(fileOrPreset: string, options: LoadOptions = {}): SearchSpace {
   const sources = readWithAncestors(fileOrPreset, options.directory ?? process.cwd(), options.isNamedByFile ?? false);
-  return compile(sources, options.limits);
+  return compile(sources, options);
 }
 
 /** The same for the content of such a file; `label` names it in errors. Files that it extends are relative to the directory. */
@@ -35,7 +38,7 @@ export function loadInlineSpace(json: JsonObject, label: string, options: LoadOp
   const source = readJsonSource(label, json);
   const parent = source.file.extends;
   const ancestors = parent === undefined ? [] : readWithAncestors(parent, options.directory ?? process.cwd(), true);
-  return compile([...ancestors, source], options.limits);
+  return compile([...ancestors, source], options);
 }
 
 /** Returns the space in the file's own vocabulary, without inheritance: for the journal. */
@@ -48,9 +51,16 @@ export function spaceFromJson(json: JsonObject): SearchSpace {
   return compile([readKeptSource('search space of the journal', json)]);
 }
 
-function compile(sources: readonly SpaceSource[], limits: Limits = {}): SearchSpace {
+function compile(
+  sources: readonly SpaceSource[],
+  { limits = {}, engine }: Pick<LoadOptions, 'limits' | 'engine'> = {},
+): SearchSpace {
   const joined = inherit(sources);
-  return compileSpace({ ...joined, limits: { ...joined.limits, ...limits } });
+  return compileSpace({
+    ...joined,
+    limits: { ...joined.limits, ...limits },
+    engine: joined.engine ?? engine ?? null,
+  });
 }
 
 /** The file and those it extends, the most general first. */

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { OpenedAdapter } from '../../../src/adapter/definition.ts';
 import { engineAdapter } from '../../../src/adapter/engine/adapter.ts';
-import { languageProfile } from '../../../src/app/study/engine/language-profile.ts';
+import { promptRequests } from '../../../src/app/study/engine/prompt-requests.ts';
+import { requestProfile } from '../../../src/app/study/engine/request-profile.ts';
 import { shellLine } from '../../../src/base/shell-words.ts';
 import { loadInlineSpace } from '../../../src/space/source/load.ts';
 import type { Assignment, Candidate } from '../../../src/space/types.ts';
@@ -37,8 +38,8 @@ const spec = specOf({
 
 async function open(readyTimeoutMs = 10_000): Promise<OpenedAdapter & { readonly logs: () => readonly string[] }> {
   const directory = await mkdtemp(join(tmpdir(), 'tritune-engine-'));
-  const definition = engineAdapter({ command, space, readyTimeoutMs }, (serving) =>
-    languageProfile(spec, () => ({ address: serving().address, headers: [] }), null),
+  const definition = engineAdapter({ command, space, readyTimeoutMs }, async (serving) =>
+    requestProfile(spec, () => ({ address: serving().address, headers: [] }), await promptRequests(spec, null)),
   );
   const opened = await definition.open({ percentile: 99, precision: 0.5 }, undefined, directory);
   const folder = join(directory, 'server');
@@ -72,8 +73,8 @@ describe('an adapter of a server that takes its settings at its start', { timeou
       [launch, 'llama-7b-a10'],
       [command, null],
     ] as const) {
-      const definition = engineAdapter({ command: line, space }, (serving) =>
-        languageProfile(spec, () => ({ address: serving().address, headers: [] }), null),
+      const definition = engineAdapter({ command: line, space }, async (serving) =>
+        requestProfile(spec, () => ({ address: serving().address, headers: [] }), await promptRequests(spec, null)),
       );
       const { adapter, close } = await definition.open({ percentile: 99, precision: 0.5 }, undefined, directory);
       expect(adapter.identity.emulated).toBe(emulated);

@@ -6,7 +6,8 @@ import type { OpenServer } from '../../server/open-server.ts';
 import { controlOfStudy } from '../control-over.ts';
 import type { OpenStudy } from '../open-study.ts';
 import type { PlannedStudy } from '../plan-study.ts';
-import { languageProfile } from './language-profile.ts';
+import { promptRequests } from './prompt-requests.ts';
+import { requestProfile } from './request-profile.ts';
 
 /** Returns the parts of a study of a language model on a Triton, measured by the tokens of its streamed replies. Errors: USAGE, INPUT_INVALID. */
 export async function assembleLanguageParts(
@@ -18,7 +19,7 @@ export async function assembleLanguageParts(
   const { spec, journal, workloads } = study;
   const { headers, tls, metricsUrl, server } = opened;
   const serving = () => ({ address: server.url, headers, tls, metricsUrl });
-  const profile = await languageProfile(spec, serving, workloads);
+  const profile = requestProfile(spec, serving, await promptRequests(spec, workloads));
   const adapter = tritonAdapter({
     ...{ model: spec.model, original: plan.study.original, profile, identity: server, segmentOf: safeName },
     control: controlOfStudy(study, plan, opened, onBuild),

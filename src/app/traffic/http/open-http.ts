@@ -15,6 +15,8 @@ export interface HttpServer {
   /** Headers with secret values, which are never shown. */
   readonly secrets: readonly RequestHeader[];
   readonly keepsAlive: boolean;
+  /** True: a reply with a status of 400 or more is a failure. */
+  readonly refusalsFail?: boolean;
 }
 
 /** Returns one request for each of the bodies, or one with the body of the server's request if there are none. `url` stands for a model. */
@@ -26,12 +28,12 @@ export function httpRequests(url: string, bodies: readonly Uint8Array[]): Reques
 
 /** Opens the threads that measure, and warms them up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
 export async function openHttp(
-  { address, tls, request, secrets, keepsAlive }: HttpServer,
+  { address, tls, request, secrets, keepsAlive, refusalsFail }: HttpServer,
   requests: RequestSet,
   timeoutMs: number,
   client: ClientSpec,
 ): Promise<Sender> {
-  const options = { address, tls, keepsAlive, timeoutMs };
+  const options = { address, tls, keepsAlive, timeoutMs, ...(refusalsFail && { refusalsFail }) };
   const workers = await clientThreadsOf(client, { protocol: 'plain-http', options, request, secrets });
   const runs = nullRuns(workers, { protocol: 'http', requests });
   await runs.warmUp();

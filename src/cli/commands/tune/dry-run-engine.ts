@@ -21,10 +21,10 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
   checkSpec(asked);
   const { spec, workloads } = await withWorkloads(asked);
   const definition = engineOfStudy(spec, null, workloads) as AdapterDefinition;
-  const sampler = await findSampler(spec, 'engine');
+  const sampler = await findSampler(spec);
   const logs = await temporaryFolder();
   try {
-    const opened = await definition.open(ruleOf(spec), undefined, logs.path);
+    const opened = await definition.open(ruleOf({ spec, workloads }), undefined, logs.path);
     try {
       const { original } = opened.adapter;
       const { definition: space } = opened.space as AdapterSpace;

@@ -1,6 +1,6 @@
 import type { AddressSpec } from '../../../spec/server-spec.ts';
 import { protocols, restoreWays } from '../../../spec/server-spec.ts';
-import type { TuneOptions } from '../../../spec/tune-options.ts';
+import { serviceKinds, type TuneOptions } from '../../../spec/tune-options.ts';
 import { clientOptionTable } from '../../options/client.ts';
 import { costOptionTable } from '../../options/cost.ts';
 import { languageOptionTable } from '../../options/language.ts';
@@ -12,6 +12,7 @@ import { requestOptionTable } from '../../options/requests.ts';
 import { tlsOptionTable } from '../../options/tls.ts';
 import { transportOptionTable } from '../../options/transport.ts';
 import { trustOptionTable } from '../../options/trust.ts';
+import { httpContentOptionTable } from '../profile/http-options.ts';
 import { promptOptionTable } from '../profile/prompt-options.ts';
 import { goalOptionTable } from './goal-options.ts';
 import { accuracyOptionTable, studyMeasuringOptionTable } from './measuring-options.ts';
@@ -115,6 +116,12 @@ const runOptionTable: OptionTable<RunOptions> = under<RunOptions>('Output', {
 });
 
 export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
+  serviceKind: {
+    flags: '--service-kind <kind>',
+    help: 'Kind of service: a model on a Triton, openai for a language model, or http for any other (docs/plain-http.md)',
+    choices: serviceKinds,
+    heading: 'Connection',
+  },
   model: { flags: '-m, --model <name>', help: 'Model to tune', heading: 'Several models' },
   ...goalOptionTable,
   ...levelRangeOptionTable,
@@ -123,6 +130,7 @@ export const tuneOptionTable: OptionTable<Omit<TuneFlags, 'modelAnalyzer'>> = {
   ...requestOptionTable,
   ...workloadOptionTable,
   ...languageOptionTable,
+  ...httpContentOptionTable,
   ...promptOptionTable,
   ...costOptionTable,
   ...accuracyOptionTable,
