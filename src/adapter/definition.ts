@@ -12,6 +12,8 @@ export interface MeasuringRule {
   readonly precision: number;
   /** Maximum number of requests in flight at any level. */
   readonly maxInFlight?: number;
+  /** Milliseconds that one request may take; 30,000 if absent. */
+  readonly requestTimeoutMs?: number;
   /** Opens the load generator for a server at HOST:PORT, if the study says what to send. */
   readonly profileAt?: (address: string) => Promise<Profile & { close(): Promise<void> }>;
 }

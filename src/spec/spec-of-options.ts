@@ -79,6 +79,7 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer' | 'serviceK
   traceSlice: ['prompts', 'traceSlice'],
   ignoreEos: ['prompts', 'ignoreEos'],
   tokenizer: ['prompts', 'tokenizer'],
+  requestTimeout: ['traffic', 'requestTimeoutSeconds'],
   path: ['http', 'path'],
   method: ['http', 'method'],
   body: ['http', 'body'],

@@ -57,6 +57,12 @@ export const trafficSpec = z.strictObject({
   ...requestSpec.shape,
   ...transportSpec.shape,
   ...clientSpec.shape,
+  requestTimeoutSeconds: z
+    .number()
+    .positive()
+    .max(24 * 3600)
+    .optional()
+    .describe('Longest time that one request may take, in seconds; 30 by default, longer for language models'),
   clientBatch: positiveWhole
     .optional()
     .describe(

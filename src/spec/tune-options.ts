@@ -108,6 +108,8 @@ export interface TuneOptions
   readonly batchSize?: NumberRange;
   /** The most samples that clients send in one request. */
   readonly clientBatch?: number;
+  /** Seconds. */
+  readonly requestTimeout?: number;
   readonly requestRate?: NumberRange;
   readonly requestDistribution: RequestDistribution;
   /** Workload files. */

@@ -16,12 +16,15 @@ const REQUEST: InferRequest = { model: '', version: '', inputs: [], batch: 1 };
  * Measures a server by calling `send` for each request, from this thread. Windows, intervals and verdicts are those of any other measurement; the
  * server's own statistics are missing.
  */
-export function profileBySending(send: () => Promise<void>, rule: MeasuringRule): Profile & { close(): Promise<void> } {
+export function profileBySending(
+  send: () => Promise<void>,
+  { requestTimeoutMs = REQUEST_TIMEOUT_MS, ...rule }: MeasuringRule,
+): Profile & { close(): Promise<void> } {
   const alarm = openAlarm();
   const transport: Transport = {
     prepare: (request) => ({ request }),
     send: (_, done) => {
-      const deadline = setTimeout(() => end(new Error('no reply came in time'), 'timeout'), REQUEST_TIMEOUT_MS);
+      const deadline = setTimeout(() => end(new Error('no reply came in time'), 'timeout'), requestTimeoutMs);
       let isOver = false;
       const end = (error: unknown, kind: 'status' | 'timeout'): void => {
         if (isOver) return;
@@ -40,7 +43,7 @@ export function profileBySending(send: () => Promise<void>, rule: MeasuringRule)
     measure: (_, level, { signal, onProgress, budgetMs, purpose, untilNs }) =>
       play(
         {
-          ...rule,
+          ...{ percentile: rule.percentile, precision: rule.precision, maxInFlight: rule.maxInFlight },
           ...{ clock: realClock, level, signal, onProgress, untilNs },
           ...(budgetMs !== undefined && { budgetMs }),
           windows: { ...studyWindows, ...(purpose && shorterWindows[purpose]) },

@@ -3,6 +3,7 @@ import { createProfile, shorterWindows, studyWindows } from '../../adapter/trito
 import { createTracing } from '../../adapter/triton/tracing.ts';
 import { type AccuracyRule, createAccuracyGuard } from '../../adapter/triton/variants/accuracy-guard.ts';
 import { realClock } from '../../base/clock.ts';
+import { MS_PER_S } from '../../base/units.ts';
 import type { Accuracy } from '../../loadgen/accuracy.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../profiler/level-options.ts';
@@ -23,7 +24,7 @@ import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import type { PlannedStudy } from './plan-study.ts';
 import { profiledWorkloads, type WorkloadInputs } from './workloads/profiled-workloads.ts';
 
-const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_TIMEOUT_S = 30;
 /** Default tolerance of outputs. */
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
 
@@ -102,7 +103,7 @@ const frontAsked = (
   index: number,
 ): FrontAsked => ({
   spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
-  ...{ config, inputs, levels, timeoutMs: REQUEST_TIMEOUT_MS },
+  ...{ config, inputs, levels, timeoutMs: (spec.traffic.requestTimeoutSeconds ?? REQUEST_TIMEOUT_S) * MS_PER_S },
   requestDistribution: spec.levels.requestDistribution,
 });
 

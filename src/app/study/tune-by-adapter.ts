@@ -2,6 +2,7 @@ import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } fr
 import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
 import { whileHeld } from '../../adapter/triton/hold-model.ts';
 import { realClock } from '../../base/clock.ts';
+import { MS_PER_S } from '../../base/units.ts';
 import { requestKindOf } from '../../spec/request-kind.ts';
 import type { ServerAdapter } from '../../tuner/adapter.ts';
 import { headersOf } from '../server/headers.ts';
@@ -42,10 +43,12 @@ export async function tuneByAdapter(
 export function ruleOf({ spec, workloads }: Pick<OpenStudy, 'spec' | 'workloads'>): MeasuringRule {
   const levels = levelsOf(spec);
   const kind = requestKindOf(spec);
+  const { requestTimeoutSeconds } = spec.traffic;
   return {
     percentile: spec.goal.percentile,
     precision: spec.measurement.precisionPercent / 100,
     ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
+    ...(requestTimeoutSeconds !== undefined && { requestTimeoutMs: requestTimeoutSeconds * MS_PER_S }),
     ...(kind !== 'tensors' && {
       profileAt: async (address) => {
         const serving = { address, headers: headersOf(spec.server) };

@@ -1,6 +1,7 @@
 import type { EngineProfile } from '../../../adapter/engine/adapter.ts';
 import { measureUnder, type ProfiledWorkload, type ProfiledWorkloads, playing } from '../../../adapter/workloads.ts';
 import { realClock } from '../../../base/clock.ts';
+import { MS_PER_S } from '../../../base/units.ts';
 import type { LoadLevel, RequestHeader, RequestSet } from '../../../loadgen/types.ts';
 import { engineProbe } from '../../../profiler/devices/engine-metrics.ts';
 import type { WindowRule } from '../../../profiler/level-options.ts';
@@ -71,7 +72,9 @@ export function requestProfile(
 
   /** Each start of a server has another address. */
   async function senderTo(server: RequestServer): Promise<OpenSender> {
-    const timeoutMs = kind.timeoutMs(slowestMs);
+    const { requestTimeoutSeconds } = traffic;
+    const timeoutMs =
+      requestTimeoutSeconds === undefined ? kind.timeoutMs(slowestMs) : requestTimeoutSeconds * MS_PER_S;
     if (open?.address === server.address && isNear(open.timeoutMs, timeoutMs)) return open;
     await close();
     open = { ...(await kind.open(server, timeoutMs)), address: server.address, timeoutMs };

@@ -1,9 +1,9 @@
 import { stabilityRules } from '../../../spec/study-spec.ts';
 import type { TuneOptions } from '../../../spec/tune-options.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
-import { positiveNumber, share } from '../../options/option-values.ts';
+import { durationSeconds, positiveNumber, share } from '../../options/option-values.ts';
 
-type MeasuringOptions = Pick<TuneOptions, 'precision' | 'stability' | 'allowForeignTraffic'>;
+type MeasuringOptions = Pick<TuneOptions, 'precision' | 'stability' | 'requestTimeout' | 'allowForeignTraffic'>;
 type AccuracyOptions = Pick<TuneOptions, 'atol' | 'rtol' | 'outsideShare'>;
 
 /** The options for the length of a study's measurements. */
@@ -19,6 +19,11 @@ export const studyMeasuringOptionTable: OptionTable<MeasuringOptions> = under<Me
     help: "When a measurement is complete: by its intervals, or by perf_analyzer's rule (three 5 s windows within 10 %)",
     choices: stabilityRules,
     default: 'interval',
+  },
+  requestTimeout: {
+    flags: '--request-timeout <duration>',
+    help: 'Time after which a request without a reply counts as failed (default: 30s; for a language model by its slowest reply)',
+    parse: durationSeconds,
   },
   allowForeignTraffic: {
     flags: '--allow-foreign-traffic',
