@@ -4,15 +4,28 @@ import type { ReadOnly } from '../base/read-only.ts';
 const text = z.string().min(1);
 const limitNs = z.number().positive().optional();
 
+/** APIs of models that take texts and answer each request at once, with one HTTP reply. */
+export const textEndpoints = ['embeddings', 'rerank', 'classify'] as const;
+
+export type TextEndpoint = (typeof textEndpoints)[number];
+
+/** True for the name of such an API. */
+export const isTextEndpoint = (endpoint: string | undefined): endpoint is TextEndpoint =>
+  (textEndpoints as readonly (string | undefined)[]).includes(endpoint);
+
 /** The values of `--endpoint`; `openai` and `auto` detect the rest. */
 export const languageEndpoints = [
   ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
   ...(['triton-generate', 'triton-grpc'] as const),
+  ...textEndpoints,
 ] as const;
 
 /** The serving and the requests of a language model. */
 export const languageServerSpec = z.strictObject({
-  endpoint: z.enum(languageEndpoints).optional().describe('API of a language model; leave it out for other models'),
+  endpoint: z
+    .enum(languageEndpoints)
+    .optional()
+    .describe('API of a model that takes texts; leave it out for other models'),
   launchCommand: text
     .optional()
     .describe(

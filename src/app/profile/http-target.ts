@@ -6,6 +6,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { ClientSpec } from '../../spec/traffic-spec.ts';
 import { diagnoseTls } from '../../triton/wire/tls.ts';
 import { devicesOf, isOfThisMachine } from '../server/devices.ts';
+import type { PlainContent } from '../traffic/http/content.ts';
 import { type HttpServer, httpRequests, openHttp } from '../traffic/http/open-http.ts';
 import { hasClasses, limitsOf } from '../traffic/workload.ts';
 import { type LevelTarget, levelTarget, type TargetParts } from './measuring.ts';
@@ -14,10 +15,9 @@ import type { GoodputLimits, LevelSpec, MeasuringSpec, ProfileOutputs } from './
 import { checkLimits } from './target.ts';
 
 /** The requests and their destination. */
-export interface HttpRequestTo extends HttpServer {
+export interface HttpRequestTo extends HttpServer, Pick<PlainContent, 'bodies' | 'batch' | 'notes'> {
   /** The URL without a password, for people. */
   readonly url: string;
-  readonly bodies: readonly Uint8Array[];
   /** The maximum number of requests in flight at a request rate. */
   readonly maxInFlight: number | undefined;
 }
@@ -55,7 +55,7 @@ export async function openHttpTarget(
   const parts: TargetParts = {
     serviceKind: 'HTTP',
     isDecoupled: false,
-    assumptions: [],
+    assumptions: to.notes,
     fronts: [{ ...sender.sending, requests, stats: null }],
     devices: devicesOf({ server: { url: address, emulated: null }, ...metrics }, ''),
     ...(maxInFlight !== undefined && { usual: { openLoop: { maxInFlight } } }),
@@ -72,10 +72,10 @@ export async function openHttpTarget(
 
 /** Returns the requests, those of each class in turn. Errors: USAGE for classes with their own requests. */
 function requestSetOf(
-  { url, bodies }: Pick<HttpRequestTo, 'url' | 'bodies'>,
+  to: Pick<HttpRequestTo, 'url' | 'bodies' | 'batch'>,
   { workload }: Pick<ProfilePlan, 'workload'>,
 ): RequestSet {
-  const one = httpRequests(url, bodies);
+  const one = httpRequests(to.url, to);
   if (!workload) return one;
   const { classes } = workload.workload;
   const other = classes.find(({ requests, prompts, model, endpoint }) => requests ?? prompts ?? model ?? endpoint);
@@ -104,6 +104,12 @@ function silenceOf({ requests, failures, replies }: Measurement): Measurement['f
 /** Returns the error for a missing reply, also if TLS is the cause. */
 async function noReply(kind: string, message: string, { url, address, tls }: HttpRequestTo): Promise<TrituneError> {
   const hint = 'check that the server is running, and read its log';
+  if (kind === 'status')
+    return new TrituneError(
+      'SERVER_FAILED',
+      `${url} refuses every request: ${message}`,
+      'check the path, the model and the body',
+    );
   const words = `${url} gave no reply`;
   if (kind === 'timeout') return new TrituneError('SERVER_TIMEOUT', `${words}: ${message}`, hint);
   const code = kind === 'malformed' ? 'SERVER_FAILED' : 'SERVER_UNREACHABLE';

@@ -44,10 +44,11 @@ export function engineOfStudy(
   });
 }
 
-function spaceFor({ space, http }: StudySpec, command: string): SearchSpace {
-  const options: LoadOptions = http ? { engine: plainService() } : {};
+function spaceFor(spec: StudySpec, command: string): SearchSpace {
+  const { space, http } = spec;
+  const options: LoadOptions = requestKindOf(spec) === 'http' ? { engine: plainService() } : {};
   if (typeof space === 'object') return loadInlineSpace(space, 'the search space of the study', options);
-  const name = space ?? (http ? undefined : presetForCommand(command));
+  const name = space ?? presetForCommand(command);
   if (name !== undefined) return loadSpace(name, options);
   throw new TrituneError(
     'USAGE',

@@ -2,7 +2,7 @@ import { shorterWindows, studyWindows } from '../../../adapter/triton/profile.ts
 import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { plainContent } from '../../traffic/http/content.ts';
+import { contentOf } from '../../traffic/http/content-of-kind.ts';
 import { httpRequests, openHttp } from '../../traffic/http/open-http.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
 import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../workloads/read-workloads.ts';
@@ -12,10 +12,11 @@ const TIMEOUT_MS = 30 * MS_PER_S;
 
 /** Returns the requests of a study of a plain HTTP service. Errors: USAGE, INPUT_INVALID for a body that cannot be read. */
 export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
-  const { model, goal, server, http = {}, traffic } = spec;
+  const { model, goal, server, http = {}, prompts, traffic, seed } = spec;
   checkEndOnly(goal.goodput, '--goodput');
-  const { host, secrets, bodies, ...content } = await plainContent({ ...http, ...server }, undefined);
-  const requests = httpRequests(model, bodies);
+  const options = { ...prompts, ...http, ...server, model, seed, batch: traffic.batch };
+  const { host, secrets, path = '/', ...content } = await contentOf(options, undefined);
+  const requests = httpRequests(model, content);
   const under = (workload: StudiedWorkload): RequestWorkload => {
     const { classes } = workload.played.workload;
     if (classes.length > 1) throw oneClass(workload.name);
@@ -29,7 +30,8 @@ export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads 
     windowsFor: (purpose) => ({ ...studyWindows, ...(purpose && shorterWindows[purpose]) }),
     timeoutMs: () => TIMEOUT_MS,
     open: ({ address, tls }, timeoutMs) => {
-      const request = { ...content, host: host ?? address, target: http.path ?? '/' };
+      const { method, headers: sent, body } = content;
+      const request = { method, headers: sent, body, host: host ?? address, target: path };
       const keepsAlive = http.disableKeepalive !== true;
       // A config that only refuses requests must not be the fastest.
       const to = { address, tls, request, secrets, keepsAlive, refusalsFail: true };

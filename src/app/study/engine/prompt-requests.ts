@@ -1,6 +1,7 @@
 import { shorterWindows } from '../../../adapter/triton/profile.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import { defaultWindowRule, type WindowRule } from '../../../profiler/level-options.ts';
+import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { MeasurePurpose } from '../../../tuner/adapter.ts';
 import { languageWindows } from '../../profile/language-windows.ts';
@@ -48,6 +49,8 @@ function windowsFor(purpose: MeasurePurpose | undefined, timeBudgetSeconds: numb
 /** Returns the prompts of a study. Errors: USAGE, INPUT_INVALID for prompts that cannot be made or read. */
 export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
   const { model, seed, server, traffic, limits } = spec;
+  // `requestKindOf` gives no other endpoint.
+  const endpoint = isTextEndpoint(server.endpoint) ? 'openai' : (server.endpoint ?? 'openai');
   const workloads = studied ? await promptWorkloads(spec, studied) : undefined;
   const { requests } = workloads?.search[0] ?? (await promptsOf(spec.prompts ?? {}, { model, seed }));
   let found: FoundEndpoint | null = null;
@@ -58,7 +61,7 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
       const where = { address, host: address, basePath: '', headers, tls, timeoutMs: limitMs };
       found ??= await findEndpoint({
         ...where,
-        asked: server.endpoint ?? 'openai',
+        asked: endpoint,
         model,
         modelVersion: '',
         path: undefined,

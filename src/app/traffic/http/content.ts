@@ -17,6 +17,14 @@ export interface PlainContent {
   readonly secrets: readonly RequestHeader[];
   /** The bodies that are sent in turn; empty for that of every request. */
   readonly bodies: readonly Uint8Array[];
+  /** The path of the API, if the options name none. */
+  readonly path: string | undefined;
+  /** The inferences in one request. */
+  readonly batch: number;
+  /** True where only a reply below 400 counts. */
+  readonly refusalsFail: boolean;
+  /** What was made up, for people. */
+  readonly notes: readonly string[];
 }
 
 /** Headers about the message length and the connection, which tritune sets itself. */
@@ -52,6 +60,7 @@ export async function plainContent(options: ContentOptions, credentials: string 
     host: given.find(({ name }) => name === 'host')?.value,
     body: body ?? (bodied.includes(method) ? new Uint8Array(0) : null),
     bodies,
+    ...{ path: options.path, batch: 1, refusalsFail: false, notes: [] },
   };
 }
 

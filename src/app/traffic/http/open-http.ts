@@ -5,6 +5,7 @@ import type { ClientSpec } from '../../../spec/traffic-spec.ts';
 import type { TlsOptions } from '../../../triton/wire/tls.ts';
 import { clientThreadsOf } from '../client-threads.ts';
 import { type Sender, threadSender } from '../sender.ts';
+import type { PlainContent } from './content.ts';
 
 /** A plain HTTP server, and how it is sent to. */
 export interface HttpServer {
@@ -19,11 +20,14 @@ export interface HttpServer {
   readonly refusalsFail?: boolean;
 }
 
-/** Returns one request for each of the bodies, or one with the body of the server's request if there are none. `url` stands for a model. */
-export function httpRequests(url: string, bodies: readonly Uint8Array[]): RequestSet {
-  const request: InferRequest = { model: url, version: '', inputs: [], batch: 1 };
+/**
+ * Returns one request of `batch` inferences for each of the bodies, or one with the body of the server's request if there are none. `model`: its
+ * name, or what stands for it.
+ */
+export function httpRequests(model: string, { bodies, batch }: Pick<PlainContent, 'bodies' | 'batch'>): RequestSet {
+  const request: InferRequest = { model, version: '', inputs: [], batch };
   const requests = bodies.length === 0 ? [request] : bodies.map((body) => ({ ...request, body }));
-  return { model: url, version: '', batch: 1, requests };
+  return { model, version: '', batch, requests };
 }
 
 /** Opens the threads that measure, and warms them up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */

@@ -39,6 +39,7 @@ export function capacityCommand(terminal: Terminal): Command {
     refuseOthers(
       kind,
       given.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),
+      options.endpoint,
     );
     const { runCapacityCommand } = await import('./run.ts');
     process.exitCode = await runCapacityCommand(kind, await withProtocolOf(kind, options), terminal);

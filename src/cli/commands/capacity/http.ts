@@ -15,12 +15,16 @@ export async function openHttp(given: CapacityOptions, signal: AbortSignal): Pro
   return {
     target,
     plan,
-    head: { model: to.url, server: { name: 'http', version: '', url: to.url, emulated: null }, protocol: 'http' },
+    head: {
+      model: options.model ?? to.url,
+      server: { name: 'http', version: '', url: to.url, emulated: null },
+      protocol: 'http',
+    },
     windows: defaultWindowRule,
     // The machine that computes behind the URL is unknown.
     followsHost: isOfThisMachine(to.address),
     requestTimeoutSeconds: options.requestTimeout,
-    batch: 1,
+    batch: to.batch,
     gpusOf: gpusOfUnknown(options),
     close: () => target.close(),
   };

@@ -61,6 +61,7 @@ export function profileCommand(terminal: Terminal): Command {
     refuseOthers(
       kind,
       command.options.filter((option) => isGiven(option.attributeName())),
+      given.endpoint,
     );
     const options = await withProtocolOf(kind, given);
     if (kind === 'language') {

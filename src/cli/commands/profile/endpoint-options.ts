@@ -6,8 +6,18 @@ import { type OptionTable, under } from '../../options/option-table.ts';
 export const endpointOptionTable: OptionTable<EndpointSpec> = under<EndpointSpec>('Language models', {
   endpoint: {
     flags: '--endpoint <kind>',
-    help: 'Measure a language model by its tokens: auto, openai, openai-chat, openai-completions, triton-generate (HTTP), triton-grpc (decoupled), or the path of an OpenAI call',
-    offers: ['auto', 'openai', 'openai-chat', 'openai-completions', 'triton-generate', 'triton-grpc'],
+    help: 'Measure a language model by its tokens: auto, openai, openai-chat, openai-completions, triton-generate (HTTP), triton-grpc (decoupled), or the path of an OpenAI call; embeddings, rerank and classify measure whole replies',
+    offers: [
+      'embeddings',
+      'rerank',
+      'classify',
+      'auto',
+      'openai',
+      'openai-chat',
+      'openai-completions',
+      'triton-generate',
+      'triton-grpc',
+    ],
   },
   extraInputs: {
     flags: '--extra-inputs <name:value...>',

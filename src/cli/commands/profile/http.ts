@@ -2,9 +2,10 @@ import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import { type HttpRequestTo, openHttpTarget } from '../../../app/profile/http-target.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
+import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { readTls } from '../../../app/server/read-tls.ts';
 import { wantsTls, warnIfInsecure } from '../../../app/server/tls.ts';
-import { plainContent } from '../../../app/traffic/http/content.ts';
+import { contentOf } from '../../../app/traffic/http/content-of-kind.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { inertJson } from '../../../base/format.ts';
 import { secretsInUrl, shownUrl } from '../../../base/secrets.ts';
@@ -12,6 +13,7 @@ import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { profileJson } from '../../../report/profile-json.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { PlainHttpFlags } from './http-options.ts';
 import { measureLevels } from './levels.ts';
@@ -21,7 +23,7 @@ import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { exitCodeOf, interruptible } from './run.ts';
 
 /** The options of `profile` with those of plain HTTP. */
-export type PlainHttpOptions = ProfileOptions & PlainHttpFlags;
+export type PlainHttpOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
 
 /**
  * Sends one request repeatedly to any URL, level after level as for a model, and prints the results, also in the form of `hey`. Returns the exit
@@ -35,7 +37,7 @@ export async function runPlainHttp(given: PlainHttpOptions, terminal: Terminal):
   const to = await requestTo(options, maxInFlight);
   warnIfInsecure(options, terminal);
   const server = { name: 'http', version: '', url: to.url, emulated: null };
-  const head = profileHead(options, plan, server, to.url, shownCommandLine(options));
+  const head = profileHead(options, plan, server, options.model ?? to.url, shownCommandLine(options));
   const isJson = options.outputFormat === 'json';
   const shown = isJson ? { ...terminal, print: () => undefined } : terminal;
   const outcome = await interruptible(terminal, async (signal, reports) => {
@@ -66,13 +68,17 @@ export async function requestTo(options: PlainHttpOptions, maxInFlight: number |
     throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
   }
   const isSecure = url.isSecure ?? wantsTls(options);
-  const { host = url.host, secrets, bodies, ...content } = await plainContent(options, url.credentials);
+  const content = await contentOf(options, url.credentials);
+  const { host = url.host, method, headers, body, secrets, bodies, batch, refusalsFail, notes } = content;
+  // The API of an address without a path.
+  const hasPath = url.target !== '/' && options.path === undefined;
+  const target = hasPath ? url.target : (content.path ?? url.target);
   return {
     url: shownUrl(options.url),
     address: url.address,
     tls: isSecure ? await readTls(options) : undefined,
-    request: { ...content, host, target: options.path ?? url.target },
-    bodies,
+    request: { method, headers, body, host, target },
+    ...{ bodies, batch, refusalsFail, notes },
     secrets: [...secrets, ...secretsInUrl(options.url).map((value) => ({ name: 'url', value }))],
     keepsAlive: !options.disableKeepalive,
     maxInFlight,

@@ -1,5 +1,6 @@
 import type { Option } from 'commander';
 import { TrituneError } from '../../../base/errors.ts';
+import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import { endpointOptionTable } from './endpoint-options.ts';
 import { honouredByHttp, plainHttpOptionTable } from './http-options.ts';
 import { promptAliasNames } from './prompt-aliases.ts';
@@ -16,6 +17,7 @@ export function serviceKindOf({
   readonly serviceKind: string;
   readonly endpoint?: string;
 }): ServiceKind {
+  if (isTextEndpoint(endpoint)) return 'http';
   if (serviceKind === 'openai' || (endpoint !== undefined && serviceKind === 'triton')) return 'language';
   if (serviceKind === 'triton' || serviceKind === 'http') return serviceKind;
   throw new TrituneError(
@@ -60,8 +62,11 @@ const honours: Readonly<Record<ServiceKind, (name: string) => boolean>> = {
 };
 
 /** Refuses options that this kind of service would silently ignore. `given`: the options on the command line. Errors: USAGE. */
-export function refuseOthers(kind: ServiceKind, given: readonly Option[]): void {
-  const other = given.find((option) => !honours[kind](option.attributeName()));
+export function refuseOthers(kind: ServiceKind, given: readonly Option[], endpoint?: string): void {
+  const isOfTexts = (name: string): boolean =>
+    isTextEndpoint(endpoint) && (ofLanguage.has(name) || name === 'model' || name === 'batch');
+  const isHonoured = (name: string): boolean => honours[kind](name) || isOfTexts(name);
+  const other = given.find((option) => !isHonoured(option.attributeName()));
   if (!other) return;
   if (kind === 'http') {
     throw usage(`${other.long} does not apply to plain HTTP`, 'leave it out; docs/plain-http.md lists the options');

@@ -11,8 +11,8 @@ import { modelOwner } from '../../wire/server-identity.ts';
 import { engineMetrics } from '../engine-metrics.ts';
 import { LanguageVersion } from '../language-version.ts';
 import { OpenAiFailure, openAiFailureOf, sendOpenAiFailure } from './failure.ts';
-import { AnswerStream, type OpenAiKind, sendAnswer } from './reply.ts';
-import { type OpenAiRequest, readChat, readCompletion } from './request.ts';
+import { AnswerStream, type OpenAiKind, sendAnswer, sendTexts } from './reply.ts';
+import { type OpenAiRequest, readChat, readCompletion, readTexts, type TextsKind } from './request.ts';
 
 /**
  * Answers the requests of an OpenAI-compatible server for the emulator's language models, including vLLM's health and metrics. False for any other
@@ -58,18 +58,52 @@ const routes: Readonly<Record<string, Route>> = {
   },
   'POST /v1/chat/completions': (context, body, response) => generate(context, 'chat', readChat(body), response),
   'POST /v1/completions': (context, body, response) => generate(context, 'completion', readCompletion(body), response),
+  'POST /v1/embeddings': (context, body, response) => answerTexts(context, 'embeddings', body, response),
+  'POST /v1/rerank': (context, body, response) => answerTexts(context, 'rerank', body, response),
+  'POST /v1/classify': (context, body, response) => answerTexts(context, 'classify', body, response),
 };
 
 const servedBy = ({ repository }: ServerContext): readonly LanguageVersion[] =>
   repository.models.flatMap(({ serving }) => (serving instanceof LanguageVersion ? serving : []));
 
+/** Each text takes as long as a prompt with one token for an answer. */
+function answerTexts(context: ServerContext, kind: TextsKind, body: Buffer, response: ServerResponse): void {
+  const { model, texts } = readTexts(kind, body);
+  const version = versionOf(context, model);
+  withFaults(context, version, response, () => {
+    let left = texts.length;
+    const wish = { maxTokens: 1, minTokens: 1, ignoresEnd: true, stops: [] };
+    const end = (): void => {
+      left -= 1;
+      const promptTokens = answers.reduce((sum, each) => sum + each.promptTokens, 0);
+      if (left === 0) sendTexts(response, kind, { model: version.model, texts: texts.length, promptTokens });
+    };
+    const answers = texts.map((text) => version.generate({ texts: [text], ...wish }, { token: () => undefined, end }));
+    response.on('close', () => {
+      for (const { submitted } of answers) submitted.cancel();
+    });
+  });
+}
+
 function generate(context: ServerContext, kind: OpenAiKind, request: OpenAiRequest, response: ServerResponse): void {
   const version = versionOf(context, request.model);
-  const call = { model: version.model };
+  withFaults(context, version, response, () =>
+    answer(version, kind, request, response, context.faults.cutAnswerAfter?.({ model: version.model }) ?? null),
+  );
+}
+
+/** Runs a call as the faults of the emulator allow. */
+function withFaults(
+  context: ServerContext,
+  { model }: LanguageVersion,
+  response: ServerResponse,
+  work: () => void,
+): void {
+  const call = { model };
   const fail = (failure: OpenAiFailure): void => sendOpenAiFailure(response, failure);
   const run = (): void => {
     try {
-      answer(version, kind, request, response, context.faults.cutAnswerAfter?.(call) ?? null);
+      work();
     } catch (error) {
       fail(openAiFailureOf(asProtocolFailure(error)));
     }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { sendJson } from '../../http/reply.ts';
 import type { TextAnswer } from '../language-version.ts';
+import type { TextsKind } from './request.ts';
 
 /** The two endpoints differ only in their wording. */
 export type OpenAiKind = 'chat' | 'completion';
@@ -29,6 +30,38 @@ export function sendAnswer(response: ServerResponse, { kind, ...head }: ReplyHea
     choices: [{ index: 0, ...content, logprobs: null, finish_reason: answer.finish }],
     usage: usageOf(answer),
   });
+}
+
+/** Dimensions of an emulated embedding: fewer than of most models, so that writing them costs the emulator little. */
+const DIMENSIONS = 64;
+const CLASSES = ['negative', 'neutral', 'positive'];
+
+/** Answers texts at once, each by the same figures. */
+export function sendTexts(
+  response: ServerResponse,
+  kind: TextsKind,
+  { model, texts, promptTokens }: { readonly model: string; readonly texts: number; readonly promptTokens: number },
+): void {
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+  const each = <T>(of: (index: number) => T): readonly T[] => Array.from({ length: texts }, (_, index) => of(index));
+  const embedding = Array.from({ length: DIMENSIONS }, (_, index) => Number((Math.cos(index) / 8).toFixed(6)));
+  const probs = CLASSES.map(() => 1 / CLASSES.length);
+  const replies = {
+    embeddings: () => ({
+      object: 'list',
+      data: each((index) => ({ object: 'embedding', index, embedding })),
+      model,
+      usage,
+    }),
+    rerank: () => ({ model, results: each((index) => ({ index, relevance_score: 1 / (1 + index) })), usage }),
+    classify: () => ({
+      object: 'list',
+      data: each((index) => ({ index, label: CLASSES[1], probs, num_classes: CLASSES.length })),
+      model,
+      usage,
+    }),
+  };
+  sendJson(response, 200, replies[kind]());
 }
 
 /** An answer as server-sent events, one chunk per token, as vLLM writes them. */

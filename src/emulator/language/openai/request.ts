@@ -59,6 +59,32 @@ export function readCompletion(body: Buffer): OpenAiRequest {
   return { texts, ...wishOf(given), maxTokens: given.max_tokens ?? USUAL_COMPLETION_TOKENS };
 }
 
+const texts = z.union([z.string(), z.array(z.string()).min(1)]);
+const textModel = z.string().nullish();
+const ofTexts = {
+  embeddings: z.looseObject({ model: textModel, input: texts }),
+  classify: z.looseObject({ model: textModel, input: texts }),
+  rerank: z.looseObject({ model: textModel, query: z.string(), documents: z.array(z.string()).min(1) }),
+};
+
+/** The APIs that answer texts at once. */
+export type TextsKind = keyof typeof ofTexts;
+
+/** A client's request with texts; those of a reranking are each a document with the query. */
+export interface TextsRequest {
+  readonly model: string | undefined;
+  readonly texts: readonly string[];
+}
+
+/** Reads a body of one of the APIs that answer texts at once. Throws an OpenAiFailure. */
+export function readTexts(kind: TextsKind, body: Buffer): TextsRequest {
+  const { model, ...given } = checked(ofTexts[kind] as z.ZodType<z.infer<(typeof ofTexts)[TextsKind]>>, body);
+  const input = 'input' in given ? [given.input as string | string[]].flat() : [];
+  const documents =
+    'documents' in given ? (given.documents as string[]).map((each) => `${given.query} ${each}`) : input;
+  return { model: model ?? undefined, texts: documents };
+}
+
 /** A prompt may be a list of token numbers: one word represents each. */
 const tokenWord = (id: number): string => String(id).replace(/\d/g, (digit) => 'abcdefghij'[Number(digit)] as string);
 

@@ -1,0 +1,51 @@
+import { formatFigure } from '../../../base/format.ts';
+import type { HttpSpec } from '../../../spec/http-spec.ts';
+import type { TextEndpoint } from '../../../spec/language-spec.ts';
+import type { HeaderSpec } from '../../../spec/server-spec.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import { type PlainContent, plainContent } from '../http/content.ts';
+import { promptsOf } from '../prompts.ts';
+import { textApis } from './apis.ts';
+
+/** What is sent to an API that takes texts: the texts of prompts, `batch` of them in a request. */
+export interface TextSpec extends PromptSpec {
+  readonly endpoint: TextEndpoint;
+  readonly model?: string | undefined;
+  readonly batch?: number | undefined;
+  readonly seed: number;
+  readonly extraInputs?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Distinct requests, unless the options give a number of prompts: as many as a language model gets by default. */
+const USUAL_REQUESTS = 1000;
+
+/** Returns the requests. Errors: USAGE, INPUT_INVALID as `promptsOf` and `plainContent`. */
+export async function textContent(
+  options: TextSpec & HttpSpec & HeaderSpec,
+  credentials: string | undefined,
+): Promise<PlainContent> {
+  const { endpoint, model, batch = 1, seed, prompts = USUAL_REQUESTS, extraInputs } = options;
+  const api = textApis[endpoint];
+  const texts = await textsOf({ ...options, prompts }, { model: model ?? '', seed });
+  const size = api.before + batch;
+  const bodies = Array.from({ length: Math.max(1, Math.ceil(texts.all.length / size)) }, (_, index) => {
+    const own = Array.from(
+      { length: size },
+      (__, place) => texts.all[(index * size + place) % texts.all.length] as string,
+    );
+    return Buffer.from(JSON.stringify({ ...(model !== undefined && { model }), ...api.fieldsOf(own), ...extraInputs }));
+  });
+  const plain = await plainContent({ ...options, body: String(bodies[0]) }, credentials);
+  return { ...plain, bodies, path: options.path ?? api.path, batch, refusalsFail: true, notes: texts.notes };
+}
+
+async function textsOf(spec: PromptSpec, setting: { readonly model: string; readonly seed: number }) {
+  const { requests, countedBy } = await promptsOf(spec, setting);
+  const prompts = requests.requests.flatMap(({ prompt }) => prompt ?? []);
+  const tokens = prompts.reduce((sum, { inputTokens }) => sum + (inputTokens ?? 0), 0) / prompts.length;
+  const counted = countedBy === 'estimate' ? ', counted by an estimate (--tokenizer counts exactly)' : '';
+  return {
+    all: prompts.map(({ messages }) => messages.map(({ content }) => content).join('\n')),
+    notes: [`${prompts.length} texts of ${formatFigure(tokens)} tokens on average${counted}`],
+  };
+}
