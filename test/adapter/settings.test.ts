@@ -64,6 +64,21 @@ describe('an adapter of settings', () => {
     await close();
   });
 
+  it('measures by the built-in client where the study says what to send, and needs that or a send()', async () => {
+    const { send, ...silent } = memoryServer();
+    const measured: string[] = [];
+    const profileAt = async (address: string) => {
+      measured.push(address);
+      return { measure: () => Promise.reject(new Error('not here')), close: async () => undefined };
+    };
+    await (await settingsAdapter(silent).open({ ...rule, profileAt })).close();
+    expect(measured).toEqual(['localhost:1']);
+    await expect(settingsAdapter(silent).open(rule)).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('--service-kind http'),
+    });
+  });
+
   it('cannot be opened where nothing answers, and says that it cannot be reached later', async () => {
     const gone = memoryServer({ read: () => Promise.reject(new Error('refused')) });
     await expect(settingsAdapter(gone).open(rule)).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
