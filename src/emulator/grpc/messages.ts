@@ -21,7 +21,8 @@ export class MessageCutter {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes < PREFIX_BYTES || this.#bytes < this.#wanted()) return;
-    let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    // `#wanted` may have joined the chunks.
+    let rest = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     while (rest.length >= PREFIX_BYTES && rest.length >= PREFIX_BYTES + rest.readUInt32BE(1)) {
       const end = PREFIX_BYTES + rest.readUInt32BE(1);
       const message = rest.subarray(PREFIX_BYTES, end);
