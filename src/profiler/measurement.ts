@@ -120,8 +120,16 @@ export interface ClientFigures {
   readonly reason?: string;
   /** True if other processes had the CPU that the client lacked, which may be temporary. */
   readonly starved?: boolean;
+  /** Who kept an open loop from its rate, and why; absent if the rate was held. */
+  readonly unheldRate?: UnheldRate;
   /** Figures of each agent, if agents on other machines sent. `bound` is true if one of them was the limit. */
   readonly agents?: readonly AgentFigures[];
+}
+
+/** Why many requests of a schedule were sent late or not at all. */
+export interface UnheldRate {
+  readonly by: 'client' | 'server' | 'machine';
+  readonly reason: string;
 }
 
 /** One agent that sent its part of the requests. */

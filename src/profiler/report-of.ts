@@ -27,9 +27,7 @@ export function reportOf(
     level,
     inferPerSecond: measurement.throughput.value,
     requestCount: requests,
-    sends: openLoop
-      ? { perSecond: measurement.sendRate, latePercent: requests === 0 ? 0 : (openLoop.lateSends / requests) * 100 }
-      : null,
+    sends: openLoop ? { perSecond: measurement.sendRate, latePercent: latePercentOf(measurement) } : null,
     sequences: sequences === undefined ? null : { count: sequences, perSecond: perSecond(sequences, measurement) },
     responsesPerSecond: isDecoupled ? perSecond(measurement.responses ?? 0, measurement) : null,
     averageUs: latencyMs.avg * US_PER_MS,
@@ -44,6 +42,12 @@ export function reportOf(
     server: measurement.server && serverReport(measurement.server, measurement.composing ?? []),
     measurement,
   };
+}
+
+/** The share of the sends that were late. Requests still in flight at the end were sent, too. */
+function latePercentOf({ openLoop, requests, sendRate, durationMs }: Measurement): number {
+  const sent = Math.max(requests, Math.round((sendRate * durationMs) / MS_PER_S));
+  return sent === 0 ? 0 : Math.min(100, ((openLoop?.lateSends ?? 0) / sent) * 100);
 }
 
 const perSecond = (count: number, { durationMs }: Measurement): number =>

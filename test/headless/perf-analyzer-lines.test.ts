@@ -256,6 +256,17 @@ describe('how far the figures can be trusted', () => {
       '      2 × timeout: no reply in time',
       '',
     ]);
+    const client = { ...measured(4, 200, 8).client };
+    const clientLines = (more: object): string[] =>
+      trustLines(levelReport({ measurement: measured(4, 200, 8, { client: { ...client, ...more } }) })).slice(4, 6);
+    expect(clientLines({ unheldRate: { by: 'server', reason: '90 % were not\nsent' } })).toEqual([
+      '    Client: 20 usec of CPU per request; not the limit',
+      '    Rate: NOT HELD, THE SERVER WAS THE LIMIT: 90 % were not sent',
+    ]);
+    expect(clientLines({ unheldRate: { by: 'machine', reason: '83 % were late' } })).toEqual([
+      '    Client: 20 usec of CPU per request',
+      '    Rate: NOT HELD, THIS MACHINE WAS THE LIMIT: 83 % were late',
+    ]);
     const replies = trustLines(levelReport({ measurement: measured(4, 20, 8, { tokens: tokensOf(4, 20) }) }));
     expect(replies[1]).toBe('    Throughput: 20 requests/s, 95 % interval 19.6 to 20.4');
     const once = trustLines(levelReport({ measurement: measured(4, 200, 8, { windows: 1 }) }));

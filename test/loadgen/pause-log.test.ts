@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allHeldUp } from '../../src/loadgen/client/held-up.ts';
-import { hostCpuOf, hostCpuSince, readHostCpu } from '../../src/loadgen/client/host-cpu.ts';
+import { busyShareOf, hostCpuOf, hostCpuSince, readHostCpu } from '../../src/loadgen/client/host-cpu.ts';
 import { PauseLog } from '../../src/loadgen/workers/pause-log.ts';
 
 const MS = 1e6;
@@ -62,9 +62,10 @@ describe('what the machine says of its CPUs', () => {
 
   it('is the time that its host took, and the time in which something waited', () => {
     const seen = hostCpuOf(stat, pressure);
-    expect(seen).toEqual({ stolenMs: 320, pressedMs: 231_330.79 });
+    expect(seen).toEqual({ stolenMs: 320, pressedMs: 231_330.79, allMs: 1_927_260, idleMs: 1_243_930 });
     const later = hostCpuOf(stat.replace(' 32 ', ' 35 '), pressure.replace('231330790', '231430790'));
-    expect(hostCpuSince(seen, later)).toEqual({ stolenMs: 30, pressedMs: expect.closeTo(100, 6) });
+    expect(hostCpuSince(seen, later)).toEqual({ stolenMs: 30, pressedMs: expect.closeTo(100, 6), allMs: 30, idleMs: 0 });
+    expect([busyShareOf(seen), busyShareOf({ allMs: 0, idleMs: 0 })]).toEqual([expect.closeTo(0.3546, 4), null]);
   });
 
   it('is absent where it is not told', () => {

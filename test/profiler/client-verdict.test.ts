@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Alarm, sleepingAlarm } from '../../src/base/alarm.ts';
 import { type ClientUse, type ClientWatch, watchClient } from '../../src/loadgen/client/cost.ts';
+import { unheldRate } from '../../src/profiler/client/unheld-rate.ts';
 import { SimulatedClock, SimulatedServer } from '../loadgen/simulation.ts';
 import { idleClient, measure } from './simulate.ts';
 
@@ -87,5 +88,51 @@ describe('the verdict on the client', () => {
     expect(use.loopShare).toBeGreaterThan(0.1);
     expect(use.longestDelayMs).toBeGreaterThan(30);
     expect(use.medianDelayMs).toBeLessThanOrEqual(use.longestDelayMs);
+  });
+});
+
+describe('the verdict on a rate that was not held', () => {
+  const pause = (lengthNs: number, gcNs = 0) => ({ startNs: 0, lengthNs, gcNs });
+  const heldUp = { pauses: [pause(40e6), pause(60e6)], runQueueNs: 1e6, threads: 1 };
+  const idle = { allMs: 20_000, idleMs: 12_000, stolenMs: 0, pressedMs: 0 };
+  const full = { ...idle, idleMs: 200 };
+  const held = { sent: 1000, late: 20, dropped: 0, maxInFlight: 4096, requestRate: 1000, heldUp, host: idle };
+
+  it('is silent where the rate was held', () => {
+    expect(unheldRate(held, null)).toBeNull();
+    expect(unheldRate({ ...held, host: full }, null)).toBeNull();
+  });
+
+  it.each([
+    ['server', 'a slow server', { dropped: 500 }, null, /^33 % of the requests were not sent: 4,096 were in flight/],
+    ['server', 'a client that can do more', { dropped: 500 }, 5000, /^33 %/],
+    ['client', 'a client near its ceiling', { dropped: 500 }, 1100, /^it can send 1,100 infer\/s/],
+    ['machine', 'CPUs without rest', { dropped: 500, host: full }, 5000, /CPUs of this machine were busy 99 %/],
+    ['machine', 'late sends on such CPUs', { late: 830, host: full }, null, /^83 % of the sends were late: the CPUs/],
+    ['client', 'its own work', { late: 830 }, null, /^83 % of the sends were late: its own work delayed/],
+    ['client', 'no pause that was seen', { late: 830, heldUp: null }, null, /its own work delayed/],
+    ['client', 'collections', { late: 830, heldUp: { ...heldUp, pauses: [pause(9e6, 9e6)] } }, null, /garbage/],
+    ['machine', 'others', { late: 830, heldUp: { ...heldUp, runQueueNs: 90e6 } }, null, /other processes kept/],
+    ['machine', 'the host', { late: 830, host: { ...idle, stolenMs: 90 } }, null, /host of this virtual machine/],
+  ] as const)('names the %s for %s', (by, _, seen, ceiling, reason) => {
+    const unheld = unheldRate({ ...held, ...seen }, ceiling);
+    expect(unheld).toEqual({ by, reason: expect.stringMatching(reason) });
+  });
+
+  it('is part of a measurement, whose counts are those of its counted windows', async () => {
+    const clock = new SimulatedClock();
+    const server = new SimulatedServer(clock, { instances: 1, executionNs: () => 10e6 });
+    const level = { mode: 'request-rate', value: 300 } as const;
+    const options = { clock, transport: server, stats: server, level, openLoop: { maxInFlight: 8 } };
+    const { client, openLoop, requests, errorRate } = await measure({ executionNs: () => 0 }, 1, options);
+    expect(client).toMatchObject({
+      bound: false,
+      unheldRate: { by: 'server', reason: expect.stringMatching(/8 were in flight, the most, and 100 infer\/s/) },
+    });
+    // Two of three requests were not sent.
+    expect((openLoop?.droppedSends ?? 0) / requests).toBeCloseTo(2, 0);
+    expect(errorRate).toBeCloseTo(2 / 3, 1);
+    const kept = await measure({ executionNs: () => 1e6 }, 1, { level: { mode: 'request-rate', value: 30 } });
+    expect(kept.client.unheldRate).toBeUndefined();
   });
 });

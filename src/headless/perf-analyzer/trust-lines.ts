@@ -1,5 +1,6 @@
 import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
+import type { Measurement, UnheldRate } from '../../profiler/measurement.ts';
 import { rateUnitOf } from '../../study/summary/describe.ts';
 import { agentLines } from '../agent-lines.ts';
 
@@ -17,7 +18,8 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
         ]
       : []),
     `    Measured: ${formatDuration(durationMs / 1e3)} in ${windows} ${windows === 1 ? 'window' : 'windows'}, ${stabilityText(measurement)}`,
-    `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU per request; ${client.bound ? `THE CLIENT WAS THE LIMIT: ${client.reason ?? ''}` : 'not the limit'}`,
+    `    Client: ${formatFigure(client.cpuUsPerRequest)} usec of CPU per request${clientWords(client)}`,
+    ...(client.unheldRate ? [`    Rate: NOT HELD, ${unheldWords(client.unheldRate)}`] : []),
     ...agentLines(client.agents ?? []).map((line) => `    ${line}`),
     ...failureLines(measurement),
     ...(measurement.serverNote === undefined ? [] : [`    Server statistics: ${plainLine(measurement.serverNote)}`]),
@@ -27,6 +29,20 @@ export function trustLines({ measurement }: LevelReport): readonly string[] {
     '',
   ];
 }
+
+/** A client that kept the rate from being held is named on the next line. */
+function clientWords({ bound, reason = '', unheldRate }: Measurement['client']): string {
+  if (bound) return `; THE CLIENT WAS THE LIMIT: ${plainLine(reason)}`;
+  return unheldRate === undefined || unheldRate.by === 'server' ? '; not the limit' : '';
+}
+
+const limits = {
+  client: 'THE CLIENT WAS THE LIMIT',
+  server: 'THE SERVER WAS THE LIMIT',
+  machine: 'THIS MACHINE WAS THE LIMIT',
+} as const;
+
+const unheldWords = ({ by, reason }: UnheldRate): string => `${limits[by]}: ${plainLine(reason)}`;
 
 /** A single window has nothing to be compared with. */
 const stabilityText = ({ stable, windows }: LevelReport['measurement']): string =>

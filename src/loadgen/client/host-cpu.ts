@@ -6,6 +6,9 @@ export interface HostCpu {
   readonly stolenMs?: number;
   /** Time in which something on this machine waited for a CPU. */
   readonly pressedMs?: number;
+  /** Time of all CPUs together, and the part of it in which they had nothing to do. */
+  readonly allMs?: number;
+  readonly idleMs?: number;
 }
 
 /** Linux counts in hundredths of a second here (`USER_HZ`), on every architecture. */
@@ -17,24 +20,36 @@ export function readHostCpu(): HostCpu {
   return hostCpuOf(textOf('/proc/stat'), textOf('/proc/pressure/cpu'));
 }
 
-/** Reads the texts of the two files: the eighth figure of the line `cpu`, and `total` of the line `some`. */
+/** Reads the texts of the two files: eight figures of the line `cpu` (user, nice, system, idle, iowait, irq, softirq, steal), and `total` of `some`. */
 export function hostCpuOf(stat: string, pressure: string): HostCpu {
-  const ticks = /^cpu(?: +\d+){7} +(\d+)/m.exec(stat)?.[1];
+  const line = /^cpu((?: +\d+){8})/m.exec(stat)?.[1];
+  const ticks = line?.trim().split(/ +/).map(Number);
   const pressedUs = /^some .*total=(\d+)/m.exec(pressure)?.[1];
+  const [, , , idle = 0, waiting = 0, , , stolen = 0] = ticks ?? [];
   return {
-    ...(ticks !== undefined && { stolenMs: Number(ticks) * MS_PER_TICK }),
+    ...(ticks && {
+      stolenMs: stolen * MS_PER_TICK,
+      allMs: ticks.reduce((sum, each) => sum + each, 0) * MS_PER_TICK,
+      idleMs: (idle + waiting) * MS_PER_TICK,
+    }),
     ...(pressedUs !== undefined && { pressedMs: Number(pressedUs) / US_PER_MS }),
   };
 }
 
 /** Returns the difference between two readings. */
 export function hostCpuSince(before: HostCpu, after: HostCpu): HostCpu {
-  const grown = (from?: number, to?: number): number | undefined =>
-    from === undefined || to === undefined ? undefined : to - from;
-  const stolenMs = grown(before.stolenMs, after.stolenMs);
-  const pressedMs = grown(before.pressedMs, after.pressedMs);
-  return { ...(stolenMs !== undefined && { stolenMs }), ...(pressedMs !== undefined && { pressedMs }) };
+  const grown = COUNTERS.flatMap((name) => {
+    const [from, to] = [before[name], after[name]];
+    return from === undefined || to === undefined ? [] : [[name, to - from] as const];
+  });
+  return Object.fromEntries(grown);
 }
+
+const COUNTERS = ['stolenMs', 'pressedMs', 'allMs', 'idleMs'] as const satisfies readonly (keyof HostCpu)[];
+
+/** Returns the share of the time in which the machine's CPUs were busy; null if unknown. */
+export const busyShareOf = ({ allMs, idleMs }: HostCpu): number | null =>
+  allMs === undefined || idleMs === undefined || allMs <= 0 ? null : 1 - idleMs / allMs;
 
 function textOf(path: string): string {
   try {

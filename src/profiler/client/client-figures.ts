@@ -1,26 +1,17 @@
 import { nsToMs } from '../../base/units.ts';
 import type { AgentUse, ClientUse } from '../../loadgen/client/cost.ts';
-import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
+import { defaultOpenLoopRule, type SendTally } from '../../loadgen/pacing/open-loop.ts';
 import type { FrontResult } from '../fronts/measure-front.ts';
 import type { LevelOptions } from '../level-options.ts';
-import type { ClientFigures } from '../measurement.ts';
+import type { ClientFigures, UnheldRate } from '../measurement.ts';
 import { gapShiftNs, type TailEvidence, tailEvidence } from '../windows/void-windows.ts';
 import { agentFigures } from './agent-figures.ts';
 import { type ClientEvidence, type ClientLimit, clientLimit, needsCeiling } from './client-verdict.ts';
+import { isDropping, unheldRate } from './unheld-rate.ts';
 
-/** Requests of one front that were answered while the client was watched. */
-const answered = ({ figures }: FrontResult): number => figures.succeeded + figures.failed;
-
-/**
- * Returns the client's own figures over everything that all fronts counted, and whether the client was the limit of one of them. A front that
- * finished counting before the others continued to send, so its requests are scaled to the full time.
- */
+/** Returns the client's own figures while all fronts counted, whether the client was the limit of one of them, and who kept a rate from being held. */
 export async function clientFigures(use: ClientUse, fronts: readonly FrontResult[]): Promise<ClientFigures> {
-  const longestNs = Math.max(...fronts.map(({ figures }) => figures.durationNs));
-  const requests = fronts.reduce((sum, front) => {
-    const { durationNs } = front.figures;
-    return sum + answered(front) * (durationNs > 0 ? longestNs / durationNs : 1);
-  }, 0);
+  const requests = fronts.reduce((sum, { sent }) => sum + sent, 0);
   const tails = fronts.map(({ figures, options }) => tailEvidence(figures, options));
   const seen = tails.filter((tail) => tail !== null);
   const gapShifts = fronts.flatMap(({ figures, options }) => gapShiftNs(figures.batches, options) ?? []);
@@ -35,6 +26,7 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
     if (limit) limits.push(fronts.length === 1 ? limit : { ...limit, reason: `${modelOf(front)}: ${limit.reason}` });
   }
   const [first] = limits;
+  const unheld = await firstUnheld(use, fronts, tails);
   return {
     cpuUsPerRequest: use.cpuUs / Math.max(requests, 1),
     eventLoopDelayMs: use.longestDelayMs,
@@ -48,10 +40,11 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
     ...(first && { reason: first.reason }),
     // A limit that is permanent for one front is permanent for all.
     ...(first && limits.every(({ isStarved }) => isStarved) && { starved: true }),
+    ...(unheld && { unheldRate: unheld }),
     ...(use.agents && {
       agents: use.agents.map((agent) => {
         const found = fronts.map((front, index) => limitOfAgent(agent, front, tails[index] ?? null));
-        const sends = fronts.flatMap(({ sendsByAgent }) => sendsByAgent?.get(agent.address) ?? []);
+        const sends = fronts.flatMap(({ tally }) => tally?.byAgent?.get(agent.address) ?? []);
         return agentFigures(agent, sends, found.find((limit) => limit !== null) ?? null);
       }),
     }),
@@ -62,7 +55,7 @@ export async function clientFigures(use: ClientUse, fronts: readonly FrontResult
 function limitOfAgent({ address, use }: AgentUse, front: FrontResult, tail: TailEvidence | null): ClientLimit | null {
   const own: ClientUse = tail === null ? use : { ...use, medianDelayMs: 0 };
   const evidence = evidenceOf(own, front, null);
-  const tally = front.sendsByAgent?.get(address);
+  const tally = front.tally?.byAgent?.get(address);
   const sends = evidence.sends && { ...evidence.sends, ...latenessOf(tally), fromDueMs: evidence.sends.fromSendMs };
   return clientLimit({ ...evidence, sends }, null);
 }
@@ -75,6 +68,28 @@ async function limitOf(use: ClientUse, front: FrontResult, tail: TailEvidence | 
   const evidence = evidenceOf(use, front, tail);
   const ceiling = needsCeiling(evidence) ? await front.options.clientCeiling?.() : null;
   return clientLimit(evidence, ceiling ?? null);
+}
+
+/** Returns who kept the rate of a front from being held; the first front's. */
+async function firstUnheld(
+  { host = {} }: ClientUse,
+  fronts: readonly FrontResult[],
+  tails: readonly (TailEvidence | null)[],
+): Promise<UnheldRate | null> {
+  for (const [index, { tally, figures, options }] of fronts.entries()) {
+    if (tally === null) continue;
+    const evidence = {
+      ...{ sent: tally.sent, late: tally.late, dropped: tally.dropped, host },
+      requestRate: figures.rate.value,
+      maxInFlight: options.openLoop?.maxInFlight ?? defaultOpenLoopRule.maxInFlight,
+      heldUp: tails[index]?.heldUp ?? null,
+    };
+    const ceiling = isDropping(evidence) ? await options.clientCeiling?.() : null;
+    const unheld = unheldRate(evidence, ceiling ?? null);
+    if (unheld)
+      return fronts.length === 1 ? unheld : { ...unheld, reason: `${options.requests.model}: ${unheld.reason}` };
+  }
+  return null;
 }
 
 function evidenceOf(

@@ -41,7 +41,7 @@ const LOOP_BUSY = 0.95;
 /** Below half a core the client could send twice as much, so its ceiling cannot be near. */
 const CEILING_MATTERS = 0.5;
 /** A rate this near to the client's ceiling may be the client's own limit: the ceiling was measured for about 0.3 s, to about a tenth. */
-const NEAR_CEILING = 0.85;
+export const NEAR_CEILING = 0.85;
 /**
  * If half of all timers or sends are this late, and by this share of the latency, the measured latencies are distorted. Node's timers are always up
  * to a millisecond late.

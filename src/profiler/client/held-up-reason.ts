@@ -1,6 +1,6 @@
 import { formatMs } from '../../base/format.ts';
 import { NS_PER_MS, nsToMs } from '../../base/units.ts';
-import type { Pause } from '../../loadgen/client/held-up.ts';
+import type { HeldUp, Pause } from '../../loadgen/client/held-up.ts';
 import type { HostCpu } from '../../loadgen/client/host-cpu.ts';
 import type { TailEvidence } from '../windows/void-windows.ts';
 
@@ -14,17 +14,29 @@ export function heldUpReason(tail: TailEvidence & { readonly percentile: number 
   const longestNs = Math.max(...heldUp.pauses.map(({ lengthNs }) => lengthNs));
   const times = `${formatMs(nsToMs(heldNs))} (${formatMs(nsToMs(longestNs))} at a time)`;
   const moved = `that may account for up to ${formatMs(nsToMs(shiftNs))} of the ${formatMs(nsToMs(percentileNs))} p${percentile}`;
-  return `${causeOf(heldNs, tail, host)} for ${times}; ${moved}`;
+  return `${delayOf(heldUp, host).words} for ${times}; ${moved}`;
 }
 
-function causeOf(heldNs: number, { heldUp }: TailEvidence, { stolenMs = 0, pressedMs = 0 }: HostCpu): string {
-  const isMost = (ns: number): boolean => ns >= MOST_OF_IT * heldNs;
-  if (isMost(sumOf(heldUp.pauses, ({ gcNs }) => gcNs))) return 'garbage collection paused the load generator';
-  if (isMost(stolenMs * NS_PER_MS)) return 'the host of this virtual machine kept the load generator off the CPU';
+/** Why the sending threads were delayed, and whether something else on the machine was the cause. */
+export interface Delay {
+  readonly words: string;
+  readonly isOthers: boolean;
+}
+
+const COLLECTION: Delay = { words: 'garbage collection paused the load generator', isOthers: false };
+const STOLEN: Delay = { words: 'the host of this virtual machine kept the load generator off the CPU', isOthers: true };
+const CROWDED: Delay = { words: 'other processes kept the load generator off the CPU', isOthers: true };
+const BUSY: Delay = { words: 'its own work delayed the load generator', isOthers: false };
+
+/** Returns the main cause of the pauses; the client's own work if there were none. */
+export function delayOf(heldUp: HeldUp | null, { stolenMs = 0, pressedMs = 0 }: HostCpu): Delay {
+  const { pauses = [], runQueueNs = null } = heldUp ?? {};
+  const heldNs = sumOf(pauses, ({ lengthNs }) => lengthNs);
+  const isMost = (ns: number): boolean => ns > 0 && ns >= MOST_OF_IT * heldNs;
+  if (isMost(sumOf(pauses, ({ gcNs }) => gcNs))) return COLLECTION;
+  if (isMost(stolenMs * NS_PER_MS)) return STOLEN;
   // The kernel's count for this very thread, or else the pressure over all waiting threads.
-  return isMost(heldUp.runQueueNs ?? pressedMs * NS_PER_MS)
-    ? 'other processes kept the load generator off the CPU'
-    : 'its own work delayed the load generator';
+  return isMost(runQueueNs ?? pressedMs * NS_PER_MS) ? CROWDED : BUSY;
 }
 
 const sumOf = (pauses: readonly Pause[], of: (pause: Pause) => number): number =>

@@ -34,8 +34,10 @@ export interface FrontResult {
   readonly figures: WindowsOutcome;
   readonly own: OwnFigures & Pick<Measurement, 'server' | 'serverNote' | 'composing'>;
   readonly atRest: readonly AtRest[];
-  /** Outcome of the sends of each agent, by address; absent if no agent sent by a schedule. */
-  readonly sendsByAgent?: SendTally['byAgent'];
+  /** Outcome of all sends from when all fronts were warm until this one had finished counting; null in a closed loop. */
+  readonly tally: SendTally | null;
+  /** Requests sent while the client was watched: from when all fronts were warm until all had finished counting. */
+  readonly sent: number;
 }
 
 /**
@@ -58,11 +60,13 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
     await gates.warm.passWith(traffic);
 
     await traffic.takeTally();
+    const sentBefore = traffic.sent;
     const startNs = options.clock.nowNs();
     const figures = await measureWindows(traffic, options, rule, warmth, onWindow);
     const tally = await traffic.takeTally();
     const paced = pacedFigures(tally, figures, (options.clock.nowNs() - startNs) / NS_PER_S, traffic.startNs);
     await gates.counted.passWith(traffic);
+    const sent = traffic.sent - sentBefore;
     const [atStart, atEnd] = await Promise.all([figures.start.reading, figures.end.reading]);
     const composing = composingSide(await figures.start.composing, await figures.end.composing, figures.countedShare);
     await traffic.confirmReachable();
@@ -86,7 +90,7 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
         ...server,
         ...(composing.length > 0 && { composing }),
       },
-      ...(tally?.byAgent && { sendsByAgent: tally.byAgent }),
+      ...{ tally, sent },
       atRest: atRestOf(options, before, after, { sent: sentApart + traffic.sent, mostInFlight }),
     };
   } finally {

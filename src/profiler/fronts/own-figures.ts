@@ -33,7 +33,7 @@ export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { pac
   const windowPercentilesMs = percentileRangeMs(figures.ofEach, options.percentile);
   const goodput = goodRateOf(figures, options);
   const badShare = badShareOf(figures);
-  const classes = classFiguresOf(figures, options, tally);
+  const classes = classFiguresOf(figures, options, tally && countedDrops(tally, figures));
   const tokens = tokensOf(figures, options, goodput);
   return {
     level: options.level,
@@ -66,6 +66,14 @@ export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { pac
 
 const DROPPED = 'not sent when it was due: too many requests were in flight';
 
+/** Returns the share of the tally's requests that were sent in counted windows; the others were in windows that were dropped. */
+function countedPart(tally: SendTally, { coldWindows, voidWindows, sent }: WindowsOutcome): number {
+  return coldWindows + voidWindows === 0 ? 1 : Math.min(1, sent / Math.max(tally.sent, 1));
+}
+
+const countedDrops = (tally: SendTally, figures: WindowsOutcome): readonly number[] =>
+  tally.droppedOf.map((count) => Math.round(count * countedPart(tally, figures)));
+
 /** Returns the figures of an open loop over `seconds`, whose schedule began at `startNs`; null in a closed loop, which has no tally. */
 export function pacedFigures(
   tally: SendTally | null,
@@ -74,10 +82,11 @@ export function pacedFigures(
   startNs: number | null,
 ): OpenLoopFigures | null {
   if (tally === null) return null;
+  const part = countedPart(tally, figures);
   return {
     scheduledLatencyMs: latencySummary(figures.fromDue ?? figures.latencies),
-    lateSends: tally.late,
-    droppedSends: tally.dropped,
+    lateSends: Math.round(tally.late * part),
+    droppedSends: Math.round(tally.dropped * part),
     sendLatenessP50Us: tally.lateness.quantileNs(0.5) / NS_PER_US,
     achievedRate: seconds > 0 ? tally.sent / seconds : 0,
     ...(startNs !== null && { countedMs: countedMs(figures, startNs) }),

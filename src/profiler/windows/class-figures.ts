@@ -1,5 +1,4 @@
 import { allClasses, type ClassTally } from '../../loadgen/class-tally.ts';
-import type { SendTally } from '../../loadgen/pacing/open-loop.ts';
 import { meanInterval } from '../../stats/batch-means.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { quantileInterval } from '../../stats/quantile-interval.ts';
@@ -40,7 +39,7 @@ export function badShareOf({ batches }: Counted): Interval | undefined {
 export function classFiguresOf(
   { batches }: Counted,
   options: ClassesAsked,
-  tally: Pick<SendTally, 'droppedOf'> | null,
+  droppedOf: readonly number[] | null,
 ): readonly ClassFigures[] | undefined {
   const all = allClasses(batches);
   const { classes } = options.requests;
@@ -49,7 +48,7 @@ export function classFiguresOf(
     const ofBatch = (batch: (typeof batches)[number]): ClassTally | undefined => batch.classes?.[index];
     const { name, limits = options.limits } = classes[index] as (typeof classes)[number];
     const histograms = batches.flatMap((batch) => ofBatch(batch)?.latencies ?? []);
-    const dropped = tally?.droppedOf[index] ?? 0;
+    const dropped = droppedOf?.[index] ?? 0;
     return {
       name,
       requests: latencies.count + failed,

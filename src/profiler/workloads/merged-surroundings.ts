@@ -39,6 +39,7 @@ function mergedClient(parts: readonly Pick<Measurement, 'client' | 'requests'>[]
   const gc = clients.flatMap(({ gcMs }) => gcMs ?? []);
   const bound = clients.filter((client) => client.bound);
   const [first] = bound;
+  const unheld = clients.find(({ unheldRate }) => unheldRate)?.unheldRate;
   return {
     cpuUsPerRequest: requests > 0 ? cpuUs / requests : 0,
     eventLoopDelayMs: Math.max(...clients.map(({ eventLoopDelayMs }) => eventLoopDelayMs)),
@@ -48,6 +49,7 @@ function mergedClient(parts: readonly Pick<Measurement, 'client' | 'requests'>[]
     ...(first?.reason !== undefined && { reason: first.reason }),
     // A limit that is permanent under one workload is permanent.
     ...(first && bound.every(({ starved }) => starved) && { starved: true }),
+    ...(unheld && { unheldRate: unheld }),
   };
 }
 

@@ -141,6 +141,13 @@ export const client = z
     bound: z.boolean().default(false).describe('whether the load generator was the limit'),
     reason: text.optional().describe('why it was'),
     starved: z.boolean().optional().describe('whether other processes had the CPU that it lacked'),
+    unheldRate: z
+      .looseObject({
+        by: z.enum(['client', 'server', 'machine']).describe('who kept the rate from being held'),
+        reason: text.describe('why'),
+      })
+      .optional()
+      .describe('absent if the rate was held, and in a closed loop'),
     agents: z
       .array(
         z.looseObject({
