@@ -5,6 +5,15 @@ export function throwIfInterrupted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw interrupted(signal);
 }
 
+/**
+ * Lets the process see what arrived while it computed, such as a signal or a reply. Throws INTERRUPTED when the signal has aborted by then. Long
+ * computations call it between their parts.
+ */
+export async function catchUp(signal?: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  throwIfInterrupted(signal);
+}
+
 /** Returns the error for an aborted signal. */
 export function interrupted(signal: AbortSignal): TrituneError {
   return new TrituneError('INTERRUPTED', 'the run was interrupted', 'continue it with --resume', {

@@ -1,3 +1,4 @@
+import { catchUp } from '../base/abort.ts';
 import { largestRequest } from '../perfmodel/modelled-config.ts';
 import { plainShape } from '../space/shape.ts';
 import { nextFinal } from '../study/final/final.ts';
@@ -38,6 +39,7 @@ export async function nextTrial(run: Planning, { pending = [], told }: Beside = 
   const { plan, recorder, time } = run;
   await recorder.settled();
   await recordDoubted(run);
+  await catchUp();
   const { trials, compared, requested } = recorder.state;
   const done = trials.filter((trial) => trial.role === 'search').length + pending.length;
   const number = nextNumber(recorder.state);

@@ -1,4 +1,4 @@
-import { throwIfInterrupted } from '../base/abort.ts';
+import { catchUp } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { MS_PER_S } from '../base/units.ts';
 import { nextTrial, type StopReason } from './ask.ts';
@@ -23,7 +23,7 @@ export async function runSearch(run: Run): Promise<StopReason> {
   const { recorder, time } = run;
   let told = time.usualSeconds;
   for (;;) {
-    throwIfInterrupted(run.signal);
+    await catchUp(run.signal);
     if (Math.abs((time.usualSeconds ?? 0) - (told ?? 0)) >= WORTH_TELLING_SECONDS) {
       tellLimits(run);
       told = time.usualSeconds;
@@ -36,6 +36,7 @@ export async function runSearch(run: Run): Promise<StopReason> {
     await waitWhilePaused(run);
     if (run.steering.stopsSearch) return { reason: STOPPED, notes: [] };
     const next = await nextTrial(run);
+    await catchUp(run.signal);
     if (next.kind === 'stop') return next;
     const { trial, refusal } = next;
     await (refusal ? refuseTrial(run, trial, refusal) : runTrial(run, trial));

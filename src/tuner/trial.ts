@@ -1,3 +1,4 @@
+import { catchUp } from '../base/abort.ts';
 import { TrituneError } from '../base/errors.ts';
 import { largestRequest } from '../perfmodel/modelled-config.ts';
 import type { Measurement, ProfileProgress } from '../profiler/measurement.ts';
@@ -178,6 +179,7 @@ async function measureLevels(run: Run, trial: Assigned, applied: Applied, measur
   const { goal } = run.recorder.state;
   for (;;) {
     const next = levelAfter(run, trial, measurements);
+    await catchUp(run.signal);
     if (next.kind === 'done' || (measurements.length > 0 && !run.time.allowsLevel)) return;
     await waitWhilePaused(run);
     const rest = measurements.length === 0 ? restLevelOf(run, trial) : null;
