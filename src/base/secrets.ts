@@ -153,3 +153,30 @@ export function shownArgument(argument: string): string {
   const secret = secretInArgument(argument);
   return secret === null ? argument : argument.slice(0, argument.length - secret.length) + HIDDEN;
 }
+
+/** Words of a command line as a person writes it, each with its quotes. */
+const WRITTEN_WORD = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
+const QUOTES = /["']/g;
+
+/**
+ * Returns a command line without the values that must not be shown: of options with a secret's name, in one word or two, and of variables, of the
+ * command and of a container.
+ */
+export function shownCommand(line: string): string {
+  let before = '';
+  return line.replace(WRITTEN_WORD, (written) => {
+    const word = written.replace(QUOTES, '');
+    const shown = /^(?:-e|--env)$/.test(before)
+      ? shownArgument(`--env=${word}`).slice('--env='.length)
+      : shownWord(before, word);
+    before = word;
+    return shown === word ? written : shown;
+  });
+}
+
+const shownWord = (before: string, word: string): string =>
+  secretAfter(before, word) === null ? shownArgument(word) : HIDDEN;
+
+/** Returns the value of `--api-key VALUE`; null for none. */
+export const secretAfter = (before: string | undefined, word: string): string | null =>
+  before?.startsWith('--') && !before.includes('=') && isSecretName(before) && !word.startsWith('--') ? word : null;

@@ -1,36 +1,51 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { createWriteStream, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
+import { inheritedBy, secretsOf } from './environment.ts';
+import { redactedLines } from './redacted-lines.ts';
 
 /** A user's program that ends on its own. */
 export interface Command {
   /** A program and its arguments, or a line for the shell. */
   readonly words: readonly string[] | string;
   readonly directory: string;
-  /** In addition to the variables of this process. */
+  /** In addition to the variables of this process that a launched server would inherit. */
   readonly env: Readonly<Record<string, string>>;
-  /** The file for all of its output. */
+  /** The file for all of its output, without its secrets. */
   readonly log: string;
 }
 
 /** Time for a command to clean up after the first signal. */
 const GRACE_MS = 5_000;
+/** Time after the end of a command for the rest of its output: what it started may hold that open for ever. */
+const REST_MS = 1_000;
 
 /** Runs a command to its end; the signal ends it and everything that it started. Returns how it ended, in words; null on success. */
 export async function runCommand({ words, directory, env, log }: Command, signal: AbortSignal): Promise<string | null> {
   mkdirSync(dirname(log), { recursive: true });
-  const file = openSync(log, 'w');
+  const variables = { ...inheritedBy(), ...env };
+  const secrets = secretsOf(typeof words === 'string' ? words.split(/\s+/) : words, variables);
+  const file = createWriteStream(log, { fd: openSync(log, 'w') });
+  // A full disk costs the log, not the build.
+  file.on('error', () => undefined);
   const [program = '', ...args] = typeof words === 'string' ? [words] : words;
   try {
     return await new Promise((resolve) => {
       const child = spawn(program, args, {
         cwd: directory,
-        env: { ...process.env, ...env },
-        stdio: ['ignore', file, file],
+        env: variables,
+        stdio: ['ignore', 'pipe', 'pipe'],
         shell: typeof words === 'string',
         // Its own group, so that everything it starts can be ended with it.
         detached: true,
+      });
+      const outputs = [child.stdout, child.stderr].map((output) => {
+        const lines = output.pipe(redactedLines(secrets));
+        lines.pipe(file, { end: false });
+        return { output, written: finished(lines).catch(() => undefined) };
       });
       let force: NodeJS.Timeout | undefined;
       const endGroup = (how: NodeJS.Signals): void => {
@@ -48,7 +63,11 @@ export async function runCommand({ words, directory, env, log }: Command, signal
         clearTimeout(force);
         if (signal.aborted) endGroup('SIGKILL');
         signal.removeEventListener('abort', onAbort);
-        resolve(ending);
+        const rest = Promise.all(outputs.map(({ written }) => written));
+        void Promise.race([rest, sleep(REST_MS, null, { ref: false })]).then(() => {
+          for (const { output } of outputs) output.destroy();
+          resolve(ending);
+        });
       };
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
@@ -56,6 +75,7 @@ export async function runCommand({ words, directory, env, log }: Command, signal
       child.once('exit', (code, by) => over(code === 0 ? null : `ended with ${by ?? `code ${code}`}`));
     });
   } finally {
-    closeSync(file);
+    file.end();
+    await finished(file).catch(() => undefined);
   }
 }

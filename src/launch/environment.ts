@@ -1,4 +1,4 @@
-import { isSecretName, secretInArgument } from '../base/secrets.ts';
+import { isSecretName, secretAfter, secretInArgument } from '../base/secrets.ts';
 
 /** Variables that a server may need: where programs, libraries and caches are, how it computes, and what it reads models with. */
 const NEEDED = new RegExp(
@@ -34,11 +34,7 @@ export const passedOn = (words: readonly string[], env: NodeJS.ProcessEnv = proc
 
 /** Returns the secrets that a process is started with, which its output must not show: of its options and of its variables. */
 export const secretsOf = (words: readonly string[], env: Readonly<Record<string, string>>): readonly string[] => [
-  ...words.flatMap((word, index) => secretInArgument(word) ?? afterSecretName(words[index - 1], word)),
+  ...words.flatMap((word, index) => secretInArgument(word) ?? secretAfter(words[index - 1], word) ?? []),
   ...Object.values(passedOn(words, env)),
   ...Object.entries(env).flatMap(([name, value]) => (isSecretName(name) ? [value] : [])),
 ];
-
-/** The value of `--api-key VALUE`. */
-const afterSecretName = (before: string | undefined, word: string): readonly string[] =>
-  before?.startsWith('--') && !before.includes('=') && isSecretName(before) && !word.startsWith('--') ? [word] : [];

@@ -1,14 +1,12 @@
 import { createWriteStream } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { Transform } from 'node:stream';
-import { StringDecoder } from 'node:string_decoder';
 import { execa } from 'execa';
 import { throwIfInterrupted } from '../base/abort.ts';
 import { realClock } from '../base/clock.ts';
 import { entryPath } from '../base/package.ts';
 import { newFileIn } from '../base/run-files.ts';
-import { withoutSecrets } from '../base/secrets.ts';
 import { inheritedBy, secretsOf } from './environment.ts';
+import { redactedLines } from './redacted-lines.ts';
 
 /** A process that ends when we do, in any way. */
 export interface Supervised {
@@ -64,26 +62,6 @@ export async function startSupervised({ words, env = {}, logFile, cleanUp }: Sup
     return stopping;
   };
   return { hasEnded: () => hasEnded, ended, stop };
-}
-
-/** A line that is longer is passed on in parts. */
-const LONGEST_LINE = 64 * 2 ** 10;
-
-/** Returns a stream that passes on lines without secrets. */
-function redactedLines(secrets: readonly string[]): Transform {
-  const clear = withoutSecrets(secrets);
-  const decoder = new StringDecoder('utf8');
-  let rest = '';
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      rest += decoder.write(chunk);
-      const end = rest.length > LONGEST_LINE ? rest.length : rest.lastIndexOf('\n') + 1;
-      const lines = rest.slice(0, end);
-      rest = rest.slice(end);
-      done(null, clear(lines));
-    },
-    flush: (done) => done(null, clear(rest + decoder.end())),
-  });
 }
 
 /** A server that will not serve; the message explains why. */

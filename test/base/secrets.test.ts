@@ -5,6 +5,7 @@ import {
   secretsInUrl,
   secretsOut,
   shownArgument,
+  shownCommand,
   shownUrl,
   veilOver,
   withoutSecrets,
@@ -79,6 +80,26 @@ describe('an address', () => {
     expect(shownUrl(url)).toBe(shown);
     expect(secretsInUrl(url)).toEqual(expect.arrayContaining(secrets));
     for (const secret of secrets.filter((each) => each.length > 1)) expect(shown).not.toContain(secret);
+  });
+});
+
+describe('a command that starts a server', () => {
+  it.each([
+    ['vllm serve m --port {port} {flags}', 'vllm serve m --port {port} {flags}'],
+    ['vllm serve m --api-key abc --port {port}', 'vllm serve m --api-key … --port {port}'],
+    ["vllm serve m --api-key='a b c' --max-tokens 5", 'vllm serve m --api-key=… --max-tokens 5'],
+    ['vllm serve m --api-key "a b" {flags}', 'vllm serve m --api-key … {flags}'],
+    ['env HF_TOKEN=abc OMP_NUM_THREADS=2 ./serve', 'env HF_TOKEN=… OMP_NUM_THREADS=2 ./serve'],
+    [
+      'docker run -e ANY=abc --env NAME=abc --env=OTHER=abc image',
+      'docker run -e ANY=… --env NAME=… --env=OTHER=… image',
+    ],
+    ['docker run -e HF_TOKEN image', 'docker run -e HF_TOKEN image'],
+    ['./serve --hf-token --port {port}', './serve --hf-token --port {port}'],
+    [`./serve --json '{"a": "b c"}'`, `./serve --json '{"a": "b c"}'`],
+  ])('%s', (line, shown) => {
+    expect(shownCommand(line)).toBe(shown);
+    expect(shownCommand(shown)).toBe(shown);
   });
 });
 

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../../src/launch/command.ts';
 import { launchDocker } from '../../src/launch/docker-server.ts';
 import { launchLocal } from '../../src/launch/local-server.ts';
 import type { LaunchedServer } from '../../src/launch/types.ts';
@@ -113,3 +114,32 @@ function isOpen(host: string, port: number): Promise<boolean> {
     socket.on('connect', end(true)).on('error', end(false)).on('timeout', end(false));
   });
 }
+
+describe('a build', () => {
+  it('inherits what a server would, and its log has none of its secrets', async () => {
+    const [log, seen] = [join(directory, 'build.log'), join(directory, 'seen')];
+    const variables = { CI_PASSWORD: 'secret-of-the-ci', HF_TOKEN: 'token-for-models', CUDA_VISIBLE_DEVICES: '0' };
+    Object.assign(process.env, variables);
+    const words = `env > "${seen}"; echo "token $HF_TOKEN, key $KEY_SECRET" ; echo "err $HF_TOKEN" >&2; exit 3`;
+    const env = { KEY_SECRET: 'key-of-the-recipe' };
+    try {
+      const ending = await runCommand({ words, directory, env, log }, new AbortController().signal);
+      expect(ending).toBe('ended with code 3');
+    } finally {
+      for (const name of Object.keys(variables)) delete process.env[name];
+    }
+    const inherited = await readFile(seen, 'utf8');
+    expect(inherited).not.toContain('CI_PASSWORD');
+    for (const own of ['HF_TOKEN=token-for-models', 'CUDA_VISIBLE_DEVICES=0', 'KEY_SECRET=key-of-the-recipe', 'PATH='])
+      expect(inherited).toContain(own);
+    expect((await readFile(log, 'utf8')).split('\n').sort()).toEqual(['', 'err …', 'token …, key …']);
+  });
+
+  it('is over when its command is, whatever it leaves running', async () => {
+    const words = ['sh', '-c', 'sleep 600 & echo $! > pid; echo done'];
+    const log = join(directory, 'left.log');
+    expect(await runCommand({ words, directory, env: {}, log }, new AbortController().signal)).toBeNull();
+    expect(await readFile(log, 'utf8')).toBe('done\n');
+    process.kill(Number(await readFile(join(directory, 'pid'), 'utf8')));
+  });
+});

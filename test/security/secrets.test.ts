@@ -2,7 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readLaunchCommand } from '../../src/adapter/engine/launch-command.ts';
+import { commandLineWithoutValues, withoutSecretValues } from '../../src/app/server/headers.ts';
+import { resumedSpec } from '../../src/app/study/resumed-spec.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { specOf } from '../../src/spec/spec-of-options.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
 import { type CliOutcome, freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
@@ -124,5 +128,22 @@ describe('tokens and headers', () => {
     const run = await runCli(args, wrong);
     expect(run).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody here knows') });
     expectNoSecret(await everythingOf([run]));
+  });
+});
+
+describe('a secret in --launch-command', () => {
+  const command = `./serve --api-key ${API_KEY} --port {port} {flags}`;
+  const engine = { ...specOf({ model: 'm', launchCommand: command }) };
+
+  it('is neither stored nor a setting, and a resumed study needs it again', () => {
+    const stored = { ...engine, server: withoutSecretValues(engine.server) };
+    expectNoSecret(JSON.stringify(stored));
+    expect(stored.server.launchCommand).toBe('./serve --api-key … --port {port} {flags}');
+    expectNoSecret(JSON.stringify(readLaunchCommand(command).own));
+    expectNoSecret(commandLineWithoutValues(['tune', '--launch-command', command], engine.server).join(' '));
+    expect(() => resumedSpec(stored, {}, [])).toThrow(/does not store the secret in --launch-command/);
+    const again = (launchCommand: string) => resumedSpec(stored, { launchCommand }, ['launchCommand']);
+    expect(again(command).server.launchCommand).toBe(command);
+    expect(() => again(`${command} --other`)).toThrow(/cannot change its --launch-command/);
   });
 });

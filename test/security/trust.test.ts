@@ -102,6 +102,22 @@ describe('a run directory of somebody else', () => {
     ['emulate --from', ['emulate', '--from'], 'emulate --from'],
   ] as const;
 
+  it('--launch twin:DIR refuses the figures of others, and takes those of this user', {
+    timeout: 120_000,
+  }, async () => {
+    for (const key of [randomBytes(32), null]) {
+      const foreign = await directoryOf(killed(trapUrl, server), key);
+      const { code, stderr } = await callCli(['profile', '-m', 'm', '--launch', `twin:${foreign}`]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(
+        /^tritune: RUN_UNTRUSTED: .* is not known as a run of yours.*emulate --from \S+ --trust-run/,
+      );
+    }
+    const own = await directoryOf(killed(trapUrl, server));
+    const { stderr } = await callCli(['profile', '-m', 'm', '--launch', `twin:${own}`, '--request-count', '2']);
+    expect(stderr).not.toContain('RUN_UNTRUSTED');
+  });
+
   it.each(acting)('%s lists what it would do, does none of it and says what to type', async (_, args, command) => {
     for (const key of [randomBytes(32), null]) {
       const directory = await directoryOf(killed(trapUrl, server), key);

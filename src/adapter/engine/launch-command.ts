@@ -4,6 +4,7 @@ import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
+import { isSecretName } from '../../base/secrets.ts';
 import type { EngineSettings } from '../../space/engine/engine.ts';
 import type { EngineTraits } from '../../space/types.ts';
 import { commandWords } from './command-words.ts';
@@ -65,7 +66,8 @@ function ownFlags(words: readonly string[]): JsonObject {
   const own: { [name: string]: Json } = {};
   for (const [index, word] of words.entries()) {
     const flag = flagIn(word);
-    if (flag === null) continue;
+    // A secret is no setting: it stays in the command, and in no config.
+    if (flag === null || isSecretName(flag.name)) continue;
     const next = words[index + 1];
     const text = flag.value ?? (next === undefined || /^-|^\{flags\}$/.test(next) ? undefined : next);
     if (text?.includes('{')) continue;

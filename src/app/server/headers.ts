@@ -1,6 +1,6 @@
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { HIDDEN, shownArgument, shownUrl } from '../../base/secrets.ts';
+import { HIDDEN, shownArgument, shownCommand, shownUrl } from '../../base/secrets.ts';
 import type { RequestHeader } from '../../loadgen/types.ts';
 import type { HeaderSpec } from '../../spec/server-spec.ts';
 
@@ -107,10 +107,13 @@ interface Unsafe extends Pick<HeaderSpec, 'header'> {
   readonly metricsUrl?: string | undefined;
   readonly serverArg?: readonly string[] | undefined;
   readonly dockerArg?: readonly string[] | undefined;
+  readonly launchCommand?: string | undefined;
 }
 
 const addressNames = ['url', 'controlUrl', 'metricsUrl'] as const;
 const argumentNames = ['serverArg', 'dockerArg'] as const;
+/** Options that a resumed run takes only to have their secrets again, which the journal does not hold. */
+export const secretOptionNames = [...argumentNames, 'launchCommand'] as const;
 
 /**
  * Returns the server of a spec in a form safe to store and show: without the values of headers, the logins and query values of addresses, and the
@@ -125,8 +128,15 @@ export function withoutSecretValues<O extends HeaderSpec & Unsafe>(server: O): O
     const list = server[name];
     return list === undefined ? [] : [[name, list.map(shownArgument)] as const];
   });
-  return { ...withoutHeaderValues(server), ...Object.fromEntries<unknown>([...addresses, ...lists]) };
+  const { launchCommand } = server;
+  return {
+    ...withoutHeaderValues(server),
+    ...Object.fromEntries<unknown>([...addresses, ...lists]),
+    ...(launchCommand !== undefined && { launchCommand: shownCommand(launchCommand) }),
+  };
 }
+
+const isAddressName = (name: string): boolean => (addressNames as readonly string[]).includes(name);
 
 /** Returns the command line in a form safe to store. */
 export function commandLineWithoutValues(args: readonly string[], given: Unsafe): readonly string[] {
@@ -134,6 +144,7 @@ export function commandLineWithoutValues(args: readonly string[], given: Unsafe)
     ...(given.header ?? []).map((text) => [text, `${text.split(':', 1)[0]}:…`] as const),
     ...addressNames.flatMap((name) => given[name] ?? []).map((text) => [text, shownUrl(text)] as const),
     ...argumentNames.flatMap((name) => given[name] ?? []).map((text) => [text, shownArgument(text)] as const),
+    ...[given.launchCommand ?? []].flat().map((text) => [text, shownCommand(text)] as const),
   ];
   return args.map((arg) => shown.reduce((text, [from, to]) => (from === to ? text : text.replaceAll(from, to)), arg));
 }
@@ -143,16 +154,20 @@ export function commandLineWithoutValues(args: readonly string[], given: Unsafe)
  * differs in what is stored of it.
  */
 export function withSecretsAgain<O extends Unsafe>(kept: O, given: Unsafe): O {
-  const again = [...addressNames, ...argumentNames].flatMap((name) => {
+  const again = [...addressNames, ...secretOptionNames].flatMap((name) => {
     const [stored, now] = [kept[name], given[name]];
     const texts = stored === undefined ? [] : [stored].flat();
-    if (!texts.some((text) => text.endsWith(HIDDEN))) return [];
+    const isHidden = texts.some((text) => text.includes(HIDDEN));
+    if (!isHidden && (now === undefined || isAddressName(name))) return [];
     const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     if (now === undefined)
       throw usage(`the journal does not store the secret in ${flag} ${texts.join(' ')}`, `give ${flag} again`);
-    const isAddress = typeof now === 'string';
-    if (!isAddress && now.map(shownArgument).join('\n') !== texts.join('\n'))
-      throw usage(`a resumed study cannot change its ${flag}`, `give ${texts.join(' ')} with its secret`);
+    const shown = typeof now === 'string' ? shownCommand(now) : now.map(shownArgument).join('\n');
+    if (!isAddressName(name) && shown !== texts.join('\n'))
+      throw usage(
+        `a resumed study cannot change its ${flag}`,
+        isHidden ? `give ${texts.join(' ')} with its secret` : 'leave that out, or start a new study',
+      );
     return [[name, now] as const];
   });
   return { ...kept, ...Object.fromEntries<unknown>(again) };

@@ -22,7 +22,7 @@ export interface LaunchRequest extends Partial<LaunchSpec> {
 
 /**
  * Starts the server that `--launch` names. A Triton loads `loadModels` of `given` at once; an emulator loads all of its models. Errors: USAGE,
- * PROFILE_INVALID, LAUNCH_FAILED.
+ * PROFILE_INVALID, LAUNCH_FAILED, and for a twin RUN_UNTRUSTED and JOURNAL_INVALID.
  */
 export async function launchServer(options: LaunchRequest, given: LaunchOptions): Promise<LaunchedServer> {
   const [what, ...rest] = (options.launch ?? '').split(':');
@@ -35,7 +35,11 @@ export async function launchServer(options: LaunchRequest, given: LaunchOptions)
     loadProfile(profile);
     return launchEmulator({ ...common, profile, script });
   }
-  if (what === 'twin' && which !== '') return launchEmulator({ ...common, twinOf: which, script });
+  if (what === 'twin' && which !== '') {
+    const { checkOwnTwin } = await import('../study/twin-of-run.ts');
+    await checkOwnTwin(which);
+    return launchEmulator({ ...common, twinOf: which, script });
+  }
   const triton = {
     ...common,
     ...(options.trace && { traceFile: join(common.logDirectory, 'trace.json') }),

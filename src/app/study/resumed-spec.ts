@@ -3,7 +3,14 @@ import { changedSpec } from '../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { TuneOptions } from '../../spec/tune-options.ts';
 import { serverAddress, tlsInAddress } from '../server/address-text.ts';
-import { flagsAgain, headerNames, isSilent, withHeadersAgain, withSecretsAgain } from '../server/headers.ts';
+import {
+  flagsAgain,
+  headerNames,
+  isSilent,
+  secretOptionNames,
+  withHeadersAgain,
+  withSecretsAgain,
+} from '../server/headers.ts';
 import { tlsNames } from '../server/tls.ts';
 
 /** Options that may change when a study is resumed: the address, when to stop, what to show. */
@@ -14,8 +21,7 @@ const resumable: readonly string[] = [
   'metricsUrl',
   'launch',
   // Only to give secrets again, which the journal does not hold.
-  'serverArg',
-  'dockerArg',
+  ...secretOptionNames,
   ...tlsNames,
   'leastGain',
   'maxTrials',
@@ -44,7 +50,7 @@ export function resumedSpec(kept: StudySpec, options: Partial<TuneOptions>, name
   return changedSpec(
     { ...kept, server },
     options,
-    names.filter((name) => !isHeader(name) && name !== 'serverArg' && name !== 'dockerArg'),
+    names.filter((name) => !isHeader(name) && !(secretOptionNames as readonly string[]).includes(name)),
   );
 }
 

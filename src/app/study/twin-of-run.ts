@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { twinOf } from '../../adapter/triton/twin/twin.ts';
+import { commandLineOf } from '../../base/command-name.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
+import { plainLine } from '../../base/format.ts';
 import { parseProfile } from '../../emulator/profile/profiles.ts';
 import type { Profile } from '../../emulator/profile/schema.ts';
 import { findJournal } from '../../study/records/journal.ts';
@@ -25,6 +27,20 @@ export async function twinOfRun(directory: string, trust?: Trust): Promise<Twin>
   const text = stringify(twinOf(found.records), { aliasDuplicateObjects: false });
   // Reads the text like any other profile, so that the file will serve the same later.
   return { text, profile: parseProfile(text, `of ${directory}`) };
+}
+
+/**
+ * Call before a server of a study emulates the run in a directory: what it measures would be as somebody else's journal says. Errors:
+ * JOURNAL_INVALID, RUN_UNTRUSTED.
+ */
+export async function checkOwnTwin(directory: string): Promise<void> {
+  const { origin } = await findJournal(studyFiles(directory).journal);
+  if (origin === 'own') return;
+  throw new TrituneError(
+    'RUN_UNTRUSTED',
+    `${plainLine(directory)} is not known as a run of yours, and its figures would be those of the server`,
+    `to trust them, emulate it and give its address with --url: ${commandLineOf(['emulate', '--from', directory, '--trust-run'])}`,
+  );
 }
 
 /** Errors: OUTPUT_UNWRITABLE. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { shownArgument, shownCommand } from '../../base/secrets.ts';
 import { TRITON } from '../../space/model-configs.ts';
 import type { HeaderSpec, TlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
@@ -85,12 +86,17 @@ const loadsOf = (started: StudyStarted): readonly string[] =>
 function runsOf({ server, adapter, sampler }: StudySpec): readonly string[] {
   const { launch, launchCommand, dockerImage, dockerArg = [], serverArg = [], tritonserver = 'tritonserver' } = server;
   const module = sampler.name !== undefined && !isSamplerName(sampler.name) ? sampler.name : undefined;
-  const server0 = [...serverArg, ...(server.modelRepository === undefined ? [] : [`on ${server.modelRepository}`])];
+  const server0 = [
+    ...serverArg.map(shownArgument),
+    ...(server.modelRepository === undefined ? [] : [`on ${server.modelRepository}`]),
+  ];
   return [
     ...(launch === 'local' ? [`runs ${[tritonserver, ...server0].join(' ')}`] : []),
-    ...(launch === 'docker' ? [`runs the image ${[dockerImage, ...dockerArg, ...server0].join(' ')}`] : []),
+    ...(launch === 'docker'
+      ? [`runs the image ${[dockerImage, ...dockerArg.map(shownArgument), ...server0].join(' ')}`]
+      : []),
     ...(launch !== undefined && launch !== 'local' && launch !== 'docker' ? [`starts ${launch}`] : []),
-    ...(launchCommand === undefined ? [] : [`runs ${launchCommand}`]),
+    ...(launchCommand === undefined ? [] : [`runs ${shownCommand(launchCommand)}`]),
     ...[adapter, module].flatMap((path) => (path === undefined ? [] : [`runs the module ${path}`])),
   ];
 }

@@ -7,6 +7,7 @@ import { spaceOfOne } from '../../../app/study/pipeline/tuned-space.ts';
 import { planByAdapter, ruleOf } from '../../../app/study/tune-by-adapter.ts';
 import { withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
 import { plainLine } from '../../../base/format.ts';
+import { shownCommand } from '../../../base/secrets.ts';
 import { workloadLines } from '../../../headless/studied-workloads.ts';
 import { spaceFromJson } from '../../../space/source/load.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
@@ -35,7 +36,9 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
       const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
       const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
       terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
-      terminal.print(plainLine(`each trial starts a server: ${spec.server.launchCommand}`, MOST_SHOWN));
+      terminal.print(
+        plainLine(`each trial starts a server: ${shownCommand(spec.server.launchCommand ?? '')}`, MOST_SHOWN),
+      );
       terminal.print('expected: unknown until a first server start has been timed; nothing was started');
       return exitCodes.done;
     } finally {
