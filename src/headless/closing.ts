@@ -1,11 +1,13 @@
 import { dirname } from 'node:path';
 import { formatMs, inertLine, listed, wrapped } from '../base/format.ts';
+import { changedSettingsOf } from '../study/analysis/explain/changed-parameters.ts';
 import { labelledWords, type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
+import type { StudyStarted } from '../study/records/records.ts';
 import { describeClientChange, describeSmallerBatch } from '../study/summary/client-words.ts';
 import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
 import {
-  describeAssignment,
+  assignmentLines,
   describeGoodput,
   describeLevel,
   describePrediction,
@@ -34,8 +36,8 @@ export function closingLines(
   files: DocumentPaths,
   { columns = Number.POSITIVE_INFINITY, run }: { readonly columns?: number | undefined; readonly run?: EndedRun } = {},
 ): string[] {
-  const said = [...verdict(summary), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap((line) =>
-    broken(line, columns),
+  const said = [...verdict(summary, run?.started), ...why(summary), ...noise(summary), ...clientBound(summary)].flatMap(
+    (line) => broken(line, columns),
   );
   const steps = run ? nextSteps(summary, run).map((step, index) => row(index === 0 ? 'next' : '', step)) : [];
   const model = modelLine(summary.model, summary.restored, files.summary && dirname(files.summary));
@@ -50,7 +52,7 @@ function broken(line: string, columns: number): string[] {
   return [line.slice(0, MARGIN) + first, ...rest.map((part) => row('', part))];
 }
 
-function verdict(summary: Summary): string[] {
+function verdict(summary: Summary, started: StudyStarted | undefined): string[] {
   const { best, baseline, budget } = summary;
   const { text } = headlineOf(summary);
   const result = row('result', text);
@@ -63,9 +65,7 @@ function verdict(summary: Summary): string[] {
   return [
     result,
     ...emulated,
-    ...(isBaseline
-      ? []
-      : [row(summary.feasible ? 'best' : 'nearest', `trial ${best.trial}: ${describeAssignment(best.assignment)}`)]),
+    ...(isBaseline ? [] : settings(summary.feasible ? 'best' : 'nearest', best, started)),
     row(isBaseline ? 'original' : '', figures(best)),
     ...(best.cost ? costLines(best.cost) : []),
     ...(best.recommended && budget && summary.feasible
@@ -78,6 +78,13 @@ function verdict(summary: Summary): string[] {
     ...rejected(summary),
     ...speed(summary),
   ];
+}
+
+/** Returns what the point's config changes of the original, in a row, or in one for each of several models. */
+function settings(name: string, point: SummaryPoint, started: StudyStarted | undefined): string[] {
+  const changed = started ? changedSettingsOf(started, point) : point.assignment;
+  const { first, rest } = assignmentLines(`trial ${point.trial}:`, changed);
+  return [row(name, first), ...rest.map((line) => row('', line))];
 }
 
 /** Returns the cost, and that on each type of instance if there are several to choose from. */

@@ -2,12 +2,19 @@ import { formatDuration, formatMs, inertLine, plainLine } from '../base/format.t
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Topology } from '../space/topology.ts';
 import type { Candidate } from '../space/types.ts';
+import { changedSettingsOf } from '../study/analysis/explain/changed-parameters.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
-import type { StartedWorkloads, StudyRecord, TrialApplied } from '../study/records/records.ts';
+import type {
+  StartedWorkloads,
+  StudyRecord,
+  StudyStarted,
+  TrialApplied,
+  TrialStarted,
+} from '../study/records/records.ts';
 import { describeAccuracy } from '../study/summary/accuracy-words.ts';
 import { describeClients } from '../study/summary/client-words.ts';
 import {
-  describeAssignment,
+  assignmentLines,
   describeBottleneck,
   describeConstraint,
   describeLevel,
@@ -46,12 +53,16 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
   const print = (line: string): void => write(inertLine(line));
   const candidates = new Map<number, Candidate>();
   let goal: Goal | undefined;
+  let started: StudyStarted | undefined;
   let topology: Topology | undefined;
   let workloads: StartedWorkloads | undefined;
   let finals = 0;
   const learn = (event: TunerEvent): void => {
     if (event.type === 'study-started' || event.type === 'goal-changed') goal = event.goal;
-    if (event.type === 'study-started') ({ topology, workloads } = event);
+    if (event.type === 'study-started') {
+      started = event;
+      ({ topology, workloads } = event);
+    }
     if (event.type === 'trial-started') candidates.set(event.trial, event.candidate);
   };
   const measured = ({ trial, measurement }: { trial: number; measurement: Measurement }): string =>
@@ -71,7 +82,7 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         print(`resuming on ${describeServer(event.server)} at ${event.server.url}`);
         return;
       case 'trial-started':
-        print(`trial ${event.trial}: ${describeAssignment(event.candidate.assignment)}`);
+        for (const line of trialLines(event, started)) print(line);
         if (event.bottleneck) print(`    in trial ${event.bottleneck.trial}, ${describeBottleneck(event.bottleneck)}`);
         return;
       case 'trial-measured':
@@ -122,6 +133,13 @@ export function createLines(write: Print, earlier: readonly StudyRecord[] = []):
         return;
     }
   };
+}
+
+/** Returns what a trial changes of the original config, in a line, or in one for each of several models. */
+function trialLines({ trial, candidate }: TrialStarted, started: StudyStarted | undefined): readonly string[] {
+  const changed = started ? changedSettingsOf(started, candidate) : candidate.assignment;
+  const { first, rest } = assignmentLines(`trial ${trial}:`, changed);
+  return [first, ...rest.map((line) => `    ${line}`)];
 }
 
 function opening(event: Extract<TunerEvent, { type: 'study-started' }>): string[] {

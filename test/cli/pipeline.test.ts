@@ -76,7 +76,7 @@ describe('a pipeline', { timeout: 180_000 }, () => {
 
     const { code, stdout } = await runHere(['tune', '--resume', output]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/trial 1: m\(max_batch_size=2\) second\(instances=2\) first\(instances=3\)/);
+    expect(stdout).toMatch(/trial 1:\n {4}m: max_batch_size=2\n {4}second: instances=2\n {4}first: instances=3\n/);
     expect(lastLineOf(stdout)).toMatch(/^model +'first' has its original config/);
     expect(await isAsBefore()).toBe(true);
 

@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { closingLines } from '../../src/headless/closing.ts';
 import { createLines } from '../../src/headless/lines.ts';
+import { buildJoint } from '../../src/space/joint/build-joint.ts';
+import { jointToJson } from '../../src/space/joint/definition.ts';
+import { joinSpaces } from '../../src/space/joint/joint-space.ts';
+import type { Assignment, Candidate } from '../../src/space/types.ts';
 import { specOf } from '../../src/spec/spec-of-options.ts';
 import { labelledWords, reasonLabels } from '../../src/study/analysis/explain/reasons.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { summarize } from '../../src/study/summary/summary.ts';
 import type { Objective } from '../../src/study/types.ts';
+import { spaceOf } from '../space/fixtures.ts';
 import { candidateOf, configOf, goalOf, measured, originalConfig, studyStarted } from '../study/builders.ts';
+import { jointly, pipeline } from '../support/joint-records.ts';
 
 const at = '2026-01-01T00:00:01.000Z';
 const emulated = { ...studyStarted(goalOf(8)).server, name: 'tritune-emulator', emulated: 'demo' };
@@ -72,6 +78,64 @@ describe('the lines of a run', () => {
       'ended after 12 s: the limit of 2 trials was reached',
       '    there was no time for all rounds of the final',
       '    another trial was expected to gain 3.0 %',
+    ]);
+  });
+});
+
+describe('the lines of a pipeline', () => {
+  const [judge, topology] = [jointly({ tokenizer: 1, encoder: 1 }, 'judge'), pipeline];
+  const spaces = {
+    tokenizer: spaceOf('parameters: { instances: [1, 2], max_batch_size: [8, 16] }'),
+    encoder: spaceOf('parameters: { instances: [1, 2], max_batch_size: [8, 16] }'),
+  };
+  const original = { ...judge, assignment: {} };
+  const joint = joinSpaces(spaces, original, 'judge');
+  const tried = (changes: Assignment): Candidate => {
+    const built = buildJoint(joint, {
+      ...{ 'tokenizer/max_batch_size': 8, 'tokenizer/instances': 1 },
+      ...{ 'encoder/max_batch_size': 8, 'encoder/instances': 1 },
+      ...changes,
+    });
+    if (built.legal) return built.candidate;
+    throw new Error(built.reason);
+  };
+  const started = studyStarted(goalOf(8), { topology, original, space: jointToJson(joint) });
+  const trial = (number: number, candidate: Candidate, throughput: number): StudyRecord[] => [
+    { type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search', candidate },
+    { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, 5) },
+    { type: 'trial-finished', at, trial: number, chosen: 0, feasible: true, failure: null },
+  ];
+  const study = [
+    started,
+    ...trial(0, original, 100),
+    ...trial(1, tried({ 'tokenizer/instances': 2, 'encoder/max_batch_size': 16, 'encoder/instances': 2 }), 250),
+    ...trial(2, tried({ 'encoder/instances': 2 }), 120),
+    ...trial(3, tried({}), 100),
+  ];
+
+  it('name only what differs from the original, model by model', () => {
+    const lines: string[] = [];
+    const onEvent = createLines((line) => lines.push(line));
+    for (const record of study) onEvent(record);
+    expect(lines.slice(2).filter((line) => !line.includes('concurrency') && !line.includes('busy'))).toEqual([
+      'trial 0: the original config',
+      'trial 1:',
+      '    tokenizer: instances=2',
+      '    encoder: max_batch_size=16 instances=2',
+      'trial 2:',
+      '    encoder: instances=2',
+      'trial 3: the original config',
+    ]);
+  });
+
+  it('name it at the end, too', () => {
+    const run = { started, emitted: [], summary: 'run/summary.json', report: null };
+    const lines = closingLines(summarize(foldStudy(study), 'j'), {}, { run });
+    const at = lines.findIndex((line) => line.startsWith('best'));
+    expect(lines.slice(at, at + 3)).toEqual([
+      'best       trial 1:',
+      '           tokenizer: instances=2',
+      '           encoder: max_batch_size=16 instances=2',
     ]);
   });
 });

@@ -16,13 +16,29 @@ const MOST_LETTERS = 300;
 
 /** Returns the assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
 export function describeAssignment(assignment: Assignment): string {
+  const parts = settingsByModel(assignment);
+  if (parts.length === 0) return 'the original config';
+  const texts = parts.map(([model, settings]) => (model === '' ? settings : `${model}(${settings})`));
+  return plainLine(texts.join(' '), MOST_LETTERS * parts.length);
+}
+
+/** Returns the assignment behind a title; that of several models with a line for each below it: `trial 1:`, `encoder: instances=2`. */
+export function assignmentLines(
+  title: string,
+  assignment: Assignment,
+): { readonly first: string; readonly rest: readonly string[] } {
+  const parts = settingsByModel(assignment).filter(([model]) => model !== '');
+  if (parts.length === 0) return { first: `${title} ${describeAssignment(assignment)}`, rest: [] };
+  return { first: title, rest: parts.map(([model, settings]) => plainLine(`${model}: ${settings}`, MOST_LETTERS)) };
+}
+
+/** Returns each model's settings as text; the model is '' in a study of one. */
+function settingsByModel(assignment: Assignment): readonly (readonly [model: string, settings: string])[] {
   const byModel = Map.groupBy(Object.entries(assignment), ([name]) => name.slice(0, Math.max(0, name.indexOf('/'))));
-  if (byModel.size === 0) return 'the original config';
-  const parts = [...byModel].map(([model, own]) => {
-    const set = own.map(([name, value]) => `${name.slice(name.indexOf('/') + 1)}=${describeValue(value)}`).join(' ');
-    return model === '' ? set : `${model}(${set})`;
-  });
-  return plainLine(parts.join(' '), MOST_LETTERS * byModel.size);
+  return [...byModel].map(([model, own]) => [
+    model,
+    own.map(([name, value]) => `${name.slice(name.indexOf('/') + 1)}=${describeValue(value)}`).join(' '),
+  ]);
 }
 
 /** `only instances=2; not max_batch_size=1, 2`; '' when nothing is ruled out. */

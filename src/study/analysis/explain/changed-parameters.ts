@@ -61,11 +61,15 @@ function changedModels(joint: JointSpace, best: Candidate, build: Build): readon
 const isSameConfig = (a: Candidate, b: Candidate): boolean =>
   a.fingerprint === b.fingerprint || isDeepStrictEqual(a.shape, b.shape);
 
-/** Returns the part of the best's assignment that differs from the original's effective values; all of it if that is unknown. */
-export function changedSettingsOf(started: StudyStarted, best: Candidate): Assignment {
+/** Returns the part of a candidate's assignment that differs from the original's effective values; all of it if that is unknown. */
+export function changedSettingsOf(
+  started: StudyStarted,
+  { assignment, fingerprint }: Pick<Candidate, 'assignment' | 'fingerprint'>,
+): Assignment {
   const build = builderOf(started);
-  if (!build || build(best.assignment)?.fingerprint !== best.fingerprint) return best.assignment;
-  return withoutUnchanged(best.assignment, best, build);
+  const candidate = build?.(assignment);
+  if (!build || candidate?.fingerprint !== fingerprint) return assignment;
+  return withoutUnchanged(assignment, candidate, build);
 }
 
 /** Leaves out the settings without which the config is the same. */
