@@ -173,6 +173,18 @@ describe('runs that end otherwise', { timeout: 180_000 }, () => {
     expect(await summaryOf(output)).toEqual(events.at(-1)?.summary);
   });
 
+  it('says in a dry run how long it takes, in plain words', async () => {
+    const dry = ['tune', '-m', 'm', '-u', emulator.grpcUrl, '--dry-run'];
+    const { stdout } = await callCli([...dry, '--latency-budget', '50']);
+    expect(stdout).toMatch(/^sampler queueing: about \d+ measurements$/m);
+    expect(stdout).toMatch(/^expected: about [\d.]+ s \(a single request .*; nothing was changed\n/m);
+    const unsure = 'depending on the results, it may take half or twice as long';
+    const hill = await callCli([...dry, '--sampler', 'hill-climb', '--max-trials', '3']);
+    expect(hill.stdout).toMatch(/^sampler hill-climb: up to 3 trials, about \d+ measurements$/m);
+    expect(hill.stdout).toContain(unsure);
+    expect(stdout).not.toContain(unsure);
+  });
+
   it('changes nothing in a dry run', async () => {
     const cwd = await freshDirectory();
     const outcome = await runCli(['tune', '-m', 'm', '-u', emulator.grpcUrl, '--dry-run'], { cwd });

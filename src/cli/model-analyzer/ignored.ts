@@ -23,7 +23,10 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     'use tritune profile --endpoint or tritune tune --endpoint for language models',
   ],
   [/^(monitoring_interval|duration_seconds|gpus|dcgm_disable|always_report_gpu_metrics)$/, fromServer],
-  [/^collect_cpu_metrics$/, "CPU use is always read from the server's metrics"],
+  [
+    /^collect_cpu_metrics$/,
+    "the CPU use of the server's host is always read, from the server's metrics (metric cpu-utilization)",
+  ],
   [/^triton_docker_args$/, ownServer],
   [/^triton_server_environment$/, 'a server started for the run has the environment of tritune'],
   [/^triton_install_path$/, 'use triton_server_path'],

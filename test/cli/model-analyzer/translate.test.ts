@@ -570,6 +570,7 @@ describe('what is ignored', () => {
 profile_models:
   net: {weighting: 2, parameters: {latency: 3}, model_config_parameters: {max_batch_size: 2}, colour: red}
 checkpoint_directory: /tmp/c
+collect_cpu_metrics: true
 run_config_profile_models_concurrently_enable: true
 triton_server_flags: {log-verbose: 1, http-port: 9000}
 run_config_search_max_instance_count: 3
@@ -581,7 +582,7 @@ num_configs_per_model: 5
 `);
     const keys = run.told.map((line) => line.split(' ')[0]);
     expect(keys.sort()).toEqual([
-      ...['checkpoint_directory', 'client_prototcol', 'constructor', 'num_configs_per_model'],
+      ...['checkpoint_directory', 'client_prototcol', 'collect_cpu_metrics', 'constructor', 'num_configs_per_model'],
       ...['perf_analyzer_flags.async', 'perf_analyzer_flags.http-header', 'perf_analyzer_flags.measurement-interval'],
       ...['perf_analyzer_flags.nonsense', 'perf_analyzer_flags.ssl-https-verify-peer'],
       ...['profile_models.net.colour', 'profile_models.net.parameters.latency', 'profile_models.net.weighting'],
@@ -593,6 +594,9 @@ num_configs_per_model: 5
     ]);
     expect(run.of('net').goal.percentile).toBe(95);
     expect(run.told.every((line) => / is ignored: \S/.test(line))).toBe(true);
+    expect(run.told).toContainEqual(
+      expect.stringMatching(/^collect_cpu_metrics is ignored: the CPU use .*cpu-utilization/),
+    );
     expect(run.told).toContainEqual(expect.stringMatching(/^client_prototcol .*did you mean 'client_protocol'/));
     expect(run.of('net').modelAnalyzer?.ignored).toHaveLength(run.told.length);
     expect(JSON.stringify(run.options)).not.toContain('a:b');

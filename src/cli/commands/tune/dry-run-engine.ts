@@ -13,6 +13,7 @@ import { spaceFromJson } from '../../../space/source/load.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
+import { searchLine } from './dry-run.ts';
 
 /**
  * `--dry-run` with a launch command: prints what a run would try. Starts no server, so the duration of starts, requests and the whole study is
@@ -34,8 +35,7 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
       terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
       if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
       const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
-      const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
-      terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
+      terminal.print(searchLine(sampler.name, { trials, measurements }));
       terminal.print(
         plainLine(`each trial starts a server: ${shownCommand(spec.server.launchCommand ?? '')}`, MOST_SHOWN),
       );

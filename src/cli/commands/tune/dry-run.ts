@@ -85,17 +85,16 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const { length } = inputs.requests;
   const what = length === 1 ? 'the same request repeatedly' : `${length} different requests in turn`;
   const { batch } = plan.study.levels;
-  const size = batch ? `${batch.low} to ${batch.high}` : inputs.batch;
+  const size = batch && batch.low < batch.high ? `${batch.low} to ${batch.high}` : (batch?.low ?? inputs.batch);
   terminal.print(`sends ${what}, with ${size} ${size === 1 ? 'sample' : 'samples'} each`);
   for (const line of assumptionsOf(inputs)) terminal.print(line);
   if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
-  const most = Number.isFinite(trials) ? `up to ${trials}` : 'any number of';
-  terminal.print(`sampler ${sampler.name}: ${most} trials and about ${measurements} measurements`);
+  terminal.print(searchLine(sampler.name, { trials, measurements }));
   const isSure = usual !== undefined || seconds >= plan.timeBudgetMs / MS_PER_S;
-  const sure = isSure ? '' : ' (half to twice that, depending on the results)';
   terminal.print(
-    `expected: about ${spanOf(leastSeconds, seconds)}${sure}${basisOf(first, seen, expectation)}; nothing was changed`,
+    `expected: about ${spanOf(leastSeconds, seconds)}${basisOf(first, seen, expectation)}; nothing was changed`,
   );
+  if (!isSure) terminal.print('depending on the results, it may take half or twice as long');
   const slow = space.slowParameters;
   if (slow.length > 0)
     terminal.print(`${slow.join(', ')}: some settings can take minutes to load, in addition to that`);
@@ -113,6 +112,15 @@ async function tryRequests(
   const prepared = workloads ? await inputsOfWorkloads(spec, models, workloads) : [];
   const [{ inputs }] = await inputsOfFronts(spec, models, prepared[0]);
   return { inputs, ...(await lookFirst(trafficTo(spec, spec.model), opened, models.own, inputs)) };
+}
+
+/** Returns how much a sampler would measure. A limit on trials that it cannot reach is left out. */
+export function searchLine(
+  sampler: string,
+  { trials, measurements }: Pick<Expected, 'trials' | 'measurements'>,
+): string {
+  const limit = trials < measurements ? `up to ${trials} trials, ` : '';
+  return `sampler ${sampler}: ${limit}about ${measurements} measurements`;
 }
 
 const spanOf = (least: number, most: number): string =>
