@@ -84,6 +84,23 @@ describe('tritune profile', () => {
     expect(ramp.stdout).toMatch(/Request count: 20$/m);
   });
 
+  it("takes others' names of the batch, and refuses the sizes of a table without the table", async () => {
+    const once = ['profile', ...(await target()), '--request-count', '20'];
+    for (const name of ['-b', '--batch', '--batch-size'])
+      expect(await callCli([...once, name, '4'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('Batch size: 4'),
+      });
+    expect(await callCli([...once, '--batch-sizes', '1,4'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--batch-sizes needs --scenario offline.*-b N/),
+    });
+    expect(await callCli([...once, '--concurrencies', '1:4'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--concurrencies needs --scenario online/),
+    });
+  });
+
   it('writes the tables and plots of a scenario', async () => {
     const directory = join(await freshDirectory(), 'tables');
     const args = [

@@ -38,6 +38,7 @@ export async function planProfile(
   recorded: TimedRequests | null = null,
 ): Promise<ProfilePlan> {
   const asksForLoad = checkOneLoad(spec);
+  checkScenario(spec);
   const workload = await workloadOf(spec);
   const timed = (await timedRequestsOf(spec)) ?? (asksForLoad || workload ? null : recorded);
   const mode = timed || workload || spec.requestRateRange ? 'request-rate' : 'concurrency';
@@ -134,6 +135,14 @@ function checkOneLoad(spec: ProfileSpec): boolean {
   if (given.length > 1)
     throw usage(`${given.map((key) => loads[key]).join(' and ')} cannot be used together`, 'give one of them');
   return given.length === 1;
+}
+
+/** A table's levels without the table would change nothing. */
+function checkScenario({ scenario, batchSizes, concurrencies }: ProfileSpec): void {
+  if (batchSizes !== undefined && scenario !== 'offline')
+    throw usage('--batch-sizes needs --scenario offline', 'add it, or give -b N for requests of one size');
+  if (concurrencies !== undefined && scenario !== 'online')
+    throw usage('--concurrencies needs --scenario online', 'add it, or give --concurrency-range START:END:STEP');
 }
 
 function checkSweep({ range, order }: SweepPlan, { latencyThreshold, requestCount }: ProfileSpec): void {

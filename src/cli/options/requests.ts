@@ -11,7 +11,12 @@ import { collect, positiveNumber, positiveWhole, wholeNumber, wholeRange } from 
 export type RequestOptions = RequestSpec & HeaderSpec;
 
 export const requestOptionTable: OptionTable<RequestOptions> = under<RequestOptions>('Requests', {
-  batch: { flags: '-b, --batch <n>', help: 'Samples in one request', parse: positiveWhole, default: 1 },
+  batch: {
+    flags: '-b, --batch <n>',
+    help: 'Samples in one request',
+    parse: oneBatch,
+    default: 1,
+  },
   inputData: {
     flags: '--input-data <what>',
     help: 'Data to send: zero, random, a JSON file, or a directory with a file for each input; repeatable (default: random)',
@@ -70,6 +75,15 @@ export const requestOptionTable: OptionTable<RequestOptions> = under<RequestOpti
 });
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
+
+/** Errors: USAGE, also for several numbers, which Model Analyzer's `-b` takes. */
+export function oneBatch(text: string): number {
+  if (!/^\d+[,:]/.test(text)) return positiveWhole(text);
+  throw usage(
+    `'${text}' is more than one number`,
+    'give one; several are for tune --batch-size LOW:HIGH and profile --scenario offline --batch-sizes N,N',
+  );
+}
 
 /** Adds 'NAME:D1,D2' to the earlier shapes. Names may contain colons. */
 function namedShape(

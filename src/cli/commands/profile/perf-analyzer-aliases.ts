@@ -5,7 +5,19 @@ import { refusedFlags } from './perf-analyzer-options.ts';
 
 /** Returns the options with perf_analyzer's other spellings replaced by ours. Errors: USAGE for contradictions. */
 export function withoutAliases(options: ProfileOptions): ProfileOptions {
-  return { ...options, ...levelsOf(options), ...inputOf(options), ...wireOf(options), ...tlsOf(options) };
+  return {
+    ...options,
+    ...batchOf(options),
+    ...levelsOf(options),
+    ...inputOf(options),
+    ...wireOf(options),
+    ...tlsOf(options),
+  };
+}
+
+function batchOf({ batch, batchSize = batch }: ProfileOptions): Pick<ProfileOptions, 'batch'> {
+  if (batch > 1 && batch !== batchSize) throw usage('--batch and --batch-size mean the same', 'leave one of them out');
+  return { batch: batchSize };
 }
 
 function levelsOf(options: ProfileOptions): Partial<ProfileOptions> {

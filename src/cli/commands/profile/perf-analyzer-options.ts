@@ -2,10 +2,13 @@ import type { TraceSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
 import { positiveWhole, wholeNumber } from '../../options/option-values.ts';
+import { oneBatch } from '../../options/requests.ts';
 import { sequenceIdRange } from '../../options/sweep-values.ts';
 
 /** Options in perf_analyzer's spelling that mean the same as another option, or that change nothing; docs/profile.md describes each. */
 export interface PerfAnalyzerFlags extends TraceSpec {
+  /** GenAI-Perf's name of `batch`. */
+  readonly batchSize?: number;
   readonly async?: boolean;
   readonly sync?: boolean;
   readonly maxThreads?: number;
@@ -41,6 +44,7 @@ const same = (flags: string, option: string) => ({ flags, help: `Same as ${optio
 const ignored = (flags: string) => ({ flags, help: 'Accepted and ignored', isHidden: true });
 
 export const perfAnalyzerOptionTable: OptionTable<PerfAnalyzerFlags> = {
+  batchSize: { ...same('--batch-size <n>', '--batch'), parse: oneBatch },
   async: ignored('-a, --async'),
   sync: ignored('--sync'),
   maxThreads: { ...ignored('--max-threads <n>'), parse: positiveWhole },

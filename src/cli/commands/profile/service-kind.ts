@@ -32,6 +32,7 @@ const notOfLanguage: ReadonlySet<string> = new Set([
   ...Object.keys(plainHttpOptionTable),
   ...[
     'batch',
+    'batchSize',
     'inputData',
     'shape',
     'integers',
