@@ -1,6 +1,7 @@
 import { addressesOf, connectControl } from '../app/server/addresses.ts';
 import { messageOf, TrituneError } from '../base/errors.ts';
 import { lookUp } from '../base/look-up.ts';
+import { loadProfile } from '../emulator/profile/profiles.ts';
 import { readOtherConfigs } from '../triton/control/other-configs.ts';
 import type { TritonClient } from '../triton/types.ts';
 import type { ModelChoice, ServerChoice } from '../tui/guide/guide.ts';
@@ -17,24 +18,32 @@ export async function guidedStart(canvas: TerminalCanvas): Promise<readonly stri
   return askForRun({ ...canvas, servers: findServers, models: modelsOf, plan: planOf });
 }
 
+const EMULATOR_PROFILE = 'demo';
+const emulator: ServerChoice = {
+  options: ['--launch', `emulator:${EMULATOR_PROFILE}`],
+  name: 'emulated, to try tritune without a Triton',
+};
+
+/** Returns the servers that answer, and last the emulator, which the run would start. */
 async function findServers(): Promise<readonly ServerChoice[]> {
   const found = await Promise.all(USUAL_PORTS.map((port) => serverAt(`localhost:${port}`)));
-  return found.flatMap((server) => server ?? []);
+  return [...found.flatMap((server) => server ?? []), emulator];
 }
 
 async function serverAt(url: string): Promise<ServerChoice | null> {
   try {
     return await withClient(url, async (client) => {
       const { name, version } = await client.serverMetadata();
-      return { url, name: `${name} ${version}` };
+      return { options: ['-u', url], name: `${name} ${version}` };
     });
   } catch {
     return null;
   }
 }
 
-/** Errors: SERVER_UNREACHABLE, also if the server has no model. */
-async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
+/** Errors: SERVER_UNREACHABLE; MODEL_UNKNOWN if the server has no model. */
+async function modelsOf({ options: [option, url] }: ServerChoice): Promise<readonly ModelChoice[]> {
+  if (option === '--launch') return emulatedModels();
   return withClient(url, async (client) => {
     const entries = await client.index();
     const names = [...new Set(entries.map(({ name }) => name))];
@@ -48,6 +57,14 @@ async function modelsOf(url: string): Promise<readonly ModelChoice[]> {
       return { name, state, backend: backend || platform || '' };
     });
   });
+}
+
+function emulatedModels(): readonly ModelChoice[] {
+  const { models, suggested_latency_budget_ms: budgetMs } = loadProfile(EMULATOR_PROFILE);
+  return models.map(({ config: { name, backend } }) => ({
+    ...{ name: String(name), state: 'READY', backend: String(backend ?? '') },
+    ...(budgetMs !== undefined && { budgetMs }),
+  }));
 }
 
 async function withClient<T>(url: string, work: (client: TritonClient) => Promise<T>): Promise<T> {

@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { advance, argumentsOf, type Guide, type GuideEvent, initialGuide } from '../../src/tui/guide/guide.ts';
+import {
+  advance,
+  argumentsOf,
+  type Guide,
+  type GuideEvent,
+  initialGuide,
+  type ServerChoice,
+} from '../../src/tui/guide/guide.ts';
 import { guideRows, mostMoved } from '../../src/tui/guide/guide-rows.ts';
 import { widthOf } from '../../src/tui/rows.ts';
 
-const servers: GuideEvent = { type: 'servers', servers: [{ url: 'localhost:8001', name: 'triton 2.51.0' }] };
+const emulator: ServerChoice = { options: ['--launch', 'emulator:demo'], name: 'emulated' };
+const servers: GuideEvent = {
+  type: 'servers',
+  servers: [{ options: ['-u', 'localhost:8001'], name: 'triton 2.51.0' }, emulator],
+};
 const models: GuideEvent = {
   type: 'models',
   models: [
@@ -23,7 +34,7 @@ describe('the guided start', () => {
   it('asks for server, model and budget, and shows what it would do', () => {
     expect(initialGuide.waiting).toMatch(/looking for a server/);
     const asked = guideAfter(servers, enter);
-    expect(asked).toMatchObject({ step: 'model', url: 'localhost:8001', waiting: expect.stringMatching(/models/) });
+    expect(asked).toMatchObject({ step: 'model', waiting: expect.stringMatching(/models/) });
     const budget = advance(advance(asked, models), enter);
     expect(budget).toMatchObject({ step: 'budget', model: 'resnet', waiting: null });
     const plan = [typed('8'), typed('.'), typed('5'), enter].reduce(advance, budget);
@@ -34,10 +45,24 @@ describe('the guided start', () => {
     expect(textOf(ready)).toContain('tritune tune -m resnet -u localhost:8001 --latency-budget 8.5');
   });
 
-  it('takes an address by hand, and offers the usual one where nothing was found', () => {
-    const nothing = guideAfter({ type: 'servers', servers: [] });
-    expect(nothing.text).toBe('localhost:8001');
-    expect(guideAfter(servers, typed('gpu-box:9001'), enter).url).toBe('gpu-box:9001');
+  it('takes an address by hand', () => {
+    expect(textOf(guideAfter(servers))).toContain('or type HOST:PORT');
+    expect(argumentsOf(guideAfter(servers, typed('gpu-box:9001'), enter))).toEqual(['tune', '-u', 'gpu-box:9001']);
+  });
+
+  it('offers the emulator, with a budget that suits its model', () => {
+    const nothing = guideAfter({ type: 'servers', servers: [emulator] });
+    expect(textOf(nothing)).toContain('No server answers on the usual ports. Choose the emulator');
+    expect(textOf(nothing)).toContain('tritune tune --launch emulator:demo\n');
+    const emulated: GuideEvent = {
+      type: 'models',
+      models: [{ name: 'yolov7', state: 'READY', backend: 'tensorrt', budgetMs: 50 }],
+    };
+    const budget = [enter, emulated, enter].reduce(advance, nothing);
+    expect(budget).toMatchObject({ step: 'budget', text: '50' });
+    expect(argumentsOf(advance(budget, enter))).toEqual([
+      ...['tune', '-m', 'yolov7', '--launch', 'emulator:demo', '--latency-budget', '50'],
+    ]);
   });
 
   it('goes without a budget when none is typed, and refuses what is none', () => {

@@ -191,6 +191,26 @@ describe('on a terminal', { timeout: 120_000 }, () => {
     expect(at.wasAlternate()).toBe(false);
   });
 
+  it('offers to run the emulator when it is started without arguments', async () => {
+    const at = seat([], { cwd: await freshDirectory() });
+    await at.until(/Which server\?\n[\s\S]* emulator:demo /);
+    // Last, behind whatever answers on the usual ports of this machine.
+    at.press('\u001b[B'.repeat(5));
+    await at.until(/› emulator:demo /);
+    at.press('\r');
+    await at.until(/› yolov7 +ready/);
+    at.press('\r');
+    await at.until(/Latency budget[\s\S]*> 50_/);
+    at.press('\r');
+    await at.until(/expected: /);
+    at.press('\r');
+    await at.until(/EMULATOR demo[\s\S]*measuring/);
+    at.press('qy');
+    expect(await at.ended).toBe(130);
+    expect(at.isAlternate()).toBe(false);
+    expect(at.written()).toMatch(/model +'yolov7' has its original config/);
+  });
+
   it('asks for a run when it is started without arguments', async () => {
     const cwd = await freshDirectory();
     const at = seat([], { cwd });

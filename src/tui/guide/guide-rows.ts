@@ -1,4 +1,4 @@
-import { commandLineOf, commandName } from '../../base/command-name.ts';
+import { commandLineOf } from '../../base/command-name.ts';
 import { wrapped } from '../../base/format.ts';
 import { foreign, heading, inSight, type Row, row, type Size, span } from '../rows.ts';
 import { argumentsOf, choicesOf, type Guide, takesText } from './guide.ts';
@@ -54,7 +54,7 @@ function partsOf(guide: Guide, size: Size): Parts {
   const input: readonly Row[] = takesText(guide)
     ? [[span('  > ', 'accent'), span(foreign(text), 'strong'), span('_')]]
     : [];
-  const hint = guide.step === 'server' ? hintRows(choices.length > 0, columns) : [];
+  const hint = guide.step === 'server' ? hintRows(guide, columns) : [];
   const below = [...hint, ...input];
   const plan = guide.plan.flatMap((line) => indented(line, columns));
   const foot: readonly Row[] = [
@@ -95,10 +95,9 @@ function keysOf(guide: Guide): readonly string[] {
   return [...(guide.waiting === null ? [next, ...choose] : []), leave, 'Ctrl+C leave'];
 }
 
-/** Returns what to type for another server than those that answer. */
-function hintRows(isAnyFound: boolean, columns: number): readonly Row[] {
-  const text = isAnyFound
-    ? 'or type HOST:PORT, its gRPC port'
-    : `No server answers on the usual ports. Type HOST:PORT, its gRPC port, or leave and try an emulated server: ${commandName()} tune --launch emulator -m yolov7 --latency-budget 50`;
+/** Returns what to type for another server than those in the list. */
+function hintRows({ servers }: Guide, columns: number): readonly Row[] {
+  const isAnyFound = servers.some(({ options: [option] }) => option === '-u');
+  const text = `${isAnyFound ? 'or' : 'No server answers on the usual ports. Choose the emulator, or'} type HOST:PORT, its gRPC port`;
   return wrapped(text, columns - 4).map((line) => row(`  ${line}`, 'muted'));
 }

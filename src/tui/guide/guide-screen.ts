@@ -19,7 +19,7 @@ import { guideRows, mostMoved } from './guide-rows.ts';
 /** The guided start's access to the outside. It shows errors and asks the previous step again. */
 export interface GuideReach {
   servers(): Promise<readonly ServerChoice[]>;
-  models(url: string): Promise<readonly ModelChoice[]>;
+  models(server: ServerChoice): Promise<readonly ModelChoice[]>;
   /** Returns the plan of a run with these arguments, in lines. */
   plan(argv: readonly string[]): Promise<readonly string[]>;
 }
@@ -118,6 +118,6 @@ function GuideScreen({ talk, hasColours, onStart }: GuideProps): ReactElement {
 
 async function fetchFor(guide: Guide, reach: GuideReach): Promise<GuideEvent> {
   if (guide.step === 'server') return { type: 'servers', servers: await reach.servers() };
-  if (guide.step === 'model') return { type: 'models', models: await reach.models(guide.url ?? '') };
+  if (guide.step === 'model' && guide.server) return { type: 'models', models: await reach.models(guide.server) };
   return { type: 'plan', lines: await reach.plan(argumentsOf(guide)) };
 }

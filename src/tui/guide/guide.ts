@@ -1,8 +1,9 @@
 import { left } from '../rows.ts';
 
-/** A server that answers, or that the person entered. */
+/** A server that answers, that the person entered, or tritune's emulator. */
 export interface ServerChoice {
-  readonly url: string;
+  /** The options that name it on the command line. */
+  readonly options: readonly ['-u' | '--launch', string];
   /** Such as `triton 2.51.0`. */
   readonly name: string;
 }
@@ -12,6 +13,8 @@ export interface ModelChoice {
   readonly state: string;
   /** Empty for a model that is not loaded, because its config is unknown. */
   readonly backend: string;
+  /** A latency budget that suits the model, if it is known. */
+  readonly budgetMs?: number;
 }
 
 /** The state of the guided start. */
@@ -25,7 +28,7 @@ export interface Guide {
   readonly cursor: number;
   /** The typed text: an address, or a budget. */
   readonly text: string;
-  readonly url: string | null;
+  readonly server: ServerChoice | null;
   readonly model: string | null;
   readonly budgetMs: number | null;
   /** What the guide waits for; null while it asks the person. */
@@ -40,7 +43,7 @@ export const initialGuide: Guide = {
   plan: [],
   cursor: 0,
   text: '',
-  url: null,
+  server: null,
   model: null,
   budgetMs: null,
   waiting: 'looking for a server on the usual ports',
@@ -64,7 +67,7 @@ export function advance(guide: Guide, event: GuideEvent): Guide {
   const asked: Guide = { ...guide, waiting: null, fault: null };
   switch (event.type) {
     case 'servers':
-      return { ...asked, servers: event.servers, text: event.servers.length === 0 ? 'localhost:8001' : '' };
+      return { ...asked, servers: event.servers };
     case 'models':
       return { ...asked, models: readyFirst(event.models), cursor: 0 };
     case 'plan':
@@ -103,13 +106,15 @@ export const takesText = ({ step }: Guide): boolean => step === 'server' || step
 function entered(guide: Guide): Guide {
   const { step, text, cursor } = guide;
   if (step === 'server') {
-    const url = text.trim() || guide.servers[cursor]?.url;
-    if (!url) return { ...guide, fault: 'type the address of the server: HOST:PORT with its gRPC port' };
-    return { ...guide, step: 'model', url, text: '', cursor: 0, waiting: `asking ${url} for its models` };
+    const typed = text.trim();
+    const server = typed === '' ? guide.servers[cursor] : serverAt(typed);
+    if (!server) return { ...guide, fault: 'type the address of the server: HOST:PORT with its gRPC port' };
+    const waiting = `asking ${addressOf(server)} for its models`;
+    return { ...guide, step: 'model', server, text: '', cursor: 0, waiting };
   }
   if (step === 'model') {
-    const model = guide.models[cursor]?.name;
-    return model === undefined ? guide : { ...guide, step: 'budget', model, text: '' };
+    const { name: model, budgetMs } = guide.models[cursor] ?? {};
+    return model === undefined ? guide : { ...guide, step: 'budget', model, text: String(budgetMs ?? '') };
   }
   if (step !== 'budget') return guide;
   const budgetMs = text.trim() === '' ? null : Number(text);
@@ -126,8 +131,13 @@ function back(guide: Guide): Guide {
 }
 
 /** Returns the address if it was typed, not chosen from the list. */
-const typedUrl = ({ url, servers }: Guide): string =>
-  url === null || servers.some((server) => server.url === url) ? '' : url;
+const typedUrl = ({ server, servers }: Guide): string =>
+  server === null || servers.includes(server) ? '' : addressOf(server);
+
+/** A server that the person entered. */
+const serverAt = (url: string): ServerChoice => ({ options: ['-u', url], name: '' });
+
+const addressOf = ({ options: [, address] }: ServerChoice): string => address;
 
 /** Returns the arguments of the command for the choices so far, including the one selected or typed now. */
 export function argumentsOf(guide: Guide): readonly string[] {
@@ -135,12 +145,12 @@ export function argumentsOf(guide: Guide): readonly string[] {
   // While something is being fetched, the choice just made must not apply twice.
   const taken = waiting === null && step !== 'plan' ? entered({ ...guide, fault: null }) : guide;
   const next = taken.fault === null ? taken : guide;
-  const { url, model, budgetMs } = next;
+  const { server, model, budgetMs } = next;
   const at = steps.indexOf(next.step);
   return [
     'tune',
     ...(model !== null && at >= steps.indexOf('budget') ? ['-m', model] : []),
-    ...(url !== null && at >= steps.indexOf('model') ? ['-u', url] : []),
+    ...(server !== null && at >= steps.indexOf('model') ? server.options : []),
     ...(budgetMs !== null && at >= steps.indexOf('plan') ? ['--latency-budget', String(budgetMs)] : []),
   ];
 }
@@ -149,7 +159,7 @@ const steps: readonly Guide['step'][] = ['server', 'model', 'budget', 'plan'];
 
 /** Returns the choices in words. */
 export function choicesOf({ step, servers, models }: Guide): readonly string[] {
-  if (step === 'server') return servers.map(({ url, name }) => `${left(url, 28)} ${name}`);
+  if (step === 'server') return servers.map((server) => `${left(addressOf(server), 28)} ${server.name}`);
   if (step !== 'model') return [];
   return models.map(({ name, state, backend }) => `${left(name, 32)} ${left(state.toLowerCase(), 12)} ${backend}`);
 }
