@@ -26,7 +26,7 @@ const HIDDEN_COLUMNS = 3;
 
 /**
  * Returns a column for each varied parameter. Shortens headers as far as needed for all of them; if even the shortest need more
- * than `room`, leaves out those of the least weight.
+ * than `room`, leaves out those of the least weight, the widest first.
  */
 export function columnsFor(varied: readonly VariedParameter[], room: number): ParameterColumns {
   const parameters = [...new Set(varied.map(({ parameter }) => parameter))];
@@ -34,13 +34,32 @@ export function columnsFor(varied: readonly VariedParameter[], room: number): Pa
     varied.map((each) => columnOf(each, headerOf(each.parameter, parameters))),
   );
   const fitting = layouts.find((columns) => widthOfColumns(columns) <= room);
-  if (fitting) return { columns: fitting, hidden: 0 };
+  if (fitting) return { columns: lengthened(fitting, room), hidden: 0 };
   let columns = layouts.at(-1) as readonly ParameterColumn[];
   while (columns.length > 0 && widthOfColumns(columns) > room - HIDDEN_COLUMNS) {
-    const least = columns.reduce((lightest, each) => (each.weight <= lightest.weight ? each : lightest));
+    const least = columns.reduce((lightest, each) => (isBefore(each, lightest) ? each : lightest));
     columns = columns.filter((each) => each !== least);
   }
-  return { columns, hidden: varied.length - columns.length };
+  return { columns: lengthened(columns, room - HIDDEN_COLUMNS), hidden: varied.length - columns.length };
+}
+
+/** True for the column that is left out before the other. */
+const isBefore = (one: ParameterColumn, other: ParameterColumn): boolean =>
+  one.weight === other.weight ? one.width > other.width : one.weight < other.weight;
+
+/** Gives the room that is left to headers that are cut, a letter each in turn. */
+function lengthened(columns: readonly ParameterColumn[], room: number): readonly ParameterColumn[] {
+  let [result, isDone] = [columns, false];
+  while (!isDone) {
+    isDone = true;
+    for (const [index, column] of result.entries()) {
+      const longer = columnOf(column, column.parameter.slice(0, column.header.length + 1));
+      const next = result.with(index, longer);
+      if (longer.header === column.header || widthOfColumns(next) > room) continue;
+      [result, isDone] = [next, false];
+    }
+  }
+  return result.map((column) => ({ ...column, header: column.header.replace(/_+$/, '') }));
 }
 
 const columnOf = (varied: VariedParameter, name: string): ParameterColumn => {
