@@ -37,7 +37,7 @@ export interface WrittenRun {
  */
 export async function writeRun(state: StudyState, directory: string, documentsOf: DocumentsOf): Promise<WrittenRun> {
   const summary = summarize(state, 'journal.jsonl');
-  const documents = state.best && isToEmit(summary.verdict) ? documentsOf(state.best.candidate) : [];
+  const documents = state.best && isToEmit(summary) ? documentsOf(state.best.candidate) : [];
   const [config = null] = documents;
   const files = {
     summary: join(directory, 'summary.json'),

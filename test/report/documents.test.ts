@@ -83,6 +83,19 @@ describe('the documents of a run', () => {
     const { config } = parseConfigText(await readFile(files.config as string, 'utf8'), 'config.pbtxt');
     expect(config).toMatchObject({ name: 'm', max_batch_size: 8, instance_group: [{ count: 2, kind: 'KIND_CPU' }] });
   });
+
+  it('hold no config where the original one is the nearest to a goal that nothing meets', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tritune-report-'));
+    const original = studyOf('m', 'no').slice(1, 4);
+    const missed = foldStudy([
+      studyStarted(goalOf(3)),
+      ...original.map((record) => (record.type === 'trial-finished' ? { ...record, feasible: false } : record)),
+    ]);
+    const { summary, files } = await writeRun(missed, directory, (best) => configDocuments(best, 'm', (name) => name));
+    expect(summary).toMatchObject({ verdict: 'infeasible', best: { trial: 0 } });
+    expect(files.config).toBeNull();
+    expect(await readdir(directory)).not.toContain('best');
+  });
 });
 
 describe('results.csv', () => {

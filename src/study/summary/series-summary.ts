@@ -82,7 +82,7 @@ export function entryOf(
       load: best.load,
       throughput: best.throughput,
       budgetLatencyMs: best.budgetLatencyMs,
-      config: summary && isToEmit(summary.verdict) ? config : null,
+      config: summary && isToEmit(summary) ? config : null,
     },
     ...ending,
   };

@@ -1,5 +1,6 @@
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
+import type { Summary } from './summary.ts';
 
 /**
  * The outcome of a study for programs. `better`: a gain of the best over the original config was shown, or only the best meets the goal.
@@ -21,4 +22,5 @@ export function verdictOf(state: StudyState): Verdict {
 }
 
 /** True if there is a config to serve instead of the original one, confirmed or not, or the nearest to the goal. */
-export const isToEmit = (verdict: Verdict): boolean => verdict !== 'nothing-better' && verdict !== 'not-measured';
+export const isToEmit = ({ verdict, best, baseline }: Pick<Summary, 'verdict' | 'best' | 'baseline'>): boolean =>
+  verdict !== 'nothing-better' && verdict !== 'not-measured' && best?.trial !== baseline?.trial;

@@ -37,7 +37,7 @@ export interface Statements {
 /** `withCharts`: of the whole report, whose charts take nearly all of the time. */
 export function statementsOf(state: StudyState, events: readonly TunerEvent[], withCharts = false): Statements {
   const summary = summarize(state, 'journal.jsonl');
-  const config = isToEmit(summary.verdict) ? 'run/best/m/config.pbtxt' : null;
+  const config = isToEmit(summary) ? 'run/best/m/config.pbtxt' : null;
   const files = { summary: 'run/summary.json', report: 'run/report.html', config };
   const fold = new ViewFold();
   for (const event of events) fold.add(event);
