@@ -20,6 +20,7 @@ import {
 import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
 import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
+import { isOriginal } from '../study/summary/verdict.ts';
 import { restoreCommand } from './next/commands.ts';
 import { type EndedRun, nextSteps } from './next/steps.ts';
 
@@ -61,7 +62,7 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
     summary.emulated === null
       ? []
       : [row('emulated', `by tritune's emulator (${summary.emulated}): not figures of a real server`)];
-  const isBaseline = baseline !== null && best.trial === baseline.trial;
+  const isBaseline = isOriginal(best, baseline);
   return [
     result,
     ...emulated,

@@ -103,9 +103,11 @@ export class TimeKeeper {
     if (left < USED_UP * this.#budgetMs) return 'the time budget was used up';
     const reserve = hasFinalists ? this.#reserve : this.#trace;
     const work = `the next trial (about ${secondsOf(turn)})`;
+    const what = hasFinalists ? 'the final' : 'the trace';
+    if (reserve >= left) return `the ${secondsOf(left)} that are left of the time budget are for ${what}`;
     return turn > left || reserve === 0
       ? `${work} would not fit into the ${secondsOf(left)} that are left of the time budget`
-      : `${work} would not fit into the time budget: of the ${secondsOf(left)} that are left, ${secondsOf(reserve)} are reserved for ${hasFinalists ? 'the final' : 'the trace'}`;
+      : `${work} would not fit into the time budget: of the ${secondsOf(left)} that are left, ${secondsOf(reserve)} are reserved for ${what}`;
   }
 
   /**

@@ -236,6 +236,24 @@ describe('the closing lines', () => {
     expect(lines.at(-1)).toBe("model      'm' has its original config again");
   });
 
+  it('count a trial of the original config at another level as the original', () => {
+    const again: readonly StudyRecord[] = [
+      ...records.slice(0, 4),
+      { type: 'trial-started', at, trial: 1, role: 'search', candidate: candidateOf(originalConfig, { instances: 1 }) },
+      { type: 'trial-measured', at, trial: 1, measurement: measured(8, 250, 7) },
+      { type: 'trial-finished', at, trial: 1, chosen: 0, feasible: true, failure: null },
+      ...records.slice(-2),
+    ];
+    const summary = summarize(foldStudy(again), 'j');
+    expect(summary).toMatchObject({ verdict: 'nothing-better', best: { trial: 1 }, gain: { ratio: 1 } });
+    const lines = closing(again);
+    expect(lines[1]).toBe(
+      'result     Your config is as good as anything tried: it gives 250 infer/s at p99 7 ms within p99 ≤ 8 ms.',
+    );
+    expect(lines.filter((line) => /^(best|changed) /.test(line))).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('original'))).toEqual([expect.stringContaining('250 infer/s')]);
+  });
+
   it('give the median once where it is the budgeted percentile', () => {
     const summary = summarize(foldStudy(records), 'journal.jsonl');
     const best = { ...summary.best, budgetLatencyMs: { value: 7, low: 6, high: 8, percentile: 50 } };

@@ -13,6 +13,7 @@ import {
   rateUnitOf,
 } from '../../study/summary/describe.ts';
 import type { StandingPoint, Summary } from '../../study/summary/summary.ts';
+import { isOriginal } from '../../study/summary/verdict.ts';
 import { type Html, html, none } from '../html.ts';
 import { costText, gainText, levelText } from './verdict.ts';
 
@@ -20,7 +21,7 @@ import { costText, gainText, levelText } from './verdict.ts';
 export function comparison(state: StudyState, summary: Summary): Html {
   const { best, baseline } = summary;
   if (!best) return none;
-  const isBaseline = baseline?.trial === best.trial;
+  const isBaseline = isOriginal(best, baseline);
   const points: readonly (readonly [string, StandingPoint])[] = [
     [isBaseline ? 'the original, the best' : `best: trial ${best.trial}`, best],
     ...(baseline && !isBaseline ? [['original config', baseline] as const] : []),

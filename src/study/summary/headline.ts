@@ -8,6 +8,7 @@ import { isInCost } from './cost-point.ts';
 import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
 import type { StandingPoint, Summary } from './summary.ts';
+import { isOriginal } from './verdict.ts';
 
 /** The outcome of a study, in a sentence. */
 export interface Headline {
@@ -84,7 +85,7 @@ function levelsOf({ best, baseline }: Summary): string {
 }
 
 const nameOf = ({ best, baseline }: Summary): string =>
-  best?.trial === baseline?.trial ? 'your own config' : `trial ${best?.trial}`;
+  isOriginal(best, baseline) ? 'your own config' : `trial ${best?.trial}`;
 
 /** Names of rates that read better in a sentence than their labels. */
 const rates: Readonly<Record<string, string>> = {

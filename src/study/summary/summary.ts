@@ -22,7 +22,7 @@ import { latencyNote } from './latency-note.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
 import { type Prediction, predictBest } from './prediction.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
+import { isOriginal, type Verdict, verdictOf } from './verdict.ts';
 
 /** A figure of the summary; null instead of a value that is not finite, never a zero. */
 type Figure = number | null;
@@ -250,7 +250,7 @@ function clientBoundOf(state: StudyState): Summary['clientBound'] {
 
 /** The baseline is once itself, measured or not. */
 function gainOf(state: StudyState): Summary['gain'] {
-  if (state.best && state.best === state.baseline) return { ratio: 1, low: 1, high: 1 };
+  if (state.best && isOriginal(state.best.candidate, state.baseline?.candidate)) return { ratio: 1, low: 1, high: 1 };
   const gain = state.gain?.gain;
   return gain ? { ratio: figure(gain.value), low: figure(gain.low), high: figure(gain.high) } : null;
 }

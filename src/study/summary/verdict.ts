@@ -1,6 +1,6 @@
+import type { Candidate } from '../../space/types.ts';
 import { representative } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
-import type { Summary } from './summary.ts';
 
 /**
  * The outcome of a study for programs. `better`: a gain of the best over the original config was shown, or only the best meets the goal.
@@ -17,10 +17,25 @@ export function verdictOf(state: StudyState): Verdict {
   const stands = best && representative(state, best);
   if (!stands) return 'not-measured';
   if (!stands.feasible) return 'infeasible';
-  if (best === baseline) return 'nothing-better';
+  if (isOriginal(best.candidate, baseline?.candidate)) return 'nothing-better';
   return gain?.best === best.number ? (gain.verdict ?? 'unconfirmed') : 'unconfirmed';
 }
 
+/** True if the best is the original config, also where a trial of the search measured it again at other levels. */
+export const isOriginal = (
+  best: Fingerprinted | null | undefined,
+  original: Fingerprinted | null | undefined,
+): boolean => best?.fingerprint === original?.fingerprint;
+
+type Fingerprinted = Pick<Candidate, 'fingerprint'>;
+
 /** True if there is a config to serve instead of the original one, confirmed or not, or the nearest to the goal. */
-export const isToEmit = ({ verdict, best, baseline }: Pick<Summary, 'verdict' | 'best' | 'baseline'>): boolean =>
-  verdict !== 'nothing-better' && verdict !== 'not-measured' && best?.trial !== baseline?.trial;
+export const isToEmit = ({ verdict, best, baseline }: Emittable): boolean =>
+  verdict !== 'nothing-better' && verdict !== 'not-measured' && !isOriginal(best, baseline);
+
+/** What a summary says of it. */
+interface Emittable {
+  readonly verdict: Verdict;
+  readonly best: Fingerprinted | null;
+  readonly baseline: Fingerprinted | null;
+}

@@ -12,6 +12,7 @@ import {
 } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
+import { isOriginal } from '../../study/summary/verdict.ts';
 import type { Trial } from '../../study/types.ts';
 import { figuresOf, finalMark, meetsGoal } from '../figures.ts';
 import { fitted, foreign, LABEL_COLUMNS, label, type Row, row, type Span, span, widthOf } from '../rows.ts';
@@ -27,7 +28,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
     return [first, noise ?? row(''), row('')];
   }
   const { best, baseline } = study;
-  const isBaseline = baseline?.number === best.number;
+  const isBaseline = isOriginal(best.candidate, baseline?.candidate);
   const verdict = meetsGoal(study, best) ? [] : [span('  over the budget', 'bad')];
   const name = isBaseline
     ? 'the original config'

@@ -4,6 +4,7 @@ import type { StudyState } from '../../study/records/state.ts';
 import { usualTrials } from '../../study/search/samplers/registry.ts';
 import { describeGainIn, describeObjectives } from '../../study/summary/describe.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
+import { isOriginal } from '../../study/summary/verdict.ts';
 import { type ServerRow, serverRows } from './server-rows.ts';
 import { describeStand, type FailureRow, failureKinds, failureRows, type TrialRow, trialRows } from './trial-rows.ts';
 import type { StudyHead, Watched } from './watched.ts';
@@ -99,7 +100,7 @@ function standing(state: StudyState | null): Pick<StudyView, 'best' | 'original'
   const original = state?.baseline ? describeStand(state, state.baseline) : '';
   if (!state?.best) return { best: '', original };
   const missed = representative(state, state.best)?.feasible === false ? ' (it misses the goal)' : '';
-  if (state.best === state.baseline) {
+  if (isOriginal(state.best?.candidate, state.baseline?.candidate)) {
     const same = missed === '' ? 'your config is as good as anything tried' : 'nothing that was tried meets the goal';
     return { best: state.finished ? same : '', original };
   }

@@ -10,6 +10,7 @@ import { describeLevel, rateUnitOf } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
+import { isOriginal } from '../../../study/summary/verdict.ts';
 import type { Trial } from '../../../study/types.ts';
 import { type Html, html, none } from '../../html.ts';
 import { type Card, cardsHtml } from './cards.ts';
@@ -102,7 +103,7 @@ function gainCard(summary: Summary, { trials }: StudyState): Card {
   const isCost = isInCost(objectives);
   const name = isCost ? 'relative cost' : 'gain';
   if (!feasible) return { name, value: 'none', notes: ['nothing tried meets the goal'], tone: 'bad' };
-  if (best?.trial === baseline?.trial) {
+  if (isOriginal(best, baseline)) {
     const others = trials.filter(({ measurements }) => measurements.length > 0).length - 1;
     const reason = rejected
       ? `trial ${rejected.trial}: ${rejected.reason}`
@@ -140,7 +141,7 @@ const SAME_RATIO = 1.03;
 
 /** Explains why the gain differs from the quotient of the two figures next to it. */
 function quotientNote(state: StudyState, { gain, best, baseline, objectives }: Summary): Html {
-  if (!gain || gain.ratio === null || !best || !baseline || best.trial === baseline.trial) return none;
+  if (!gain || gain.ratio === null || !best || !baseline || isOriginal(best, baseline)) return none;
   const quotient = quotientOf(state, metricsOf(state.goal), objectives[0]?.metric);
   if (objectives.length > 1 || quotient === null) return none;
   const apart = Math.max(quotient / gain.ratio, gain.ratio / quotient);

@@ -4,6 +4,7 @@ import { representative } from '../../final/final.ts';
 import { decidingWorkload } from '../../goal/deciding-workload.ts';
 import type { StudyState } from '../../records/state.ts';
 import { describeBottleneck } from '../../summary/describe.ts';
+import { isOriginal } from '../../summary/verdict.ts';
 import type { Trial } from '../../types.ts';
 import { bottlenecksOf } from './bottleneck.ts';
 import { changedSettingsOf } from './changed-parameters.ts';
@@ -44,7 +45,8 @@ export function explainBest(state: StudyState): Explanation | null {
   const workload = workloadToTell(state, best, stands);
   const after = toldOf(state, best, workload);
   if (!after) return null;
-  const before = baseline && baseline.number !== best.number ? toldOf(state, baseline, workload) : null;
+  const isOther = baseline && !isOriginal(best.candidate, baseline.candidate);
+  const before = isOther ? toldOf(state, baseline, workload) : null;
   const credit = creditOf(state, best, stands);
   const bottlenecks = bottlenecksOf(state);
   const found = foundLimit(state, best, after, bottlenecks(best, stands));
