@@ -63,7 +63,7 @@ function studySection(name) {
       if (!wasOpened) element.open = view.status === 'under way';
       wasOpened = true;
       body.hidden = false;
-      parts.about.textContent = [view.phase, view.model, groupText(view)].filter(Boolean).join(', ');
+      parts.about.textContent = [outcomeOf(view), view.model, groupText(view)].filter(Boolean).join(', ');
       showStanding(parts, view);
       showProgress(parts, view, 0);
       orders.show(canSteer && view.status === 'under way' && !isOver(view));
@@ -79,6 +79,9 @@ function studySection(name) {
 
 const isOver = (view) => view?.phase.startsWith('ended: ') ?? false;
 
+/** A study that has ended says first what it found; the reason of its end is in its details. */
+const outcomeOf = (view) => (isOver(view) && view.best !== '' ? view.best : view.phase);
+
 const groupText = ({ group }) => (group === null ? '' : `group ${group}`);
 
 const sinceText = ({ startedAt }) => (startedAt === null ? '' : `since ${new Date(startedAt).toLocaleString()}`);
@@ -87,6 +90,7 @@ function showStanding({ standing, notice }, view) {
   const facts = [
     ['goal', view.goal],
     ['server', view.servers.length > 1 ? '' : view.server],
+    ['ended', isOver(view) ? view.phase.replace(/^ended: /, '') : ''],
     [isOver(view) ? 'best' : 'best so far', view.best, 'now'],
     ['original', view.original],
   ].filter(([, text]) => text !== '');

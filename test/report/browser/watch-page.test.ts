@@ -84,7 +84,8 @@ describe('the page of studies in a browser', () => {
     expect(await page.$$eval('.servers .spark rect', (all) => all.length)).toBe(3);
     take('one', records.slice(middle + 1));
     board.progress('one', null);
-    await says('.study', /ended: .*best.*× the original/);
+    await says('.study summary', /× the original/);
+    await says('.study dl', /ended.*best.*× the original/);
     await page.waitForFunction(`document.querySelectorAll('.front svg a').length > ${first}`, { timeout: 20_000 });
     await page.hover('.front svg a:last-of-type');
     expect(await textOf('.front figcaption')).toMatch(/^Trial \d+ at concurrency \d+: /);
