@@ -63,7 +63,7 @@ function studySection(name) {
       if (!wasOpened) element.open = view.status === 'under way';
       wasOpened = true;
       body.hidden = false;
-      parts.about.textContent = [outcomeOf(view), view.model, groupText(view)].filter(Boolean).join(', ');
+      parts.about.textContent = [view.model, outcomeOf(view), groupText(view)].filter(Boolean).join(', ');
       showStanding(parts, view);
       showProgress(parts, view, 0);
       orders.show(canSteer && view.status === 'under way' && !isOver(view));
