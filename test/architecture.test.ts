@@ -89,6 +89,7 @@ describe('architecture', () => {
 /** Files that read files by themselves: none that a person or a document names, and none that a stranger may have written. */
 const readsFiles: Readonly<Record<string, string>> = {
   'base/read-file.ts': 'the reader of all others',
+  'base/flush-folders.ts': 'no file: it flushes folders',
   'base/package.ts': "tritune's own package",
   'report/page/assets.ts': "tritune's own package",
   'fleet/temporal/workflow-bundle.ts': 'an installed package',

@@ -1,5 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { isTrituneError, messageOf, TrituneError } from '../../base/errors.ts';
+import { flushFolders } from '../../base/flush-folders.ts';
 import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { unwritable } from '../../base/run-files.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
@@ -12,7 +13,7 @@ import { runKey } from './run-key.ts';
 /** The append-only truth of a study. */
 export interface Journal {
   /**
-   * Resolves when the record is on the disk. Errors: RECORD_INVALID for a record that could not be read again, which is not written; OUTPUT_UNWRITABLE,
+   * Resolves when the record is flushed to the disk. Errors: RECORD_INVALID for a record that could not be read again, which is not written; OUTPUT_UNWRITABLE,
    * after which the journal takes no more records.
    */
   append(record: StudyRecord): Promise<void>;
@@ -39,12 +40,10 @@ export async function createJournal(path: string): Promise<Journal> {
   const unlock = takeLock(`${path}.lock`);
   try {
     const isEmpty = (await stat(path).catch(() => null))?.size === 0;
-    return openedJournal(
-      await open(path, isEmpty ? 'r+' : 'wx'),
-      path,
-      { end: 0, sinceCheck: new Uint8Array(), key: runKey().key },
-      unlock,
-    );
+    const file = await open(path, isEmpty ? 'r+' : 'wx');
+    // The first record is to be found again when the power goes after the first change.
+    flushFolders(path);
+    return openedJournal(file, path, { end: 0, sinceCheck: new Uint8Array(), key: runKey().key }, unlock);
   } catch (error) {
     unlock();
     if ((error as { code?: unknown }).code !== 'EEXIST') throw unwritable(path, error);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../base/errors.ts';
+import { flushFolders } from '../../base/flush-folders.ts';
 import { readBytesSync } from '../../base/read-file.ts';
 import { userFolder } from '../../base/user-folder.ts';
 
@@ -44,8 +45,10 @@ function makeKey(path: string): void {
   mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(8).toString('hex')}`;
   try {
-    writeFileSync(draft, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600 });
+    writeFileSync(draft, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600, flush: true });
     linkSync(draft, path);
+    // After a power cut the runs that it marks are still the user's.
+    flushFolders(path);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'EEXIST') throw error;
   } finally {
