@@ -135,6 +135,31 @@ it('a load that a killed run has left under way does not come after what is put 
   }
 });
 
+it('a run that was killed before its first record is started again in the same directory', {
+  timeout: 60_000,
+}, async () => {
+  const faults: Faults = {};
+  const stage = await stageOf(['m'], faults);
+  const directory = join(await freshDirectory(), 'run');
+  const args = shortRun('m', stage.url, directory);
+  // It has locked the model by then.
+  const reading = new Promise<void>((begun) => {
+    faults.disturbStatistics = () => {
+      begun();
+      return 'fail';
+    };
+  });
+  const run = startCli(args);
+  await Promise.race([reading, run.ended]);
+  run.child.kill('SIGKILL');
+  expect(await run.ended).toMatchObject({ signal: 'SIGKILL' });
+  expect(await linesIn(directory)).toBe(0);
+  faults.disturbStatistics = () => null;
+  const again = await runHere([...args, '--max-trials', '1', '--time-budget', '1s']);
+  expect(again.stderr).not.toContain('MODEL_LOCKED');
+  expect(foldStudy(await readJournal(journalIn(directory))).restored).toMatchObject({ verified: true });
+});
+
 it(
   'kill -9 at any moment loses nothing that was written, and leaves nothing that cannot be put back',
   async () => {

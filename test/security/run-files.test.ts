@@ -164,6 +164,7 @@ const writers: Readonly<Record<string, string>> = {
   'app/series/directory.ts': 'series.json, only if it is new',
   'app/study/twin-of-run.ts': 'a file that the user named',
   'app/workload/save-workload.ts': 'a file that the user named',
+  'base/flush-folders.ts': 'nothing: it flushes folders',
   'base/read-file.ts': 'read only: the reader of files',
   'cli/commands/calibrate/run.ts': 'a file that the user named',
   'cli/commands/compare/run.ts': 'files that the user named',

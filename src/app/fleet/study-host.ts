@@ -66,7 +66,7 @@ async function hosted(study: OpenStudy, tell: (line: string) => void, signal: Ab
   const opened = await openServer(serverOf(spec), { loadModels: [], laterModels: [] }, directory, signal);
   try {
     await checkControllable(opened.client);
-    if (!started) await afterRestoring(spec.server, tell, () => checkLeftovers(opened, named.names));
+    if (!started) await afterRestoring(spec.server, tell, () => checkLeftovers(opened, named.names, directory));
     const models = await readModels(opened.client, named, started);
     await leaveAsTheyWere(opened.client, models);
     const { plan, sampler, samplerFor, space } = planStudy(study, opened.server, models);

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
@@ -42,22 +43,27 @@ export interface Served {
 }
 
 /**
- * Call before any config of these models, or of the parts of those that are ensembles, is taken for an original one. Errors: MODEL_LEFT_CHANGED (a
- * LeftChangedError) for a model that a killed run left changed, MODEL_LOCKED for one that a run changes now, SERVER_*.
+ * Call before any config of these models, or of the parts of those that are ensembles, is taken for an original one. `directory`: that of the run that
+ * calls; one that was killed in it before its first record left nothing. Errors: MODEL_LEFT_CHANGED (a LeftChangedError) for a model that a killed
+ * run left changed, MODEL_LOCKED for one that a run changes now, SERVER_*.
  */
-export async function checkLeftovers(served: Served, models: readonly string[]): Promise<void> {
-  for await (const error of leftoversIn(served, models)) throw error;
+export async function checkLeftovers(served: Served, models: readonly string[], directory?: string): Promise<void> {
+  for await (const error of leftoversIn(served, models, directory)) throw error;
 }
 
 /** Returns the error that `checkLeftovers` throws, for each of the models that has one. */
-export async function* leftoversIn(served: Served, models: readonly string[]): AsyncGenerator<TrituneError> {
+export async function* leftoversIn(
+  served: Served,
+  models: readonly string[],
+  caller?: string,
+): AsyncGenerator<TrituneError> {
   const open = [...models];
   const seen = new Set<string>();
   for (let model = open.shift(); model !== undefined; model = open.shift()) {
     if (seen.has(model)) continue;
     seen.add(model);
     const config = await configIfLoaded(served.client, model);
-    const error = await leftoverOf(served, model, config);
+    const error = await leftoverOf(served, model, config, caller);
     if (error) yield error;
     if (config) open.push(...composingModels(config));
   }
@@ -75,7 +81,12 @@ async function configIfLoaded(client: TritonClient, model: string): Promise<Mode
 }
 
 /** This machine's lock knows of any change. The mark on the server is there on other machines, too, and for longer. */
-async function leftoverOf(served: Served, model: string, config: ModelConfig | null): Promise<TrituneError | null> {
+async function leftoverOf(
+  served: Served,
+  model: string,
+  config: ModelConfig | null,
+  caller?: string,
+): Promise<TrituneError | null> {
   const holder = await lastHolderOf(model, served.server);
   // A second run gets MODEL_LOCKED where it takes the lock.
   if (holder === 'process') return null;
@@ -84,7 +95,8 @@ async function leftoverOf(served: Served, model: string, config: ModelConfig | n
   const directory = mark?.directory ?? holder?.directory;
   if (directory === undefined) return null;
   const { journal } = studyFiles(directory);
-  if (holderOf(`${journal}.lock`) === 'process') return inProgress(model, directory);
+  const isCaller = caller !== undefined && resolve(caller) === directory;
+  if (!isCaller && holderOf(`${journal}.lock`) === 'process') return inProgress(model, directory);
   const found = await foundIn(journal);
   // A marked config is sent after the first record: another journal is in its place.
   if (found === 'unreadable' || (mark && found.records.length === 0))

@@ -49,7 +49,7 @@ async function takeAll(
   const { client, server } = opened;
   const check = async (models: readonly string[]): Promise<void> => {
     // The study that is resumed may itself have left them changed.
-    if (study.started === null) await checkLeftovers(opened, models);
+    if (study.started === null) await checkLeftovers(opened, models, study.directory);
     for (const name of models) await checkProtected(client, name, study.spec.server);
   };
   await check(named.names);

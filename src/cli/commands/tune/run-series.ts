@@ -115,7 +115,7 @@ async function checkModels(
 async function readHeld(opened: OpenServer, study: OpenStudy): Promise<StudyModels> {
   const { client, server } = opened;
   const named = modelsNamedBy(study);
-  if (!study.started) await checkLeftovers(opened, named.names);
+  if (!study.started) await checkLeftovers(opened, named.names, study.directory);
   const letGo = await holdModels(named.names, server, study.directory);
   try {
     const models = await readModels(client, named);
