@@ -10,6 +10,7 @@ import { readJournal } from '../../src/study/records/journal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
 import { freshDirectory, startCli } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
+import { repeatedTrials } from '../support/killed-study.ts';
 import { casesOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 
 /** Of all studies together. A study is killed so often at most, and then comes to its end. */
@@ -90,11 +91,8 @@ async function studyKilledOften(stage: OwnStage, model: string, seed: number, mo
 
 /** A study like one that was never killed: every trial once, in order, the original config again when the search is over, and a final. */
 function checkWhole(records: readonly StudyRecord[]): void {
-  const finished: number[] = [];
-  for (const record of records) {
-    if (record.type === 'trial-started' && record.role === 'search') expect(finished).not.toContain(record.trial);
-    if (record.type === 'trial-finished') finished.push(record.trial);
-  }
+  expect(repeatedTrials(records)).toEqual([]);
+  const finished = records.flatMap((record) => (record.type === 'trial-finished' ? record.trial : []));
   expect(finished.slice(0, 3)).toEqual([0, 1, 2]);
   expect(finished.slice(3).every((trial) => trial === 0)).toBe(true);
   const state = foldStudy(records);
