@@ -81,10 +81,18 @@ it('a run that is resumed may change the model again, whatever its journal says 
 });
 
 it('a journal without its first line is written anew: its run had changed nothing', async () => {
-  writeFileSync(path, '');
-  const journal = await createJournal(path);
-  await journal.append(records[0] as StudyRecord);
-  await journal.close();
-  expect(await readJournal(path)).toEqual(records.slice(0, 1));
-  await expect(createJournal(path)).rejects.toMatchObject({ code: 'OUTPUT_EXISTS' });
+  const first = bytes.indexOf(NEWLINE) + 1;
+  const zeros = Buffer.from(bytes.subarray(0, first)).fill(0, first >> 1, first - 1);
+  const unbegun = [...[0, 3, first >> 1, first - 1].map((cut) => bytes.subarray(0, cut)), zeros, Buffer.alloc(first)];
+  for (const left of unbegun) {
+    writeFileSync(path, left);
+    const journal = await createJournal(path);
+    await journal.append(records[0] as StudyRecord);
+    await journal.close();
+    expect(await readJournal(path)).toEqual(records.slice(0, 1));
+  }
+  for (const other of [bytes.subarray(0, first), 'notes', '{"at":"home"}\n']) {
+    writeFileSync(path, other);
+    await expect(createJournal(path)).rejects.toMatchObject({ code: 'OUTPUT_EXISTS' });
+  }
 });

@@ -3,10 +3,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createJournal } from '../../src/study/records/journal.ts';
+import type { StudyRecord } from '../../src/study/records/records.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 import { printConfigText } from '../../src/triton/config/printer.ts';
 import { RUN_MARK, withRunMark } from '../../src/triton/config/run-mark.ts';
 import { dropIn, freshDirectory, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
+import { writeJournal } from '../support/write-journal.ts';
 import { isOnServer, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
 
 /** In place on the server, and loaded anew. */
@@ -85,6 +87,17 @@ describe('what a killed run left', { timeout: 120_000 }, () => {
     const records = JSON.stringify([await recordsOf(output), await recordsOf(next)]);
     expect(records).toContain('max_batch_size');
     expect(records).not.toContain(RUN_MARK);
+  });
+
+  it('is found while a load of its final is still under way, after which the server has another config', async () => {
+    const { stage, output, original } = await killedRun(CANDIDATES['its instance count']);
+    const at = new Date(0).toISOString();
+    const failure = { kind: 'init-failed', reason: 'made up' } as const;
+    const finished: StudyRecord = { type: 'trial-finished', at, trial: 1, chosen: null, feasible: false, failure };
+    await writeJournal(join(output, 'journal.jsonl'), [...(await recordsOf(output)), finished]);
+    // The load has not ended yet.
+    await stage.client.load('m', original);
+    expect(await refusedProfile(stage.url)).toContain('MODEL_LEFT_CHANGED');
   });
 
   it('is named although its journal is gone, with how to load the config of the repository', async () => {

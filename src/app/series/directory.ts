@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json } from '../../base/json.ts';
 import { trituneVersion } from '../../base/package.ts';
-import { fileLimits, readText } from '../../base/read-file.ts';
+import { fileLimits, readBytes, readText } from '../../base/read-file.ts';
 import { checkFree, placeIn } from '../../base/run-files.ts';
 import type { SeriesOptions } from '../../spec/series-fields.ts';
 import { seriesOf } from '../../spec/series-options.ts';
 import { type SeriesSpec, seriesSpec } from '../../spec/series-spec.ts';
 import { takeLock } from '../../study/records/journal-lock.ts';
-import type { Origin } from '../../study/records/journal-text.ts';
+import { isUnbegun, type Origin } from '../../study/records/journal-text.ts';
 import { checkOf, markOf } from '../../study/records/line-seal.ts';
 import { runKey } from '../../study/records/run-key.ts';
 import { SERIES_REPORT, SERIES_SUMMARY } from '../../study/summary/series-summary.ts';
@@ -135,9 +135,13 @@ export async function studiesIn(directory: string): Promise<readonly string[]> {
   return all.filter((_, index) => begun[index]);
 }
 
-/** True if the study's journal has any records. */
-export const hasBegun = async (directory: string): Promise<boolean> =>
-  ((await sizeOf(studyFiles(directory).journal)) ?? 0) > 0;
+/** True if the study's journal has any records, or is no journal that this can be said of. */
+export async function hasBegun(directory: string): Promise<boolean> {
+  const { journal } = studyFiles(directory);
+  if (((await sizeOf(journal)) ?? 0) === 0) return false;
+  const bytes = await readBytes(journal, fileLimits.journal).catch(() => null);
+  return bytes === null || !isUnbegun(bytes);
+}
 
 /** Removes the files of a series that ended before its first turn: no study has begun, and no summary says why. */
 export async function discardEmptySeries(directory: string): Promise<void> {

@@ -3,11 +3,12 @@ import { resolve } from 'node:path';
 import { type LastHolder, lastHolderOf } from '../../adapter/triton/hold-model.ts';
 import { isTrituneError, TrituneError } from '../../base/errors.ts';
 import { plainLine } from '../../base/format.ts';
-import { fileLimits, readText } from '../../base/read-file.ts';
+import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { typedWord as shown } from '../../base/shell-words.ts';
 import { type FoundJournal, readForRestoring } from '../../study/records/journal.ts';
 import { holderOf } from '../../study/records/journal-lock.ts';
-import type { ServerIdentity } from '../../study/records/records.ts';
+import { isUnbegun } from '../../study/records/journal-text.ts';
+import type { ServerIdentity, StudyRecord } from '../../study/records/records.ts';
 import { stateToRestore } from '../../study/records/state-to-restore.ts';
 import { compareConfigs } from '../../triton/config/comparison.ts';
 import { composingModels } from '../../triton/config/ensemble-rules.ts';
@@ -111,8 +112,8 @@ async function foundIn(journal: string): Promise<FoundJournal | 'unreadable'> {
     return await readForRestoring(journal);
   } catch (error) {
     if (!isTrituneError(error, 'JOURNAL_INVALID')) throw error;
-    const text = await readText(journal, fileLimits.journal).catch(() => null);
-    return text === null || text.includes('\n') ? 'unreadable' : { records: [], origin: 'unmarked' };
+    const bytes = await readBytes(journal, fileLimits.journal).catch(() => null);
+    return bytes !== null && isUnbegun(bytes) ? { records: [], origin: 'unmarked' } : 'unreadable';
   }
 }
 
@@ -126,9 +127,17 @@ function hasChanged(found: FoundJournal, model: string, current: ModelConfig | n
   const original = originalsOf(started).find((each) => each.model === model);
   if (!original) return false;
   // The load that it was killed in may end, and swap the model, at any time.
-  if (found.records.at(-1)?.type === 'trial-started') return true;
+  if (mayBeLoading(found.records)) return true;
   if (current === null || !original.wasLoaded) return (current !== null) !== original.wasLoaded;
   return compareConfigs(original.config, current).length > 0;
+}
+
+/** True if a load may be the next that the run did: that of a trial, or of a round of the final, which no record announces. */
+function mayBeLoading(records: readonly StudyRecord[]): boolean {
+  const last = records.at(-1)?.type;
+  if (last === 'trial-started') return true;
+  const hasLoaded = records.some((record) => record.type === 'trial-started' && record.role === 'search');
+  return hasLoaded && (last === 'trial-finished' || last === 'final-measured');
 }
 
 const fromHere = (model: string, directory: string): Finding => ({

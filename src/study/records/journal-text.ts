@@ -28,6 +28,8 @@ const NEWLINE = 0x0a;
 /** More than a seal takes. */
 const SEAL_BYTES = 256;
 const DIGEST_DIGITS = 32;
+/** Of a first record. */
+const BEGINNING = '{"at":"';
 
 /** Returns the JSON of a record as a journal has it, before its seal. */
 export function jsonOf(record: StudyRecord): string {
@@ -87,6 +89,13 @@ export function parseForRestoring(bytes: Uint8Array, path: string, key: Buffer |
   }
   if (origin === null) throw withoutOriginal(path, ' is missing');
   return { records, ...at, origin };
+}
+
+/** True for the text that a run left which was killed, or lost its power, before its first record was whole: it had changed nothing. */
+export function isUnbegun(bytes: Uint8Array): boolean {
+  const start = Buffer.from(bytes.subarray(0, BEGINNING.length)).toString('latin1');
+  const isOurs = BEGINNING.startsWith(start) || start.startsWith('\0');
+  return isOurs && linesIn(bytes, builtInMetrics).next().done === true;
 }
 
 interface LinePlace {

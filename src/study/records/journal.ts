@@ -5,7 +5,7 @@ import { fileLimits, readBytes } from '../../base/read-file.ts';
 import { unwritable } from '../../base/run-files.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { takeLock } from './journal-lock.ts';
-import { faultOfJson, type JournalText, jsonOf, parseForRestoring, parseJournal } from './journal-text.ts';
+import { faultOfJson, isUnbegun, type JournalText, jsonOf, parseForRestoring, parseJournal } from './journal-text.ts';
 import { LineSealer } from './line-seal.ts';
 import type { StudyRecord } from './records.ts';
 import { runKey } from './run-key.ts';
@@ -33,14 +33,16 @@ export type Admit = (found: FoundJournal) => Promise<void> | void;
 const NEWLINE = 0x0a;
 
 /**
- * Creates a journal, locked for this process. A run that was killed before it changed anything leaves an empty one, which is taken over. Errors:
- * OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
+ * Creates a journal, locked for this process. A run that was killed before it changed anything leaves one without a whole record, which is taken
+ * over. Errors: OUTPUT_LOCKED, OUTPUT_EXISTS, OUTPUT_UNWRITABLE.
  */
 export async function createJournal(path: string): Promise<Journal> {
   const unlock = takeLock(`${path}.lock`);
   try {
-    const isEmpty = (await stat(path).catch(() => null))?.size === 0;
-    const file = await open(path, isEmpty ? 'r+' : 'wx');
+    const left = await readBytes(path, fileLimits.journal).catch(() => null);
+    const isTakenOver = left !== null && isUnbegun(left);
+    const file = await open(path, isTakenOver ? 'r+' : 'wx');
+    if (isTakenOver) await file.truncate(0);
     // The first record is to be found again when the power goes after the first change.
     flushFolders(path);
     return openedJournal(file, path, { end: 0, sinceCheck: new Uint8Array(), key: runKey().key }, unlock);
