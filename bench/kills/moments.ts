@@ -47,22 +47,36 @@ export class LoadLog {
   readonly #path: string;
   #offset = 0;
   #rest = '';
+  #begun = 0;
   readonly #loading = new Set<string>();
 
   constructor(path: string) {
     this.#path = path;
   }
 
+  /** Loads that have begun since the server was started. */
+  get begun(): number {
+    this.#read();
+    return this.#begun;
+  }
+
   get isLoading(): boolean {
+    this.#read();
+    return this.#loading.size > 0;
+  }
+
+  #read(): void {
     const lines = `${this.#rest}${this.#news()}`.split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) {
       const [, begun] = /"loading: ([^:"]+):/.exec(line) ?? [];
-      if (begun !== undefined) this.#loading.add(begun);
+      if (begun !== undefined) {
+        this.#loading.add(begun);
+        this.#begun++;
+      }
       const [, ended] = /(?:successfully|failed to) load(?:ed)? '([^']+)'/.exec(line) ?? [];
       if (ended !== undefined) this.#loading.delete(ended);
     }
-    return this.#loading.size > 0;
   }
 
   #news(): string {
@@ -99,16 +113,16 @@ async function moment(aim: Aim, target: Target, random: Random): Promise<boolean
   const until = async (holds: () => boolean): Promise<void> => {
     while (!isOver() && !holds()) await realClock.sleep(LOOK_MS);
   };
+  const untilLoads = async (count: number): Promise<void> => {
+    const before = log.begun;
+    await until(() => log.begun >= before + count);
+  };
   switch (aim) {
     case 'any':
       await Promise.race([realClock.sleep(random.float() * (isRestore ? RESTORE_MS : RUN_MS)), running.ended]);
       return false;
     case 'load':
-      for (let loads = random.int(1, 2); loads > 1 && !isOver(); loads--) {
-        await until(() => log.isLoading);
-        await until(() => !log.isLoading);
-      }
-      await until(() => log.isLoading);
+      await untilLoads(random.int(1, 3));
       await realClock.sleep(random.float() * LONGEST_LOAD_MS);
       return false;
     case 'upload': {
@@ -127,7 +141,7 @@ async function moment(aim: Aim, target: Target, random: Random): Promise<boolean
         await until(() => typesNow().filter((type) => type === 'trial-applied').length >= applied);
         running.child.kill(random.float() < 0.5 ? 'SIGINT' : 'SIGTERM');
       }
-      await until(() => log.isLoading);
+      await untilLoads(1);
       await realClock.sleep(random.float() * LONGEST_LOAD_MS);
       return true;
     }
