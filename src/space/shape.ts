@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, canonicalJsonOfShared, type Json, type JsonObject } from '../base/json.ts';
+import { lookUp } from '../base/look-up.ts';
 import { policyOf } from '../queueing/batcher-policy.ts';
 import { instancesOf } from '../triton/config/instances.ts';
 import type { InstanceGroup, ModelConfig } from '../triton/config/model-config.ts';
@@ -40,7 +41,7 @@ function schedulingOf(config: ModelConfig): Scheduling {
 
 function groupShape({ count = 1, name: _, ...place }: InstanceGroup): InstanceGroupShape {
   return {
-    device: devices[place.kind ?? 'KIND_AUTO'],
+    device: lookUp<InstanceGroupShape['device']>(devices, String(place.kind)) ?? 'auto',
     count: Math.max(1, count) * Math.max(1, place.gpus?.length ?? 1),
     place: canonicalJson(place),
     ...((place.gpus?.length ?? 0) > 0 && { gpus: place.gpus }),

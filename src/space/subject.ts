@@ -88,5 +88,7 @@ export function subjectValue(subject: Subject, scene: Scene): Json | undefined {
 
 /** Returns where the base config's instances run, by its first instance group. */
 export function deviceOf(base: ModelConfig): string {
-  return (base.instance_group?.[0]?.kind ?? 'KIND_AUTO').replace('KIND_', '').toLowerCase();
+  return String(base.instance_group?.[0]?.kind ?? 'KIND_AUTO')
+    .replace('KIND_', '')
+    .toLowerCase();
 }

@@ -37,7 +37,7 @@ export function tensorMetadata(config: ModelConfig, tensors: readonly TensorConf
   const batchDim = (config.max_batch_size ?? 0) > 0 ? [-1] : [];
   return (tensors ?? []).map((tensor) => ({
     name: tensor.name,
-    datatype: kserveDatatype(tensor.data_type),
+    datatype: kserveDatatype(String(tensor.data_type)),
     shape: [...batchDim, ...tensor.dims.map(Number)],
   }));
 }

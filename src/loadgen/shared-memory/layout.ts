@@ -41,7 +41,7 @@ export function layoutOfOutputs(
 ): { readonly outputs: readonly SlotOutput[]; readonly slotBytes: number } {
   let slotBytes = 0;
   const outputs = output.map(({ name, data_type, dims }) => {
-    const datatype = data_type === 'TYPE_STRING' ? 'BYTES' : data_type.replace(/^TYPE_/, '');
+    const datatype = data_type === 'TYPE_STRING' ? 'BYTES' : String(data_type).replace(/^TYPE_/, '');
     const element = numericType(datatype)?.bytes;
     const count = dims.reduce<number>((product, size) => product * Number(size), max_batch_size > 0 ? batch : 1);
     const isKnown = element !== undefined && dims.every((size) => Number(size) >= 0);

@@ -94,7 +94,7 @@ function tensorChanges(kind: 'input' | 'output', before: Tensors = [], after: Te
 }
 
 const shapeText = (tensor: TensorConfig | undefined): string | null =>
-  tensor ? `${tensor.data_type.replace('TYPE_', '')} [${tensor.dims.join(', ')}]` : null;
+  tensor ? `${String(tensor.data_type).replace('TYPE_', '')} [${tensor.dims.join(', ')}]` : null;
 
 interface Field {
   readonly path: string;

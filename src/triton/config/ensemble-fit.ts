@@ -81,6 +81,6 @@ function difference(before: Said, now: Said): string | null {
 
 const said = (model: string, config: ModelConfig, { data_type, dims }: TensorConfig): Said => ({
   model,
-  dataType: data_type,
+  dataType: String(data_type),
   shape: [...((config.max_batch_size ?? 0) > 0 ? [-1] : []), ...dims],
 });

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { Int64 } from './scalars.ts';
 
 /**
- * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, integers as numbers, or as text where only that is exact (`Int64`). Both protocols and
+ * A model config in the server's own JSON form: protobuf field names in snake_case, enums by name, or by a name or number of a newer server, integers as numbers, or as text where only that is exact (`Int64`). Both protocols and
  * the config.pbtxt reader return this form, with the same values for the same config. Only the fields that tritune reasons about are typed; all
  * other fields of ModelConfig are carried along unchanged.
  */
@@ -28,7 +28,7 @@ export type ModelConfig = {
 export type TensorConfig = {
   readonly name: string;
   /** As in the config: TYPE_FP32, TYPE_STRING, … (metadata and requests say FP32, BYTES). */
-  readonly data_type: string;
+  readonly data_type: string | number;
   /** Without the batch dimension; -1 is any size. */
   readonly dims: readonly Int64[];
   readonly optional?: boolean;
@@ -38,7 +38,8 @@ export type TensorConfig = {
 export type InstanceGroup = {
   readonly name?: string;
   readonly count?: number;
-  readonly kind?: 'KIND_AUTO' | 'KIND_GPU' | 'KIND_CPU' | 'KIND_MODEL';
+  /** KIND_AUTO, KIND_CPU, KIND_GPU or KIND_MODEL. */
+  readonly kind?: string | number;
   readonly gpus?: readonly number[];
   readonly [field: string]: Json | undefined;
 };

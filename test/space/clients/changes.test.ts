@@ -16,6 +16,20 @@ const changes = (after: ModelConfig, before: ModelConfig = base) =>
   clientChanges(originalOf(before), candidateOf(after)).map(({ what, breaks, text }) => [what, breaks, text]);
 
 describe('what clients notice', () => {
+  it('is a type of a newer server, by its number or name', () => {
+    const newer = (data_type: string | number): ModelConfig => ({
+      ...base,
+      output: [{ ...tensor('Y'), data_type }, tensor('Z')],
+      instance_group: [{ kind: typeof data_type === 'number' ? 999 : 'KIND_NEW' }],
+    });
+    expect(originalOf(newer(999)).shape.groups).toMatchObject([{ device: 'auto' }]);
+    expect(originalOf(newer('TYPE_NEW')).shape.groups).toMatchObject([{ device: 'auto' }]);
+    expect(changes(newer(999))).toEqual([['output Y', true, "output 'Y' is 999 [4] (FP32 [4] before)"]]);
+    expect(changes(newer('TYPE_NEW'), newer(999)).map(([, , text]) => text)).toEqual([
+      "output 'Y' is NEW [4] (999 [4] before)",
+    ]);
+  });
+
   it('is nothing of instances, batching and larger batches', () => {
     expect(
       changes({
