@@ -106,7 +106,7 @@ function startOf({ contents }: Document, path: readonly PropertyKey[]): number |
   return start;
 }
 
-const common = { prettyErrors: false, logLevel: 'silent', stringKeys: true, uniqueKeys: false } as const;
+const common = { prettyErrors: false, logLevel: 'error', stringKeys: true, uniqueKeys: false } as const;
 
 const wordsOf = (message: string): string =>
   (message.split('\n')[0] as string).replace(/ at line \d+, column \d+:?$/, '');

@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
-import { parse } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { lookUp } from '../../base/look-up.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
+import { readDocument } from '../../base/read-document.ts';
 import { isSecretName } from '../../base/secrets.ts';
 import type { EngineSettings } from '../../space/engine/engine.ts';
 import type { EngineTraits } from '../../space/types.ts';
@@ -92,7 +91,7 @@ function readOptions(file: string): JsonObject {
     });
   };
   try {
-    const value: unknown = parse(readTextSync(file, fileLimits.document)) ?? {};
+    const value: unknown = readDocument(file) ?? {};
     return isJsonObject(value as Json) ? (value as JsonObject) : fail('it holds no options');
   } catch (error) {
     if (error instanceof TrituneError) throw error;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { readYaml } from '../../base/yaml.ts';
+import { readDocument } from '../../base/read-document.ts';
 import { onOff } from '../../space/edits/config-fields.ts';
 import type { Assignment } from '../../space/types.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
@@ -34,7 +33,7 @@ const withOnOff = (written: Assignment): Assignment =>
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readTextSync(file, fileLimits.document)).value;
+    return readDocument(file);
   } catch (error) {
     throw invalid(file, messageOf(error));
   }

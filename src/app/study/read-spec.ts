@@ -1,8 +1,7 @@
 import { stringify } from 'yaml';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { readYaml } from '../../base/yaml.ts';
+import { readDocument } from '../../base/read-document.ts';
 import { checkSeriesSpec, type SeriesSpec } from '../../spec/series-spec.ts';
 import { checkStudySpec, type StudySpec, specToJson } from '../../spec/study-spec.ts';
 import { withoutSecretValues } from '../server/headers.ts';
@@ -27,7 +26,7 @@ export function printSpec(spec: AskedSpec): string {
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readTextSync(file, fileLimits.document)).value;
+    return readDocument(file);
   } catch (error) {
     throw new TrituneError(
       'INPUT_INVALID',

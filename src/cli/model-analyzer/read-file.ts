@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { messageOf, TrituneError } from '../../base/errors.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { readYaml } from '../../base/yaml.ts';
+import { readDocument } from '../../base/read-document.ts';
 import { type AnalyzerFile, analyzerFile, type ModelSettings, modelSettings } from './schema.ts';
 
 /** A parsed and checked file of Model Analyzer's. */
@@ -43,7 +42,7 @@ export function invalid(file: string, path: readonly PropertyKey[], reason: stri
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readTextSync(file, fileLimits.document), { version: '1.1' }).value;
+    return readDocument(file, { version: '1.1' });
   } catch (error) {
     throw invalid(file, [], messageOf(error));
   }

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { fileLimits, readTextSync } from '../../base/read-file.ts';
-import { readYaml } from '../../base/yaml.ts';
+import { readDocument } from '../../base/read-document.ts';
 import { type LoadOptions, loadInlineSpace, loadSpace } from '../source/load.ts';
 import { locate } from '../source/presets.ts';
 import { readJsonSource, type SpaceSource } from '../source/source.ts';
@@ -39,7 +38,7 @@ function membersFile(name: string, directory: string): { readonly path: string; 
   const found = locate(name, directory);
   if (!found) return null;
   try {
-    const content = readYaml(readTextSync(found.path, fileLimits.document)).value;
+    const content = readDocument(found.path);
     return isJsonObject(content) && isJsonObject(content.members) ? { path: found.path, content } : null;
   } catch {
     return null;

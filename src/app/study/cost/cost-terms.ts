@@ -2,8 +2,7 @@ import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { listed } from '../../../base/format.ts';
 import { lookUp } from '../../../base/look-up.ts';
 import { didYouMean } from '../../../base/nearest.ts';
-import { fileLimits, readTextSync } from '../../../base/read-file.ts';
-import { readYaml } from '../../../base/yaml.ts';
+import { readDocument } from '../../../base/read-document.ts';
 import { type CostSpec, type PriceList, priceList } from '../../../spec/price-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { CostTerms } from '../../../study/goal/cost-terms.ts';
@@ -21,7 +20,7 @@ export function readPrices(file: string): PriceList {
 
 function contentOf(file: string): unknown {
   try {
-    return readYaml(readTextSync(file, fileLimits.document)).value;
+    return readDocument(file);
   } catch (error) {
     throw invalid(`cannot read ${file}: ${messageOf(error)}`);
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
-import { fileLimits, readTextSync } from '../../../base/read-file.ts';
+import { isJsonObject, type JsonObject } from '../../../base/json.ts';
+import { readDocument } from '../../../base/read-document.ts';
 import { buildCandidate } from '../../../space/candidate.ts';
 import { withEngineSettings } from '../../../space/engine/candidate.ts';
 import type { Candidate, SearchSpace } from '../../../space/types.ts';
@@ -26,8 +26,13 @@ function servedSettings({ server, model }: StudySpec, { name }: SearchSpace): Js
       'give that file, for example --engine-settings 1/model.json',
     );
   }
+  return readSettings(file);
+}
+
+/** Returns the settings in a `model.json`. Errors: INPUT_INVALID. */
+export function readSettings(file: string): JsonObject {
   try {
-    const value = JSON.parse(readTextSync(file, fileLimits.document)) as Json;
+    const value = readDocument(file);
     if (isJsonObject(value)) return value;
   } catch (error) {
     throw new TrituneError('INPUT_INVALID', `cannot read ${file}: ${messageOf(error)}`, 'give a JSON file', {
