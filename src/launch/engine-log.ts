@@ -10,13 +10,15 @@ const INVALID =
 const TELLING = /error|exception|fatal|failed|abort|assert/i;
 
 const MOST_LETTERS = 500;
+/** The patterns take time that grows with the square of a line's length. */
+const LONGEST_LINE = 4096;
 const LINES = 4;
 
 /** Returns why a server did not come up according to its log: the kind of fault, and its message in one line. */
 export function faultIn(log: string): { readonly kind: StartFault; readonly words: string } {
   const lines = log
     .split('\n')
-    .map((line) => line.trim())
+    .map((line) => line.trim().slice(0, LONGEST_LINE))
     .filter((line) => line !== '');
   const memory = lines.find((line) => OUT_OF_MEMORY.test(line));
   if (memory !== undefined) return { kind: 'out-of-memory', words: shortened(memory) };

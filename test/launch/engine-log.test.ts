@@ -30,4 +30,8 @@ describe('the log of a server that did not come up', () => {
     expect(faultIn(`error: ${'x'.repeat(2000)}`).words.length).toBeLessThan(520);
     expect(faultIn('').words).toBe('');
   });
+
+  it('with a line of megabytes is read in the time that its length takes', () => {
+    expect(faultIn('KV cache '.repeat(400_000)).kind).toBe('init-failed');
+  });
 });

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { messageOf } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { secretsOut } from '../../base/secrets.ts';
-import { secureConnect } from '../../triton/wire/http.ts';
+import { secureConnect, textWithin } from '../../triton/wire/http.ts';
 import type { TlsOptions } from '../../triton/wire/tls.ts';
 import type { RequestHeader } from '../types.ts';
 
@@ -23,6 +23,9 @@ export interface ServerAddress {
   readonly tls: TlsOptions | undefined;
 }
 
+/** Far above the list of a server of thousands of models. */
+const MOST_BYTES = 2 ** 20;
+
 /** Asks a server for its models with OpenAI's `GET /v1/models`. No answer repeats the value of a header. */
 export async function askModels(
   { address, host, basePath, headers, tls }: ServerAddress,
@@ -36,7 +39,7 @@ export async function askModels(
       headers: { host, ...Object.fromEntries(headers.map(({ name, value }) => [name, value])) },
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await body.text();
+    const text = await textWithin(MOST_BYTES, body);
     const models = statusCode === 200 ? modelsIn(clear(text)) : null;
     if (models) return { kind: 'models', ...models };
     return { kind: 'other', status: statusCode, message: clear(text.trim().slice(0, 300)) };

@@ -140,7 +140,7 @@ async function exchange(
       headers: call.body ? { ...headers, 'content-type': 'application/json' } : headers,
       ...(call.body && { body: JSON.stringify(call.body) }),
     });
-    return { status: response.statusCode, text: await textOf(response.body, limits.answerBytes) };
+    return { status: response.statusCode, text: await textWithin(limits.answerBytes, response.body) };
   } catch (error) {
     if (error instanceof WireFault) throw error;
     if (limits.signal?.aborted) throw interrupted(limits.signal);
@@ -148,7 +148,8 @@ async function exchange(
   }
 }
 
-async function textOf(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<string> {
+/** Returns the text of an answer, and reads no more than it may have. Errors: WireFault. */
+export async function textWithin(limitBytes: number, body: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of body) {
