@@ -3,36 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timedRequestsOf } from '../../src/app/traffic/schedule.ts';
 import { csvRows } from '../../src/base/csv.ts';
-import { readResultTable } from '../../src/emulator/profile/result-table.ts';
 import { readIntervals, readTimestamps } from '../../src/loadgen/pacing/arrival-files.ts';
 import { deviceMetrics, meanDeviceMetrics } from '../../src/profiler/devices/device-probe.ts';
 import { parsePrometheus } from '../../src/profiler/devices/prometheus.ts';
-import { levelsToFit } from '../../src/queueing/calibration/held-out.ts';
 import { affineLaw } from '../../src/queueing/service-law.ts';
 import { simulate } from '../../src/queueing/simulate.ts';
 import { csvText } from '../../src/report/csv.ts';
-import { damagedText, FUZZ_TIMEOUT_MS, fuzz, fuzzAsync, refusedOr, refusedOrAsync } from '../support/fuzz.ts';
+import { FUZZ_TIMEOUT_MS, fuzz, refusedOrAsync } from '../support/fuzz.ts';
 
 describe('a metrics page that is bad', () => {
-  const page = [
-    '# HELP nv_gpu_utilization GPU utilization rate [0.0 - 1.0)',
-    'nv_gpu_utilization{gpu_uuid="GPU-1"} 0.5',
-    'nv_gpu_memory_used_bytes{gpu_uuid="GPU-1",x="a\\"b\\\\c\\n}"} 1.5e9 1700000000',
-    'nv_cpu_utilization 0.25',
-    'nv_gpu_power_usage{gpu_uuid="GPU-2"} NaN',
-    'x_total +Inf',
-  ].join('\n');
-  const words = ['{', '}', '"', '\\', '=', ',', ' ', '\t', '\n', '#', 'gpu_uuid="__proto__"', '__proto__="x"', '-Inf'];
   const look = (text: string): void => {
     const metrics = deviceMetrics(parsePrometheus(text));
     meanDeviceMetrics([metrics, metrics]);
   };
-
-  it('by damage costs the lines that are bad', { timeout: FUZZ_TIMEOUT_MS }, () => {
-    fuzz(damagedText([page], words), look);
-  });
 
   it('has its samples read as they were written', { timeout: FUZZ_TIMEOUT_MS }, () => {
     const name = fc.stringMatching(/^[a-zA-Z_:][a-zA-Z0-9_:]{0,8}$/);
@@ -68,38 +52,6 @@ describe('a metrics page that is bad', () => {
 });
 
 describe('a table of results that is bad', () => {
-  const documents = [
-    'gpu,backend,instances,batch,concurrency,inferences_per_s,server_queue_ms,server_compute_input_ms,server_compute_infer_ms,server_compute_output_ms,p50_ms,avg_ms\nt4,pytorch,2,16,1,1900,0.1,0.2,7.2,0.1,8.3,8.4\na30,"x, ""y""",2,16,8,3264,13.9,0.8,8.9,14.2,43.8,38.5\n',
-    'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output,Client Recv,p50 latency\r\n4,800,0,300,1000,10,2000,20,0,3200\r\n',
-    'trial,role,final_round,chosen,instances,load_mode,load_value,throughput_infer_per_s,latency_avg_ms,latency_p50_ms,client_bound\n0,baseline,,true,1,concurrency,4,400,10,9,false\n',
-  ];
-  const words = [
-    ',',
-    '"',
-    '""',
-    '\n',
-    '\r\n',
-    '\r',
-    '__proto__,',
-    'constructor',
-    'load_mode',
-    'chosen',
-    '1e308',
-    '1e15',
-  ];
-
-  it('by damage is refused, or its rows are figures', { timeout: FUZZ_TIMEOUT_MS }, () => {
-    fuzz(damagedText(documents, words), (text) => {
-      const setUps = refusedOr(() => readResultTable(text, 'f.csv', 1), 'INPUT_INVALID') ?? [];
-      for (const { rows } of setUps) {
-        levelsToFit(rows);
-        for (const { concurrency, inferPerSecond, latencyMs } of rows) {
-          expect([concurrency, inferPerSecond, latencyMs.p50, latencyMs.mean].every(Number.isFinite)).toBe(true);
-        }
-      }
-    });
-  });
-
   it('has its cells read as they were written', { timeout: FUZZ_TIMEOUT_MS }, () => {
     const piece = fc.oneof(fc.string({ maxLength: 5 }), fc.constantFrom('"', ',', '\n', '\r\n', '__proto__', ' '));
     // Formulas get a mark when they are written, and blanks around cells go when they are read.
@@ -151,26 +103,6 @@ describe('a table of results that is bad', () => {
 
 describe('a file of times that is bad', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'tritune-fuzz-')), 'times');
-  const plain = '# us\n100\n\n 250.5 # more\n0\n1e3\r\n';
-  const timestamps = '{"data":[{"timestamp":[0],"A":[1]},{"timestamp":12.5,"A":[1]}]}';
-
-  it('by damage is refused, or a schedule of figures', { timeout: FUZZ_TIMEOUT_MS }, async () => {
-    const words = ['1e999', '-1', '#', '\n', '0x10', '1e308', '[', ']', '"timestamp":', '{"__proto__":1}', ','];
-    const source = fc.constantFrom<Partial<Parameters<typeof timedRequestsOf>[0]>>(
-      { requestIntervals: path },
-      { arrivalTrace: path },
-      { fixedSchedule: true, inputData: [path] },
-    );
-    await fuzzAsync(fc.tuple(damagedText([plain, timestamps], words), source), async ([text, read]) => {
-      writeFileSync(path, text);
-      const timed = await refusedOrAsync(() => timedRequestsOf({ traceSpeed: 1, ...read }), 'INPUT_INVALID', 'USAGE');
-      if (!timed) return;
-      expect(timed.perSecond).toBeGreaterThan(0);
-      const { schedule } = timed;
-      const timesNs = 'gapsNs' in schedule ? schedule.gapsNs : 'arrivalsNs' in schedule ? schedule.arrivalsNs : [];
-      expect(timesNs.every((ns) => Number.isFinite(ns) && ns >= 0)).toBe(true);
-    });
-  });
 
   it.each([
     ['a line without an end', '1'.repeat(10_000_000)],

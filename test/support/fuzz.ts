@@ -16,7 +16,7 @@ const namesOf = (prototype: object): string => Reflect.ownKeys(prototype).map(St
 const untouched = prototypes.map(namesOf);
 
 /** Fails when something has written into what every object has. */
-function checkPrototypes(): void {
+export function checkPrototypes(): void {
   prototypes.forEach((prototype, index) => {
     if (namesOf(prototype) !== untouched[index]) throw new Error(`a prototype was written to: ${namesOf(prototype)}`);
   });
@@ -77,7 +77,7 @@ export const hostileNames: readonly string[] = [
 ];
 
 /** Spellings of numbers and of what is none. */
-const hostileNumbers: readonly string[] = [
+export const hostileNumbers: readonly string[] = [
   ...['0', '-0', '-1', '1e999', '-1e999', '1e-999', '9007199254740993', '99999999999999999999', '-9223372036854775809'],
   ...['0x7fffffff', '2147483648', '4294967296', '.5', '5.', '1_000', '١', 'NaN', 'Infinity', '-.inf', 'null', 'true'],
 ];

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { FUZZ_TIMEOUT_MS } from '../support/fuzz.ts';
+import { examplesOf, fuzzSubject } from '../support/guided-fuzz.ts';
+import { ours, parsers } from './parsers/registry.ts';
+
+/** Signs that a file reads or parses what may come from elsewhere. */
+const SIGNS: readonly RegExp[] = [
+  // But copies of one's own values.
+  /\bJSON\.parse\((?!JSON\.stringify|canonicalJson)/,
+  /\.safeParse\(/,
+  /\b(?:outcome|orders|schema)\.parse\(/,
+  /\.decode(?:Message)?\(/,
+  /(?<![.#\w])(?:readText|readTextSync|readBytes|readBytesSync|piecesSync|readStart|readEndSync|readFile|readFileSync)\(/,
+  /\bfor await \(const \w+ of piecesOf\(|chunks: piecesOf\(/,
+  /(?<![.#\w])(?:readYaml|readDocument|parseDocument|csvRows|csvCells|recordsOf|recordBatchesOf)\(/,
+  /import \{[^}]*\bparse\b[^}]*\} from 'yaml'/,
+  /\.on\('data'/,
+  /socket\.on\('message'/,
+  /\bonread\b/,
+  /\bprotobuf\.Reader\.create\(/,
+];
+
+const src = join(import.meta.dirname, '../../src');
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const found = files.filter((file) => SIGNS.some((sign) => sign.test(readFileSync(join(src, file), 'utf8'))));
+
+describe('the list of parsers', () => {
+  const listed = new Set([...parsers.flatMap(({ sources }) => sources), ...Object.keys(ours)]);
+
+  it('has every file that parses: a new one is fuzzed, or says what of ours it reads', () => {
+    expect(found.filter((file) => !listed.has(file))).toEqual([]);
+  });
+
+  it('has no file that does not exist, or that needs no reason', () => {
+    expect([...listed].filter((file) => !files.includes(file))).toEqual([]);
+    expect(Object.keys(ours).filter((file) => !found.includes(file))).toEqual([]);
+  });
+
+  it('has names that differ', () => {
+    expect(new Set(parsers.map(({ name }) => name)).size).toBe(parsers.length);
+  });
+});
+
+describe.each(parsers)('$name', (parser) => {
+  it('is read when it is sound', async () => {
+    expect(parser.seeds.length).toBeGreaterThan(0);
+    for (const seed of parser.seeds) expect(await parser.read(Buffer.from(seed)), String(seed)).toBeDefined();
+  });
+
+  it('that once failed is read, or refused with a code', async () => {
+    for (const bytes of examplesOf(parser).values()) await parser.read(bytes);
+  });
+
+  it('that is damaged is read, or refused with a code', { timeout: FUZZ_TIMEOUT_MS }, () => fuzzSubject(parser));
+});

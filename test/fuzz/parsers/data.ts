@@ -1,0 +1,331 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { timedRequestsOf } from '../../../src/app/traffic/schedule.ts';
+import { recordedWorkload } from '../../../src/app/workload/from-log.ts';
+import { checkRecording, readGridFile } from '../../../src/benchmark/recording.ts';
+import { traceLines } from '../../../src/headless/trace-lines.ts';
+import { batchRequests } from '../../../src/loadgen/input-data/batch-requests.ts';
+import { readStreams } from '../../../src/loadgen/input-data/read-streams.ts';
+import { modelTensors } from '../../../src/loadgen/input-data/tensor-spec.ts';
+import { readPromptFile } from '../../../src/loadgen/prompts/files/prompt-file.ts';
+import { estimate, openTokenizer } from '../../../src/loadgen/prompts/tokenizer.ts';
+import { summarizeTraces } from '../../../src/profiler/trace-summary.ts';
+import { decideGate } from '../../../src/report/gate/decide.ts';
+import { gateJson, gateJUnit, gateMarkdown } from '../../../src/report/gate/documents.ts';
+import { readGateDocument } from '../../../src/report/gate/readings.ts';
+import { readTraces } from '../../../src/triton/control/trace-file.ts';
+import { readTrace } from '../../../src/workload/trace/read-trace.ts';
+import { modelOf } from '../../loadgen/input-files.ts';
+import { inPieces } from '../../support/fuzz.ts';
+import { inFile, type Parser, refusing, scratch } from './parser.ts';
+
+export const jsonWords = [
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ',',
+  '"',
+  '\\',
+  '\\u0000',
+  'NaN',
+  '-Infinity',
+  '1e999',
+  '"__proto__":{},',
+];
+
+const { metadata, config } = modelOf({
+  maxBatchSize: 4,
+  inputs: { A: ['FP32', [2, -1]], B: ['BYTES', [1], { optional: true }], C: ['INT64', [2]], D: ['BOOL', [-1, -1]] },
+  outputs: { O: ['FP16', [-1]] },
+});
+export const tensors = modelTensors(metadata, config);
+
+/** Reads requests of the streams, and checks that each tensor has as many bytes as its shape says. */
+async function requestsOf(path: string): Promise<unknown> {
+  const streams = await readStreams([path], tensors, {});
+  const set = batchRequests('m', streams, true, { batch: 2 });
+  for (const { inputs } of set.requests)
+    for (const { name, shape, raw } of inputs)
+      if (name === 'A') expect(raw.length).toBe(4 * shape.reduce((product, size) => product * size, 1));
+  return set;
+}
+
+const inputData = refusing(['INPUT_INVALID'], {
+  name: 'input data',
+  sources: [
+    'loadgen/input-data/read-streams.ts',
+    'loadgen/input-data/json-data.ts',
+    'loadgen/input-data/lenient-json.ts',
+  ],
+  read: inFile('data.json', requestsOf),
+  seeds: [
+    '{"data":[{"A":[1,2.5,-3,4],"B":["x"],"C":[9007199254740993,-1],"D":[[true],[0]]},{"A":[1,2.5,-3,4],"B":["x"],"C":[1,-1],"D":[[true],[0]]}]}',
+    '{"data":[[{"A":{"content":[[1],[2]],"shape":[2,1]},"C":{"b64":"AAAAAAAAAAABAAAAAAAAAA=="},"D":[[1]]}]],"validation_data":[[{"O":[1,NaN]}]]}',
+    '{"data":[{"A":{"b64":"AACAPwAAAEA="},"C":[1,2],"D":[[true,false]],"timestamp":[5],"model":"m"}]}',
+  ],
+  words: [...jsonWords, '"content":', '"shape":[2,1]', '"b64":"AAAA"', '"data":', '"validation_data":', '[[', ']]'],
+  isSlow: true,
+});
+
+const inputFolder = scratch('raw');
+mkdirSync(join(inputFolder, 'inputs'));
+const rawInput = refusing(['INPUT_INVALID'], {
+  name: 'raw input data',
+  sources: ['loadgen/input-data/directory-data.ts'],
+  read: (_, bytes) => {
+    const folder = join(inputFolder, 'inputs');
+    const [first = 0] = bytes;
+    writeFileSync(join(folder, 'A'), first % 3 === 0 ? bytes : Buffer.alloc(8));
+    writeFileSync(join(folder, 'B'), first % 3 === 1 ? bytes : 'x\n');
+    writeFileSync(join(folder, 'C'), first % 3 === 2 ? bytes : Buffer.alloc(16));
+    writeFileSync(join(folder, 'D'), Buffer.of(1));
+    return readStreams([folder], tensors, { D: [1, 1] });
+  },
+  seeds: [Buffer.alloc(16), Buffer.from('a')],
+  isSlow: true,
+});
+
+const traceFile = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
+  name: 'a trace file',
+  sources: ['triton/control/trace-file.ts', 'app/study/read-traces.ts', 'app/study/calls/traced-calls.ts'],
+  read: async (_, bytes) => {
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield* inPieces(bytes, [1 + (bytes[0] ?? 0) / 4, 7, 40]);
+    }
+    const summary = summarizeTraces(await readTraces([{ name: 'f', chunks: chunks() }]));
+    expect(traceLines(summary, true).join('\n')).not.toMatch(/undefined|\[object/);
+    return summary;
+  },
+  seeds: [
+    `[{"id":1,"model_name":"a","model_version":1,"request_id":"r"},{"id":1,"timestamps":[{"name":"REQUEST_START","ns":10}]},
+{"id":1,"timestamps":[{"name":"COMPUTE_START","ns":12},{"name":"COMPUTE_END","ns":15}]},{"id":2,"model_name":"b","parent_id":1}]`,
+    '[{"id":3,"model_name":"c"},{"id":3,"timestamps":[{"name":"REQUEST_START","ns":1}]},{"id":4,"tensor":{"name":"}","data":"[\\"]"}}]',
+  ],
+  words: [
+    ...jsonWords,
+    '"id":1',
+    '"parent_id":2',
+    '"timestamps":[',
+    '"resourceSpans":',
+    '"traceId"',
+    '"activity":"TENSOR"',
+  ],
+});
+
+const spread = { value: 10, low: 9, high: 11 };
+const gateDocuments = [
+  {
+    ...{ schemaVersion: 1, model: 'm', emulated: null, budget: { percentile: 99, latencyMs: 5 }, feasible: true },
+    best: {
+      load: { mode: 'concurrency', value: 4 },
+      throughput: spread,
+      budgetLatencyMs: { ...spread, percentile: 99 },
+    },
+  },
+  {
+    ...{ schemaVersion: 1, model: 'm', server: { emulated: 'demo' } },
+    levels: [
+      {
+        ...{ level: { mode: 'request-rate', value: 2.5 }, throughput: spread, stable: true, client: { bound: false } },
+        budgetLatencyMs: { ...spread, percentile: 95 },
+      },
+    ],
+  },
+].map((document) => JSON.stringify(document));
+const earlier = readGateDocument(gateDocuments[0] as string, 'before');
+const gate = refusing(['INPUT_INVALID'], {
+  name: 'a document for the gate',
+  sources: ['report/gate/readings.ts', 'cli/commands/compare/run.ts'],
+  read: (text) => {
+    const after = readGateDocument(text, 'f');
+    const rule = { tolerance: 0.05, confidence: 0.95, mustSee: 0.1 };
+    for (const decision of [decideGate([earlier], [after], rule), decideGate([after], [earlier], rule)])
+      for (const write of [gateJson, gateJUnit, gateMarkdown]) expect(write(decision)).not.toBe('');
+    return after;
+  },
+  seeds: gateDocuments,
+  words: jsonWords,
+});
+
+const grid = checkRecording(
+  readGridFile(join(import.meta.dirname, '../../../search-grids/sleeper-2core.json')),
+  'grid',
+);
+const recording = refusing(['INPUT_INVALID'], {
+  name: 'a recording',
+  sources: ['benchmark/recording.ts'],
+  read: inFile('grid.json', (path) => checkRecording(readGridFile(path), path)),
+  seeds: [JSON.stringify({ ...grid, candidates: grid.candidates.slice(0, 2) })],
+  words: jsonWords,
+  isSlow: true,
+});
+
+const times = refusing(['INPUT_INVALID', 'USAGE'], {
+  name: 'a file of times',
+  sources: ['loadgen/pacing/arrival-files.ts'],
+  read: (() => {
+    const sources = [
+      (path: string) => ({ requestIntervals: path }),
+      (path: string) => ({ arrivalTrace: path }),
+      (path: string) => ({ fixedSchedule: true, inputData: [path] }),
+    ];
+    let turn = 0;
+    return inFile('times', async (path) => {
+      const source = sources[turn++ % sources.length] as (typeof sources)[0];
+      const timed = await timedRequestsOf({ traceSpeed: 1, ...source(path) });
+      if (!timed) return 'none';
+      expect(timed.perSecond).toBeGreaterThan(0);
+      const { schedule } = timed;
+      const timesNs = 'gapsNs' in schedule ? schedule.gapsNs : 'arrivalsNs' in schedule ? schedule.arrivalsNs : [];
+      expect(timesNs.every((ns) => Number.isFinite(ns) && ns >= 0)).toBe(true);
+      return timed;
+    });
+  })(),
+  seeds: ['# us\n100\n\n 250.5 # more\n0\n1e3\r\n', '1\n2\n3\n'],
+  words: ['1e999', '-1', '#', '\n', '0x10', '1e308', '[', ']', '{"data":[{"timestamp":[0]},', '{"__proto__":1}', ','],
+  isSlow: true,
+});
+
+const logs = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
+  name: 'a log of requests',
+  sources: [
+    'app/workload/from-log.ts',
+    'app/workload/counter-files.ts',
+    'workload/log/log-line.ts',
+    'workload/log/read-log.ts',
+    'workload/trace/trace-reader.ts',
+    'base/records.ts',
+  ],
+  read: inFile('log', async (path) => {
+    const workload = await recordedWorkload([path], { mostClasses: 4 });
+    for (const { durationS } of workload.phases) expect(durationS === null || durationS >= 0).toBe(true);
+    return workload;
+  }),
+  seeds: [
+    '10.0.0.1 - - [10/Oct/2023:13:55:36 +0000] "POST /v2/models/a/infer HTTP/1.1" 200 2326\n10.0.0.1 - - [10/Oct/2023:13:55:38 +0000] "POST /v2/models/b/infer HTTP/1.1" 200 2\n10.0.0.2 - u [10/Oct/2023:13:55:39 +0000] "GET / HTTP/1.1" 200 2 "-" "c"\n',
+    '{"time":"2023-10-10T13:55:36Z","model":"a"}\n{"time":"2023-10-10T13:55:37.5Z","model":"b"}\n{"time":"2023-10-10T13:55:39Z","model":"b"}\n',
+    'timestamp,path\n1,/v2/models/a/infer\n2.5,"/v2/models/b/infer"\n4,x\n',
+    '1\n2\n3.5\n',
+    '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"nv_inference_request_success","model":"m"},"values":[[0,"1"],[15,"20"],[30,"60"]]}]}}',
+    '# HELP nv_inference_request_success x\nnv_inference_request_success{model="m",version="1"} 5 1700000000000\nnv_inference_request_success{model="m",version="1"} 25 1700000015000\n',
+    '[{"id":1,"model_name":"a","model_version":1},{"id":1,"timestamps":[{"name":"REQUEST_START","ns":10}]},{"id":2,"model_name":"a","model_version":1},{"id":2,"timestamps":[{"name":"REQUEST_START","ns":1000000010}]}]',
+  ],
+  words: [
+    '[10/Oct/2023:13:55:36 +0000]',
+    '1e18',
+    '"time":',
+    '1970-01-01',
+    ',',
+    '"',
+    '\n',
+    '# ',
+    '/v2/models/x/infer',
+    '"values":[[0,"NaN"]]',
+    '1e308',
+  ],
+  isSlow: true,
+});
+
+const trace = refusing(['INPUT_INVALID'], {
+  name: 'a trace of arrivals',
+  sources: ['workload/trace/read-trace.ts', 'workload/trace/trace-reader.ts', 'base/records.ts', 'base/csv.ts'],
+  read: inFile('trace.csv', (path) => readTrace(path, { classColumn: 'class' }, ['a', 'b'])),
+  seeds: [
+    'time,class\n0,a\n1.5,b\n3,a\n',
+    '{"timestamp":"2023-10-10T13:55:36Z","class":"a"}\n{"timestamp":"2023-10-10T13:55:37Z","class":"b"}\n',
+  ],
+  words: [',', '"', 'class', 'time', '1e308', '-1', '{', '}', '[', '\n'],
+  isSlow: true,
+});
+
+const prompts = refusing(['INPUT_INVALID'], {
+  name: 'a file of prompts',
+  sources: ['loadgen/prompts/files/prompt-file.ts', 'base/records.ts'],
+  read: inFile('prompts.json', (path) =>
+    readPromptFile(
+      path,
+      { outputTokens: null, prompts: 5, sessions: true, thinkMs: null, slice: null, ignoresEnd: null, seed: 1 },
+      estimate,
+    ),
+  ),
+  seeds: [
+    '[{"id":"1","conversations":[{"from":"human","value":"hello"},{"from":"gpt","value":"there"},{"from":"human","value":"again"}]}]',
+    '{"prompt":"hello there","output_tokens":9}\n{"text":"x","output_length":3}\n{"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"max_tokens":4}\n',
+    '{"timestamp":0,"input_length":100,"output_length":20,"hash_ids":[1,2]}\n{"timestamp":50,"input_length":30,"output_length":2,"hash_ids":[1]}\n',
+    'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n1,GPT,10,20,30,Conversation log\n2,GPT,5,6,11,API log\n',
+    'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n',
+    'one text\n\nand another, with: signs\n',
+  ],
+  words: [
+    ...jsonWords,
+    '"conversations":',
+    '"messages":',
+    '"content":',
+    '"input_length":1e15',
+    '"hash_ids":[',
+    '"prompt":',
+    ',',
+  ],
+  isSlow: true,
+});
+
+const tokenizer = refusing(['INPUT_INVALID'], {
+  name: 'a tokenizer.json',
+  sources: ['loadgen/prompts/tokenizer.ts'],
+  read: inFile('tokenizer.json', async (path) => {
+    const { count } = await openTokenizer(path, 1000);
+    return count('hello the world');
+  }),
+  seeds: [
+    JSON.stringify({
+      ...{
+        version: '1.0',
+        added_tokens: [{ id: 0, content: '<unk>', special: true }],
+        normalizer: { type: 'Lowercase' },
+      },
+      ...{ pre_tokenizer: { type: 'Whitespace' }, post_processor: null, decoder: null },
+      model: {
+        type: 'WordPiece',
+        unk_token: '<unk>',
+        continuing_subword_prefix: '##',
+        max_input_chars_per_word: 100,
+        vocab: { '<unk>': 0, one: 1, two: 2, hello: 3, the: 4 },
+      },
+    }),
+    JSON.stringify({
+      ...{
+        version: '1.0',
+        added_tokens: [],
+        normalizer: null,
+        pre_tokenizer: { type: 'Split', pattern: { Regex: '\\s+' }, behavior: 'Isolated', invert: false },
+      },
+      ...{ post_processor: null, decoder: null },
+      model: {
+        type: 'BPE',
+        dropout: null,
+        unk_token: null,
+        vocab: { o: 0, n: 1, e: 2, on: 3, one: 4, t: 5, w: 6, ' ': 7 },
+        merges: ['o n', 'on e'],
+      },
+    }),
+  ],
+  words: [
+    ...jsonWords,
+    '"Regex":"(a+)+$"',
+    '"type":"ByteLevel"',
+    '"merges":',
+    '"vocab":',
+    '"type":"Unigram"',
+    '"Sequence"',
+    'null',
+  ],
+  isSlow: true,
+});
+
+/** Data for requests, and what others measured. */
+export const data: readonly Parser[] = [
+  ...[inputData, rawInput, traceFile, gate, recording, times, logs, trace, prompts, tokenizer],
+];

@@ -1,0 +1,321 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+import { readLaunchCommand } from '../../../src/adapter/engine/launch-command.ts';
+import { readPrices } from '../../../src/app/study/cost/cost-terms.ts';
+import { readSettings } from '../../../src/app/study/engine/served-settings.ts';
+import { readCandidates } from '../../../src/app/study/read-candidates.ts';
+import { readSpec } from '../../../src/app/study/read-spec.ts';
+import { canonicalJson } from '../../../src/base/json.ts';
+import { readAnalyzerFile } from '../../../src/cli/model-analyzer/read-file.ts';
+import { translate } from '../../../src/cli/model-analyzer/translate.ts';
+import { parseProfile } from '../../../src/emulator/profile/profiles.ts';
+import { readResultTable } from '../../../src/emulator/profile/result-table.ts';
+import { argumentsForConfigs } from '../../../src/launch/model-arguments.ts';
+import { levelsToFit } from '../../../src/queueing/calibration/held-out.ts';
+import { readGivenSpaces } from '../../../src/space/joint/given-spaces.ts';
+import { originalOf } from '../../../src/space/model-configs.ts';
+import { compileSpace } from '../../../src/space/source/compile.ts';
+import { inherit } from '../../../src/space/source/inherit.ts';
+import { spaceFromJson, spaceToJson } from '../../../src/space/source/load.ts';
+import { readSource } from '../../../src/space/source/source.ts';
+import { viewSpace } from '../../../src/study/search/samplers/space-view.ts';
+import { parseConfigText } from '../../../src/triton/config/parser.ts';
+import { printConfigText } from '../../../src/triton/config/printer.ts';
+import { validateConfig } from '../../../src/triton/config/validation.ts';
+import { parseWorkload } from '../../../src/workload/read-workload.ts';
+import { originalConfig } from '../../study/builders.ts';
+import { inFile, type Parser, refusing, scratch } from './parser.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const filesIn = (folder: string, ending = ''): string[] =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => readFileSync(join(root, folder, name), 'utf8'));
+
+export const yamlWords = [
+  ...[': ', '- ', '{', '}', '[', ']', ', ', '"', "'", '|', '>', '#', '? ', '---\n', '...\n', '%YAML 1.1\n---\n', '\t'],
+  ...['&a ', '*a', '!!js/function ', '!foo ', '!!set ', '!!binary ', '!!omap ', '!!timestamp ', '!<x> ', '<<: ', '@'],
+  ...['__proto__: {polluted: 1}', 'constructor: {prototype: {polluted: 1}}', '2001-01-01', '.inf', '.nan', '1:30', '~'],
+];
+
+const base = spaceFromJson({
+  name: 'small',
+  parameters: { max_batch_size: [1, 4, 8], instances: [1, 2], 'parameters.threads': ['1', '2'] },
+});
+const view = viewSpace(base, originalOf(originalConfig));
+
+const space = refusing(['SPACE_INVALID'], {
+  name: 'a search space',
+  sources: [
+    'space/source/source.ts',
+    'space/source/load.ts',
+    'space/source/compile.ts',
+    'base/yaml.ts',
+    'base/read-document.ts',
+  ],
+  read: (text) => {
+    const compiled = compileSpace(inherit([readSource('my.yaml', text)]));
+    expect(spaceToJson(spaceFromJson(spaceToJson(compiled)))).toEqual(spaceToJson(compiled));
+    const seen = viewSpace(compiled, originalOf(originalConfig));
+    for (const assignment of seen.assignments()) {
+      seen.build(assignment);
+      break;
+    }
+    return compiled;
+  },
+  seeds: [
+    'parameters:\n  instances: { range: [1, 4] }\n  max_batch_size: { powers: [1, 128] }\nlimits: { cores: 4 }\n',
+    'parameters:\n  queue_delay_us:\n    values: [0, 100]\n    when: { max_batch_size: { above: 1 } }\n  max_batch_size: [1, 8]\n',
+    'rules:\n  - { require: "instances * 2 <= limits.cores", message: no }\nlimits: { cores: null }\nparameters: { instances: [1] }\n',
+    'parameters:\n  x:\n    choices: { a: { optimization.cuda.graphs: on }, b: { max_batch_size: 4 } }\n',
+    'parameters:\n  x:\n    path: parameters.threads\n    cases:\n      - { when: { device: cpu }, values: [1, 2] }\n      - { range: [0.5, 2], step: 0.5 }\n',
+  ],
+  words: [
+    ...['instances', 'max_batch_size', 'values', 'range', 'powers', 'choices', 'cases', 'when', 'any', 'not', 'drop'],
+    ...['path', 'limits', 'rules', 'require', 'device', 'base.max_batch_size', '[1e300, 1]', '[-1e308, 1e308]'],
+    ...yamlWords,
+  ],
+});
+
+const jointSpace = refusing(['SPACE_INVALID'], {
+  name: 'a search space of several models',
+  sources: ['space/joint/given-spaces.ts', 'space/source/variant-content.ts', 'space/source/load.ts'],
+  read: inFile('joint.yaml', (path) => readGivenSpaces(path)),
+  seeds: [
+    'members:\n  a: { parameters: { instances: [1, 2] } }\nothers: { parameters: { max_batch_size: [1] } }\nlimits: { cores: 4 }\nrules: [{ require: "a.instances <= limits.cores", message: no }]\n',
+    'parameters: { instances: [1] }\nvariants: { int8: { files: { 1/model.py: joint.yaml } } }\n',
+  ],
+  words: [
+    ...['members', 'others', 'extends: joint.yaml', 'extends: ../x', 'variants', 'files', 'build', 'command'],
+    ...yamlWords,
+  ],
+  isSlow: true,
+});
+
+const profile = refusing(['PROFILE_INVALID'], {
+  name: 'an emulator profile',
+  sources: ['emulator/profile/profiles.ts', 'emulator/profile/schema.ts', 'adapter/triton/twin/twin.ts'],
+  read: (text) => parseProfile(text, 'my.yaml'),
+  seeds: [
+    `name: s
+description: d
+source: t
+device: { kind: cpu, name: c, memory_mib: 99 }
+models:
+  - config: { name: m, backend: python, max_batch_size: 8, input: [{ name: I, data_type: TYPE_FP32, dims: [4] }], output: [{ name: O, data_type: TYPE_FP32, dims: [4] }] }
+    law: { execution_ms: [[1, 2.5], [8, 3]], cv: 0.1, interference: { per_instance: 0.1 } }
+    arms: [{ name: a, when: { dynamic_batching: null }, scale: 2 }]
+    load: { full_s: 0.1, add_s: 0, remove_s: 0 }
+`,
+  ],
+  words: [
+    ...['law', 'config', 'arms', 'when', 'faults: { load: [{ what: hang }] }', 'ensembles', 'drift', '[[1, 1]]'],
+    ...yamlWords,
+  ],
+});
+
+const analyzer = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
+  name: "a file of Model Analyzer's",
+  sources: ['cli/model-analyzer/read-file.ts'],
+  read: inFile('analyzer.yaml', (file) =>
+    translate(readAnalyzerFile(file), { protocol: undefined, percentile: undefined, models: undefined }),
+  ),
+  seeds: [
+    'profile_models: [a, b]\nconcurrency: 1,2,4\nbatch_sizes: { start: 1, stop: 8 }\nlatency_budget: 5\n',
+    'profile_models:\n  net:\n    model_config_parameters: { max_batch_size: [1, 4], instance_group: [{ kind: KIND_CPU, count: [1, 2] }] }\n    parameters: { concurrency: [1, 8] }\n',
+    'profile_models: net\nperf_analyzer_flags: { percentile: 95, shape: [a:1], input-data: zero, streaming: true }\nclient_protocol: http\n',
+    'profile_models: {net: {objectives: [perf_throughput], constraints: {perf_latency_p99: {max: 20}}}}\nrun_config_search_mode: quick\nrun_config_search_max_instance_count: 3\n',
+  ],
+  words: [
+    ...['profile_models', 'concurrency', 'request_rate', 'parameters', 'objectives', 'constraints', 'max', 'min'],
+    ...['run_config_search_max_instance_count: 9007199254740991', 'run_config_search_max_model_batch_size: 1e15'],
+    ...['ssl-https-verify-peer: 0', 'sequence-id-range: 1:2', 'perf_analyzer_flags', '<<: *a', ...yamlWords],
+  ],
+  isSlow: true,
+});
+
+const candidates = refusing(['INPUT_INVALID'], {
+  name: 'a list of candidates',
+  sources: ['app/study/read-candidates.ts'],
+  read: inFile('candidates.yaml', (file) => readCandidates(file, view)),
+  seeds: [
+    '- { max_batch_size: 4, instances: 2 }\n- { parameters.threads: "2" }\n- {}\n',
+    '[{"max_batch_size": 8, "instances": 1}, {"instances": 2}]',
+  ],
+  words: ['max_batch_size', 'instances', '{}', '[]', '- {instances: 1}\n', ...yamlWords],
+  isSlow: true,
+});
+
+const spec = refusing(['INPUT_INVALID', 'USAGE'], {
+  name: 'a study spec',
+  sources: ['app/study/read-spec.ts', 'spec/study-spec.ts', 'spec/series-spec.ts'],
+  read: inFile('study.yaml', readSpec),
+  seeds: [
+    'model: m\nserver: { url: "h:1", protocol: grpc, tokenEnv: T }\ngoal: { latencyBudgetMs: 5, constraints: [gpu-memory<=8GiB] }\nlevels: { concurrency: { low: 1, high: 8 } }\n',
+    'studies: [{ model: a, limits: { maxTrials: 3, timeBudgetSeconds: 60 } }, { model: b, traffic: { batch: 2, shape: { IN: [1, 2] } }, space: { parameters: { instances: [1] } } }]\n',
+  ],
+  words: [
+    'specVersion: 1',
+    'model',
+    'server',
+    'goal',
+    'levels',
+    'values: [1e999]',
+    'traffic',
+    'studies',
+    'together',
+    'prompts',
+    'workloads',
+    ...yamlWords,
+  ],
+  isSlow: true,
+});
+
+const prices = refusing(['INPUT_INVALID'], {
+  name: 'a file of prices',
+  sources: ['app/study/cost/cost-terms.ts'],
+  read: inFile('prices.yaml', readPrices),
+  seeds: [readFileSync(join(root, 'examples/prices.yaml'), 'utf8')],
+  words: ['perHour', 'gpus', 'slices', 'share', 'currency', 'instanceTypes', ...yamlWords],
+  isSlow: true,
+});
+
+const engineSettings = refusing(['INPUT_INVALID'], {
+  name: "a model.json of an engine's settings",
+  sources: ['app/study/engine/served-settings.ts'],
+  read: inFile('model.json', (path) => canonicalJson(readSettings(path))),
+  seeds: ['{"model":"facebook/opt","max_num_seqs":8,"nested":{"a":[1,null,"x"]}}'],
+  words: ['{', '}', '[', ']', ':', ',', '"__proto__":{}', '1e999', '"max_num_seqs":'],
+  isSlow: true,
+});
+
+const options = join(scratch('engine'), 'options.yaml');
+const launchOptions = refusing(['USAGE'], {
+  name: 'an options file of an engine',
+  sources: ['adapter/engine/launch-command.ts'],
+  read: inFile('options.yaml', (path) =>
+    canonicalJson(readLaunchCommand(`serve --config {config:${path}} {port}`).own as never),
+  ),
+  seeds: ['max_num_seqs: 8\nenable_prefix_caching: true\nkv: { dtype: fp8, list: [1, 2] }\n', '{"a": 1}'],
+  words: yamlWords,
+  isSlow: true,
+});
+
+const launchCommand = refusing(['USAGE'], {
+  name: 'a launch command',
+  sources: ['adapter/engine/command-words.ts', 'adapter/engine/launch-command.ts'],
+  read: (text) => readLaunchCommand(`${text} {port}`),
+  seeds: ['vllm serve "a model" --max-num-seqs 8 --no-x --y=z {flags}', `a 'b c'\\ d --config {config}`],
+  words: ['"', "'", '\\', '{port}', '{flags}', '{config}', `{config:${options}}`, '--', '--no-', '=', ' '],
+});
+
+const folder = join(root, 'test/fixtures/configs');
+const configText = refusing(['CONFIG_INVALID'], {
+  name: 'a config.pbtxt',
+  sources: [
+    'triton/config/parser.ts',
+    'triton/config/lexer.ts',
+    'triton/config/strings.ts',
+    'cli/commands/config/start.ts',
+    'cli/commands/space/command.ts',
+  ],
+  // What was read prints as what reads the same, and everybody who looks at it can.
+  read: (text) => {
+    const { config, unknownFields } = parseConfigText(text, 'config.pbtxt');
+    const printed = printConfigText(config, { unknownFields });
+    expect(canonicalJson(parseConfigText(printed, 'printed').config)).toBe(canonicalJson(config));
+    for (const { path, reason } of validateConfig(config)) expect(`${path}${reason}`).not.toBe('');
+    return config;
+  },
+  seeds: readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8')),
+  words: [
+    ...['{', '}', '[', ']', '<', '>', ':', ',', ';', '-', '"', "'", '\\', '#', '/', '.', ' ', '\\x', '\\u12', '\\777'],
+    ...['input', 'name', 'dims', 'parameters', 'key: "__proto__"', 'value', 'TYPE_FP32', 'version_policy', 'new_field'],
+    ...['new_field { a: 1 }', '[ext.name] { }', 'new_field: [1, "a", { b: <c: nan> }]', 'inf', 'true', '0x1F', '017'],
+  ],
+});
+
+const modelFiles = inFile('config.pbtxt', (path) =>
+  argumentsForConfigs(dirname(dirname(path)), [dirname(path).split('/').at(-1) as string]),
+);
+const repository: Parser = {
+  name: 'a model of a repository',
+  sources: ['launch/model-arguments.ts'],
+  read: (bytes) => modelFiles('', bytes),
+  seeds: [
+    'backend: "python" input { name: "I" data_type: TYPE_FP32 dims: 1 } output { name: "O" data_type: TYPE_FP32 dims: 1 }',
+  ],
+  words: ['platform: "ensemble"', 'ensemble_scheduling { step { model_name: "x" } }', 'default_model_filename: "../x"'],
+  isSlow: true,
+};
+
+const workload = refusing(['INPUT_INVALID'], {
+  name: 'a workload file',
+  sources: ['workload/read-workload.ts', 'workload/file/check.ts'],
+  read: (text) => parseWorkload(text, join(root, 'examples/workloads', 'my.yaml')),
+  seeds: filesIn('examples/workloads', '.yaml'),
+  words: [
+    ...['phases', 'classes', 'arrivals', 'process: poisson', 'rate', 'durationS', 'mix', 'trace', 'file: /etc/passwd'],
+    ...[
+      'file: ../../x',
+      'slice: { fromS: 0, toS: 1 }',
+      'atS: [0, 1e308, -1]',
+      'classOf: [0]',
+      'sessions',
+      ...yamlWords,
+    ],
+  ],
+});
+
+const resultTable = refusing(['INPUT_INVALID'], {
+  name: 'a table of results',
+  sources: ['emulator/profile/result-table.ts', 'base/csv.ts', 'cli/commands/calibrate/run.ts'],
+  read: (text) => {
+    const setUps = readResultTable(text, 'f.csv', 1);
+    for (const { rows } of setUps) {
+      levelsToFit(rows);
+      for (const { concurrency, inferPerSecond, latencyMs } of rows)
+        expect([concurrency, inferPerSecond, latencyMs.p50, latencyMs.mean].every(Number.isFinite)).toBe(true);
+    }
+    return setUps;
+  },
+  seeds: [
+    'gpu,backend,instances,batch,concurrency,inferences_per_s,server_queue_ms,server_compute_input_ms,server_compute_infer_ms,server_compute_output_ms,p50_ms,avg_ms\nt4,pytorch,2,16,1,1900,0.1,0.2,7.2,0.1,8.3,8.4\na30,"x, ""y""",2,16,8,3264,13.9,0.8,8.9,14.2,43.8,38.5\n',
+    'Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,Server Compute Infer,Server Compute Output,Client Recv,p50 latency\r\n4,800,0,300,1000,10,2000,20,0,3200\r\n',
+    'trial,role,final_round,chosen,instances,load_mode,load_value,throughput_infer_per_s,latency_avg_ms,latency_p50_ms,client_bound\n0,baseline,,true,1,concurrency,4,400,10,9,false\n',
+  ],
+  words: [
+    ',',
+    '"',
+    '""',
+    '\n',
+    '\r\n',
+    '\r',
+    '__proto__,',
+    'constructor',
+    'load_mode',
+    'chosen',
+    '1e308',
+    '1e15',
+    '| a |',
+  ],
+});
+
+/** Those that YAML is read for, and that refuse what is no file of theirs. */
+export const yamlFiles: readonly Parser[] = [
+  space,
+  jointSpace,
+  profile,
+  analyzer,
+  candidates,
+  spec,
+  prices,
+  engineSettings,
+  launchOptions,
+];
+
+/** Files that people write, or get from others. */
+export const documents: readonly Parser[] = [
+  ...[...yamlFiles, launchCommand, configText, repository, workload, resultTable],
+];
