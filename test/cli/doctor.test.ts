@@ -30,6 +30,7 @@ describe('doctor', () => {
       line('ok', 'server', "tritune's emulator"),
       line('ok', 'control'),
       line('ok', 'statistics'),
+      line('note', 'trace', 'without a trace file .*--trace-config triton,file=FILE'),
       line('ok', 'models', '1 loaded: m'),
       line('ok', 'metrics'),
       line('ok', 'm', "loaded, .*search space '.+' with \\d+ candidates"),
@@ -45,6 +46,12 @@ describe('doctor', () => {
     // One request at a time, which takes a millisecond here.
     const [servedAfter = 0] = await served();
     expect(servedAfter - servedBefore).toBeGreaterThan(100);
+  });
+
+  it('says where traces go', async () => {
+    const emulator = await emulatorForTest({ profile: smallProfile(), traceFile: '/tmp/trace.json' });
+    const { stdout } = await callCli(['doctor', '-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl]);
+    expect(stdout).toEqual(line('ok', 'trace', '--trace. go to /tmp/trace.json'));
   });
 
   it('sends nothing to no model, nor to one of sequences, and says what it would need to be told', async () => {

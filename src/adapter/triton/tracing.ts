@@ -12,7 +12,7 @@ export function createTracing(server: TraceControl): Tracing {
   return {
     look: async () => {
       const now = await server.traceSettings();
-      return { earlier: those(now), file: fileIn(now) };
+      return { earlier: those(now), file: traceFileOf(now) };
     },
     start: async (rate, count = -1) => {
       const own = { trace_rate: [`${rate}`], trace_count: [`${count}`] };
@@ -34,7 +34,8 @@ const those = (settings: TraceSettings): TraceSettings =>
     }),
   );
 
-function fileIn(settings: TraceSettings): string {
+/** Returns the file that a server traces into. Errors: UNSUPPORTED if it was started without one, or traces in another way. */
+export function traceFileOf(settings: TraceSettings): string {
   const [mode = 'triton'] = settings.trace_mode ?? [];
   if (mode !== 'triton') {
     throw new TrituneError(

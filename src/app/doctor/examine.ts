@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
+import { traceFileOf } from '../../adapter/triton/tracing.ts';
 import { errorLine } from '../../base/error-line.ts';
+import { plainLine } from '../../base/format.ts';
 import { shownUrl } from '../../base/secrets.ts';
 import { findTriton } from '../../launch/triton-install.ts';
 import { metricsProbe } from '../../profiler/devices/device-probe.ts';
@@ -27,7 +29,6 @@ const EXTENSIONS: readonly (readonly [name: string, use: string, without: string
   ],
   ['system_shared_memory', 'tensors in shared memory (--shared-memory system)', 'no --shared-memory system'],
   ['cuda_shared_memory', "tensors in a GPU's memory (--shared-memory cuda)", 'no --shared-memory cuda'],
-  ['trace', 'traces (--trace)', 'no --trace'],
 ];
 
 /**
@@ -46,7 +47,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
     const connection = await connectControl(addresses);
     const metricsUrl = await findMetrics(options.metricsUrl, addresses, tls);
     subject = { ...connection, tls: trafficTls, headers, metricsUrl, metricsTls: tls };
-    for (const look of [server, control, extensions]) yield* look(subject);
+    for (const look of [server, control, extensions, traces]) yield* look(subject);
     const index = await subject.client.index();
     yield repository(index);
     yield await metrics(subject, index, options.model);
@@ -102,6 +103,14 @@ const extensions: Look = async function* ({ client }) {
     yield there.includes(name)
       ? ok(name.replace('system_', ''), use)
       : note(name.replace('system_', ''), `not available: ${without}`);
+  }
+};
+
+const traces: Look = async function* ({ client }) {
+  try {
+    yield ok('trace', `traces (--trace) go to ${plainLine(traceFileOf(await client.traceSettings()))}`);
+  } catch (error) {
+    yield note('trace', errorLine(error));
   }
 };
 
