@@ -35,6 +35,7 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     logFile,
     cleanUp: command.cleanUp,
   });
+  let isStopped = false;
   const httpUrl = `127.0.0.1:${command.ports.http}`;
   const client = connectHttp(httpUrl, { defaultTimeoutMs: 1000 });
   try {
@@ -59,7 +60,19 @@ export async function startServerProcess(command: ServerCommand, options: Launch
     description: command.description,
     logFile,
     ended,
-    stop,
+    failure: () => {
+      if (isStopped || !hasEnded()) return null;
+      const words = wordsIn(logFile);
+      return new TrituneError(
+        'SERVER_UNREACHABLE',
+        `${command.description}, which was started for the run, ended by itself${words === '' ? '' : `: ${words}`}`,
+        `read its log in ${logFile}`,
+      );
+    },
+    stop: () => {
+      isStopped = true;
+      return stop();
+    },
   };
 }
 

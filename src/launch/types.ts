@@ -1,3 +1,5 @@
+import type { TrituneError } from '../base/errors.ts';
+
 /** A server that runs only as long as the run that started it. */
 export interface LaunchedServer {
   /** HOST:PORT of each endpoint. */
@@ -10,6 +12,8 @@ export interface LaunchedServer {
   readonly logFile: string;
   /** Resolves when the process has ended: on its own, or after `stop`. */
   readonly ended: Promise<void>;
+  /** Returns the error of a server that has ended by itself, with its last words; null while it runs, and after `stop`. */
+  failure(): TrituneError | null;
   /** Ends the process: politely, then by force. Safe to call more than once. */
   stop(): Promise<void>;
 }

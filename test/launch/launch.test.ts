@@ -80,9 +80,22 @@ describe('launch', () => {
 
   it('tells when a server ends by itself, and writes to its log how', async () => {
     const crashing = await launchLocal({ modelRepository: '/models', binary, logDirectory: directory });
+    expect(crashing.failure()).toBeNull();
     process.kill((await lastCall()).pid, 'SIGSEGV');
     await crashing.ended;
     await expect.poll(() => readFile(crashing.logFile, 'utf8')).toContain('the server ended by itself, by SIGSEGV');
+    expect(crashing.failure()).toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      message: expect.stringMatching(/ended by itself: .*by SIGSEGV/),
+      hint: `read its log in ${crashing.logFile}`,
+    });
+    const stopped = await launchLocal({
+      modelRepository: '/models',
+      binary,
+      logDirectory: await mkdtemp(join(tmpdir(), 'tritune-stopped-')),
+    });
+    await stopped.stop();
+    expect(stopped.failure()).toBeNull();
   });
 
   it('ends the server, and what it leaves behind, when the process that started it is killed', async () => {

@@ -29,6 +29,8 @@ export interface OpenServer {
   readonly metricsUrl: string;
   /** Whether the server was started for the run: nobody else sends to it. */
   readonly isLaunched: boolean;
+  /** Returns the error of a server that was started for the run and has ended by itself; null for any other. */
+  failure(): TrituneError | null;
   /** For metrics behind https:// */
   readonly metricsTls: TlsOptions;
   close(): Promise<void>;
@@ -62,6 +64,7 @@ export async function openServer(
       metricsTls: tls,
       metricsUrl: metricsUrl ?? addresses.metricsUrl,
       isLaunched: launched !== null,
+      failure: () => launched?.failure() ?? null,
       close: async () => {
         await client.close();
         await launched?.stop();

@@ -27,6 +27,9 @@ export async function tuneOnItsServer(study: OpenStudy, signal: AbortSignal, wat
   try {
     await checkControllable(opened.client);
     return await tuneStudy(study, opened, watch, signal, named);
+  } catch (error) {
+    // Nothing is left to put back on such a server, whatever its control calls said.
+    throw opened.failure() ?? error;
   } finally {
     await opened.close();
   }
