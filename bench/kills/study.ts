@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { realClock } from '../../src/base/clock.ts';
@@ -14,6 +14,7 @@ import { callCli } from '../../test/support/call-cli.ts';
 import { type CliOutcome, recordsOf, startCli } from '../../test/support/cli.ts';
 import { repeatedTrials } from '../../test/support/killed-study.ts';
 import { type Aim, killAt, type Phase, type Target, wholeLines } from './moments.ts';
+import { lostInPowerCuts } from './power-cuts.ts';
 import type { Harm, Result } from './results.ts';
 import type { Served, Stage } from './stage.ts';
 import type { Subject } from './subjects.ts';
@@ -78,8 +79,8 @@ export class KilledStudy {
   }
 
   #fault(harm: Harm, what: string): void {
-    const last = this.#kills.at(-1) ?? this.#kills[this.#kills.push({ aim: 'any', phase: 'end', faults: [] }) - 1];
-    last?.faults.push({ harm, what: `${what} (${this.#folder})` });
+    if (this.#kills.length === 0) this.#kills.push({ aim: 'any', phase: 'end', faults: [] });
+    this.#kills.at(-1)?.faults.push({ harm, what: `${what} (${this.#folder})` });
   }
 
   /** A capacity changes nothing on the server. */
@@ -184,6 +185,10 @@ export class KilledStudy {
   }
 
   async #end(): Promise<void> {
+    if (this.#isBegun) {
+      const journal = await readFile(join(this.#directory, 'journal.jsonl'));
+      for (const fault of lostInPowerCuts(journal, this.#random)) this.#fault('lost', fault);
+    }
     const way = this.#random.float();
     if (!this.#isBegun) return this.#checkServed();
     if (way < RESUME_SHARE) {
