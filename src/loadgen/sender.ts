@@ -4,7 +4,7 @@ import { TrituneError } from '../base/errors.ts';
 import type { RequestLimits } from '../queueing/continuous/request-limits.ts';
 import { ClosedLoop } from './closed-loop.ts';
 import { Conversations } from './conversations.ts';
-import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally } from './pacing/open-loop.ts';
+import { defaultOpenLoopRule, OpenLoop, type OpenLoopRule, type SendTally, type Throttle } from './pacing/open-loop.ts';
 import { dealt, limited, pacerOf, type Schedule } from './pacing/pacers.ts';
 import { type Part, shareOf, whole } from './pacing/part.ts';
 import type { Recorder } from './recorder.ts';
@@ -34,6 +34,8 @@ export interface SendMeans {
   readonly clock: Clock;
   /** For request rates: wakes the sender. If absent, `clock` does, with an accuracy of a millisecond or two in real time. */
   readonly alarm?: Alarm | undefined;
+  /** For request rates: limits them. */
+  readonly throttle?: Throttle | undefined;
 }
 
 /** Sends at a load level, in either mode. */
@@ -127,5 +129,6 @@ function openLoop(order: SendOrder, means: SendMeans, recorder: Recorder, part: 
     { clock, alarm },
     dealt(pacer, part),
     { maxInFlight: shareOf(maxInFlight, part), lateNs },
+    means.throttle,
   );
 }

@@ -64,7 +64,12 @@ describe('what the machine says of its CPUs', () => {
     const seen = hostCpuOf(stat, pressure);
     expect(seen).toEqual({ stolenMs: 320, pressedMs: 231_330.79, allMs: 1_927_260, idleMs: 1_243_930 });
     const later = hostCpuOf(stat.replace(' 32 ', ' 35 '), pressure.replace('231330790', '231430790'));
-    expect(hostCpuSince(seen, later)).toEqual({ stolenMs: 30, pressedMs: expect.closeTo(100, 6), allMs: 30, idleMs: 0 });
+    expect(hostCpuSince(seen, later)).toEqual({
+      stolenMs: 30,
+      pressedMs: expect.closeTo(100, 6),
+      allMs: 30,
+      idleMs: 0,
+    });
     expect([busyShareOf(seen), busyShareOf({ allMs: 0, idleMs: 0 })]).toEqual([expect.closeTo(0.3546, 4), null]);
   });
 

@@ -1,8 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sleepingAlarm } from '../../src/base/alarm.ts';
 import { NS_PER_S } from '../../src/base/units.ts';
+import { defaultOpenLoopRule, OpenLoop } from '../../src/loadgen/pacing/open-loop.ts';
+import { constantRate, type Pacer, poissonArrivals } from '../../src/loadgen/pacing/pacers.ts';
+import { Recorder } from '../../src/loadgen/recorder.ts';
 import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
-import { limitedSends, newSendLimits, SharedBucket, SharedConnections } from '../../src/loadgen/workers/send-limits.ts';
+import {
+  limitedSends,
+  newSendLimits,
+  SendThrottle,
+  SharedBucket,
+  SharedConnections,
+} from '../../src/loadgen/workers/send-limits.ts';
+
+import { SimulatedClock } from './simulation.ts';
 
 describe('a bucket that threads share', () => {
   it('gives at most rate × (t + 1 s) in any time, however it is taken from', () => {
@@ -62,16 +74,73 @@ describe('a transport within a limit', () => {
     const faults: string[] = [];
     const outcomes: SendOutcome[] = [];
     const limits = newSendLimits({ requestsPerSecond: 20, connections: 1 }, 1, 0);
-    const transport = limitedSends(
-      inner,
+    const throttle = new SendThrottle(
       limits,
       () => 0,
       ({ code, message }) => faults.push(`${code}: ${message}`),
     );
+    const transport = limitedSends(inner, throttle);
     const prepared = transport.prepare({ model: 'm', version: '', batch: 1, inputs: [] });
     for (let request = 0; request < 12; request++) transport.send(prepared, (outcome) => outcomes.push(outcome));
     expect([sent, outcomes.length, outcomes.filter(({ ok }) => ok).length]).toEqual([10, 12, 10]);
     expect(faults[0]).toBe('USAGE: it sends at most 20 requests per second, and more were due');
+  });
+});
+
+describe('a schedule within a limit', () => {
+  const PER_SECOND = 200;
+
+  /** Sends a schedule's requests in virtual time; returns when each was due and sent, in seconds, and the faults. */
+  async function sendAt(pacer: Pacer, seconds: number) {
+    const clock = new SimulatedClock();
+    const limits = newSendLimits({ requestsPerSecond: PER_SECOND, connections: 1 }, 1, clock.nowNs());
+    const faults: string[] = [];
+    const throttle = new SendThrottle(
+      limits,
+      () => clock.nowNs(),
+      ({ message }) => faults.push(message),
+    );
+    const sentS: number[] = [];
+    const inner: Transport = {
+      prepare: (request) => ({ request }),
+      send(_, done) {
+        sentS.push(clock.nowNs() / NS_PER_S);
+        done({ ok: true });
+      },
+      close: async () => undefined,
+    };
+    const transport = limitedSends(inner, throttle);
+    const prepared = transport.prepare({ model: 'm', version: '', batch: 1, inputs: [] });
+    const loop = new OpenLoop(
+      { transport, nextRequest: () => prepared, classOf: undefined, recorder: new Recorder() },
+      { clock, alarm: sleepingAlarm(clock) },
+      pacer,
+      defaultOpenLoopRule,
+      throttle,
+    );
+    loop.start();
+    await clock.sleep(seconds * 1e3);
+    const tally = loop.takeTally();
+    await loop.drain(0);
+    return { sentS, tally, faults };
+  }
+
+  it('sends random arrivals at the limit later where they exceed it, and never more', async () => {
+    const { sentS, tally, faults } = await sendAt(poissonArrivals(PER_SECOND, 7), 300);
+    expect(faults).toEqual([]);
+    expect(tally.late).toBeGreaterThan(0);
+    expect(sentS.length).toBeGreaterThan(0.97 * 300 * PER_SECOND);
+    for (const [index, from] of sentS.entries()) {
+      const within = sentS[index + 2 * PER_SECOND];
+      // Two seconds' worth and a burst take more than a second and a half.
+      if (within !== undefined) expect(within - from).toBeGreaterThan(1.49);
+    }
+  });
+
+  it('reports a schedule above the limit, and sends it at the limit until then', async () => {
+    const { sentS, faults } = await sendAt(constantRate(1.5 * PER_SECOND), 60);
+    expect(faults[0]).toBe(`it sends at most ${PER_SECOND} requests per second, and more were due`);
+    expect(sentS.length).toBeLessThan(61 * PER_SECOND);
   });
 });
 

@@ -145,6 +145,7 @@ describe('the Helm chart', () => {
     expect(seen.get('watch a100')).toMatchObject({ ...temporal, plaintext: false, tokenFile: '/token/token' });
     expect(seen.get('agent')).toMatchObject({
       ...{ listen: '0.0.0.0:7411', plaintext: false, tlsCa: '/tls/ca.crt', maxThreads: 2, maxRate: 1_000_000 },
+      maxConnections: 20_000,
       allowTarget: ['triton.default.svc:8001', 'triton-0.triton'],
     });
   });

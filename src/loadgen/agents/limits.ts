@@ -67,7 +67,7 @@ export function checkThreads(threads: number, { threads: most }: AgentLimits): v
 export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
   if (bytes <= memoryBytes) return;
   throw refused(
-    `the requests and messages need ${megabytes(bytes)} with a copy for each thread, more than its limit of ${megabytes(memoryBytes)}`,
+    `the requests and messages need ${megabytes(bytes)} with two copies for each thread, more than its limit of ${megabytes(memoryBytes)}`,
     'send fewer or smaller requests, or raise --max-memory of the agent',
   );
 }

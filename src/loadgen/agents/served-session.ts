@@ -242,8 +242,8 @@ export class ServedSession {
     if (nullServer === undefined) this.#usage.planRate(this, `${index}/${flow}`, plannedRate(about));
     // Without a limit for sending to itself, but for what is in flight.
     else plannedRate(about);
-    // The first flow sends the bytes that the set's own copy for the thread counts; another encodes them once more.
-    const bytes = flows.size === 0 ? 0 : held.bytes;
+    // Beside its copy of the set, a thread holds the encoded requests of each flow until that is drained.
+    const { bytes } = held;
     this.#usage.addBytes(this, bytes);
     if (served.heard !== null && !flows.has(served.heard)) thread.ignore(served.heard);
     flows.set(flow, { isDrained: false, bytes });

@@ -34,6 +34,15 @@ export class SendTally {
   byAgent?: ReadonlyMap<string, SendTally>;
 }
 
+/** Limits the rate of a schedule that has bursts. */
+export interface Throttle {
+  /**
+   * Returns 0 if a request may be sent now, whose place is then taken, or the nanoseconds after which to try again. `overdueNs`: how long it has been
+   * due; `sent`: requests before it.
+   */
+  waitNs(overdueNs: number, sent: number): number;
+}
+
 interface Slot {
   dueNs: number;
   sentNs: number;
@@ -55,6 +64,7 @@ export class OpenLoop<P> {
   readonly #alarm: Alarm;
   readonly #pacer: Pacer;
   readonly #rule: OpenLoopRule;
+  readonly #throttle: Throttle | undefined;
   readonly #free: Slot[] = [];
   readonly #rest = new Rest();
   #startNs = 0;
@@ -70,6 +80,7 @@ export class OpenLoop<P> {
     time: { readonly clock: Clock; readonly alarm: Alarm },
     pacer: Pacer,
     rule: OpenLoopRule,
+    throttle?: Throttle,
   ) {
     this.#transport = target.transport;
     this.#nextRequest = target.nextRequest;
@@ -79,6 +90,7 @@ export class OpenLoop<P> {
     this.#alarm = time.alarm;
     this.#pacer = pacer;
     this.#rule = rule;
+    this.#throttle = throttle;
   }
 
   /** Requests sent since the start. */
@@ -138,8 +150,14 @@ export class OpenLoop<P> {
         this.#alarm.set(next.waitNs, this.#turn);
         return;
       }
+      const isFull = this.#inFlight >= this.#rule.maxInFlight;
+      const throttledNs = isFull ? 0 : (this.#throttle?.waitNs(-next.waitNs, this.#sent) ?? 0);
+      if (throttledNs > 0) {
+        this.#alarm.set(throttledNs, this.#turn);
+        return;
+      }
       const turn = this.#scheduled++;
-      if (this.#inFlight >= this.#rule.maxInFlight) this.#drop(turn);
+      if (isFull) this.#drop(turn);
       else this.#send(turn, nowNs + next.waitNs, nowNs);
     }
     this.#alarm.set(0, this.#turn);

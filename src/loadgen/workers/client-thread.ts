@@ -28,7 +28,7 @@ import {
 } from './messages.ts';
 import { ObservedRequests } from './observed-requests.ts';
 import { type PauseWatch, watchPauses } from './pause-watch.ts';
-import { limitedSends, SharedConnections } from './send-limits.ts';
+import { limitedSends, SendThrottle, SharedConnections } from './send-limits.ts';
 
 /**
  * A thread of the load generator, behind `open-workers.ts`: sends its share of each order over its own transport, counts completions, and reports
@@ -114,9 +114,11 @@ function overLimit(fault: TrituneError): void {
   isOverLimit = true;
 }
 
+const throttle = limits && new SendThrottle(limits, clock.nowNs, overLimit);
+
 function open(of: ThreadSettings['transport']): Transport {
   const opened = openUnlimited(of);
-  return limits ? limitedSends(opened, limits, clock.nowNs, overLimit) : opened;
+  return throttle ? limitedSends(opened, throttle) : opened;
 }
 
 function openUnlimited(of: ThreadSettings['transport']): Transport {
@@ -165,7 +167,9 @@ async function leaveNullServer(): Promise<void> {
 function begin({ flow: number, set, order, part, nullServer }: Answers['begin']): void {
   for (const [old, { isDrained }] of flows) if (isDrained) flows.delete(old);
   const requests = sets.get(set) as RequestSet;
-  const flow = localFlow({ ...order, requests }, { transport: transportOf(nullServer), clock, alarm }, part);
+  // The null server, on this machine, has no limit.
+  const means = { transport: transportOf(nullServer), clock, alarm, ...(nullServer === undefined && { throttle }) };
+  const flow = localFlow({ ...order, requests }, means, part);
   const said = { recording: 0, failedSoFar: 0, unserved: null, due: null };
   flows.set(number, { flow, recording: 0, isDrained: false, pauses: undefined, said });
 }

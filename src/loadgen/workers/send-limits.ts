@@ -1,5 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { NS_PER_S, NS_PER_US } from '../../base/units.ts';
+import type { Throttle } from '../pacing/open-loop.ts';
 import { failed } from '../transports/outcome.ts';
 import type { PreparedRequest, Transport } from '../types.ts';
 
@@ -127,24 +128,62 @@ export const rateExceeded = (limit: number, details: string): TrituneError =>
 
 const OVER_LIMIT = failed('refused', 'the limit of requests per second was reached');
 
-/** Wraps a transport so that it sends within the limit. The first request beyond it calls `onExcess`; it fails, and is not sent. */
-export function limitedSends<P extends PreparedRequest>(
-  transport: Transport<P>,
-  limits: SendLimits,
-  nowNs: () => number,
-  onExcess: (fault: TrituneError) => void,
-): Transport<P> {
-  const bucket = new SharedBucket(limits);
-  return {
-    prepare: (request) => transport.prepare(request),
-    send(prepared, done) {
-      if (bucket.take(nowNs)) {
-        transport.send(prepared, done);
-        return;
-      }
-      onExcess(rateExceeded(limits.requestsPerSecond, 'more were due'));
-      done(OVER_LIMIT);
-    },
-    close: () => transport.close(),
-  };
+/** A schedule is behind by chance for this long at most, beside what random arrivals at the limit add. */
+const MAX_BEHIND_NS = 5 * NS_PER_S;
+/** Random arrivals at the limit are this many standard deviations behind at most. */
+const MAX_DEVIATIONS = 4;
+const LONGEST_WAIT_NS = 50e6;
+
+/** Keeps one thread's sends within the limit. The first request beyond it calls `onExcess`. */
+export class SendThrottle implements Throttle {
+  readonly #bucket: SharedBucket;
+  readonly #perSecond: number;
+  readonly #nowNs: () => number;
+  readonly #onExcess: (fault: TrituneError) => void;
+  /** A place that a schedule took for the request that it sends next. */
+  #isReserved = false;
+
+  constructor(limits: SendLimits, nowNs: () => number, onExcess: (fault: TrituneError) => void) {
+    this.#bucket = new SharedBucket(limits);
+    this.#perSecond = limits.requestsPerSecond;
+    this.#nowNs = nowNs;
+    this.#onExcess = onExcess;
+  }
+
+  /**
+   * Arrivals that keep the limit on average exceed it for a while: they are sent later. A schedule that falls ever further behind asks for more than
+   * the limit.
+   */
+  waitNs(overdueNs: number, sent: number): number {
+    this.#isReserved ||= this.#bucket.take(this.#nowNs);
+    if (this.#isReserved) return 0;
+    const byChanceNs = (MAX_DEVIATIONS * Math.sqrt(sent) * NS_PER_S) / this.#perSecond;
+    if (overdueNs > MAX_BEHIND_NS + byChanceNs) this.#exceed();
+    return Math.min(NS_PER_S / this.#perSecond, LONGEST_WAIT_NS);
+  }
+
+  /** Takes the place of a request that is sent now; false if there is none. */
+  take(): boolean {
+    const isFree = this.#isReserved || this.#bucket.take(this.#nowNs);
+    this.#isReserved = false;
+    if (!isFree) this.#exceed();
+    return isFree;
+  }
+
+  #exceed(): void {
+    this.#onExcess(rateExceeded(this.#perSecond, 'more were due'));
+  }
 }
+
+/** Wraps a transport so that it sends within the limit. A request beyond it fails, and is not sent. */
+export const limitedSends = <P extends PreparedRequest>(
+  transport: Transport<P>,
+  throttle: Pick<SendThrottle, 'take'>,
+): Transport<P> => ({
+  prepare: (request) => transport.prepare(request),
+  send(prepared, done) {
+    if (throttle.take()) transport.send(prepared, done);
+    else done(OVER_LIMIT);
+  },
+  close: () => transport.close(),
+});

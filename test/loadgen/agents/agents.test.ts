@@ -212,10 +212,10 @@ it('tells the clock of each agent, its cores, and what it took', async () => {
 
 it('sends requests once, by their content, in pieces', async () => {
   const bytes = 3_000_000;
-  const agent = await agentForTest({ limits: { ...noLimits, memoryBytes: 2 * bytes + 10_000 } });
+  const agent = await agentForTest({ limits: { ...noLimits, memoryBytes: 3 * bytes + 10_000 } });
   const server = await serverForTest();
   const workers = await agentsForTest([agent], to(server));
-  // Both are the same, which fits twice: for the agent, and for its thread.
+  // Both are the same, which fits three times: for the agent, for its thread, and as the thread sends it.
   for (const set of [setOf(requestOf(5, bytes)), setOf(requestOf(5, bytes))]) {
     const before = server.received.length;
     const flow = workers.openFlow({ ...concurrency(1, set), mostRequests: 2 });
@@ -226,6 +226,17 @@ it('sends requests once, by their content, in pieces', async () => {
   flow.start();
   await expect(flow.takeTally()).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringMatching(/--max-memory/) });
   expect(() => flow.check()).toThrow(/more than its limit of/);
+});
+
+it('counts the encoded requests of each thread among its memory', async () => {
+  const bytes = 3_000_000;
+  const agent = await agentForTest({ limits: { ...noLimits, memoryBytes: 2.5 * bytes } });
+  const server = await serverForTest();
+  const workers = await agentsForTest([agent], to(server));
+  const flow = workers.openFlow(concurrency(1, setOf(requestOf(5, bytes))));
+  flow.start();
+  await expect(flow.takeTally()).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringMatching(/--max-memory/) });
+  expect(server.received).toEqual([]);
 });
 
 describe('an agent lets in', () => {
