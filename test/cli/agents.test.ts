@@ -1,12 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { realClock } from '../../src/base/clock.ts';
 import type { Faults } from '../../src/emulator/faults.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, type RunningCli, recordsOf, runCli, startCli, untilRecorded } from '../support/cli.ts';
 import { smallProfile } from '../support/emulator.ts';
+import { listen } from '../support/misbehaving-server.ts';
 
 /** A silent controller is given up by an agent within this time, on a busy machine. */
 const GIVEN_UP_MS = 3000 + 2500;
@@ -29,17 +31,8 @@ const running = new Map<string, RunningCli>();
 const agents: string[] = [];
 
 /** Starts an agent in a process of its own, and gives its address. */
-async function startAgent(listen = '127.0.0.1:0'): Promise<string> {
-  const agent = startCli([
-    'fleet',
-    'agent',
-    '--listen',
-    listen,
-    '--token-file',
-    tokenFile,
-    '--allow-target',
-    emulator.grpcUrl,
-  ]);
+async function startAgent(listen = '127.0.0.1:0', target = emulator.grpcUrl): Promise<string> {
+  const agent = startCli(['fleet', 'agent', '--listen', listen, '--token-file', tokenFile, '--allow-target', target]);
   const line = await new Promise<string>((resolve, reject) => {
     agent.child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString()));
     void agent.ended.then(({ stderr }) => reject(new Error(stderr)));
@@ -83,6 +76,24 @@ async function untilServed(): Promise<void> {
   for (let look = 0; look < 600 && served < before + 100; look++) await realClock.sleep(100);
   expect(served).toBeGreaterThanOrEqual(before + 100);
 }
+
+it('plain HTTP is sent by agents, and each says what it sent', { timeout: 180_000 }, async () => {
+  const bodies: string[] = [];
+  const server = createServer((request, response) => {
+    request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));
+    request.on('end', () => response.end('well'));
+  });
+  const target = `127.0.0.1:${await listen(server)}`;
+  onTestFinished(() => void server.close());
+  const two = await Promise.all([startAgent(undefined, target), startAgent(undefined, target)]);
+  const outcome = await runCli([
+    ...['profile', '--service-kind', 'http', '-u', `http://${target}/x`, '--body', 'hello', ...withAgents(two)],
+    ...['--request-rate-range', '60', '--request-count', '120'],
+  ]);
+  expect(outcome).toMatchObject({ code: 0 });
+  expect(outcome.stdout.match(/agent 127\.0\.0\.1:\d+: 1 thread, .* 60 sends/g)).toHaveLength(2);
+  expect(new Set(bodies)).toEqual(new Set(['hello']));
+});
 
 describe('load from three agents', { timeout: 180_000 }, () => {
   it('is one measurement, with the clock and the verdict of each', async () => {
