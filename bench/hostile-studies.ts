@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,8 @@ export interface StudyEnd {
   readonly code: string;
   readonly message: string;
   readonly seconds: number;
+  /** Of them, those in which it waited for a core of the machine. */
+  readonly waitedSeconds: number;
   /** What the study said of the model at its end; null if it changed nothing. */
   readonly restored: boolean | null;
   /** The most memory that this process held while the study ran. */
@@ -36,6 +39,7 @@ process.on('disconnect', () => process.exit());
 async function run({ id, options }: StudyOrder): Promise<void> {
   const output = join(await mkdtemp(join(tmpdir(), 'hostile-')), 'run');
   const startMs = performance.now();
+  const waitedBefore = waitedSeconds();
   let peakBytes = 0;
   const watch = setInterval(() => {
     peakBytes = Math.max(peakBytes, process.memoryUsage.rss());
@@ -56,13 +60,25 @@ async function run({ id, options }: StudyOrder): Promise<void> {
     message = code === 'INTERNAL' || code === 'UNCODED' ? stackOf(error) : String(error);
   }
   const seconds = (performance.now() - startMs) / 1e3;
+  const waited = waitedSeconds() - waitedBefore;
   const unread = await unreadable(output);
   if (unread !== null) [code, message] = ['UNREADABLE', unread];
   await rm(join(output, '..'), { recursive: true, force: true });
   clearInterval(watch);
   peakBytes = Math.max(peakBytes, process.memoryUsage.rss());
-  process.send?.({ id, code, message: message.slice(0, 10_000), seconds, restored, peakBytes } satisfies StudyEnd);
+  process.send?.({
+    id,
+    code,
+    message: message.slice(0, 10_000),
+    seconds,
+    waitedSeconds: waited,
+    restored,
+    peakBytes,
+  } satisfies StudyEnd);
 }
+
+/** How long the main thread was ready to run, and did not (proc_pid_schedstat). */
+const waitedSeconds = (): number => Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e9;
 
 /** Why its journal cannot be read; null if it can be, or if there is none. */
 async function unreadable(output: string): Promise<string | null> {
