@@ -15,7 +15,7 @@ export const ours: Readonly<Record<string, string>> = {
   'base/read-file.ts': 'bytes, which it does not parse',
   'base/run-files.ts': 'bytes, which it compares',
   'cli/commands/profile/endpoint-options.ts': 'an option of the user, JSON or not',
-  'cli/commands/profile/http-options.ts': 'a body that is sent as it is',
+  'app/traffic/http/content.ts': 'a body that is sent as it is',
   'fleet/temporal/workflow-bundle.ts': "the bundle's own manifest",
   'launch/supervise.ts': "the kernel's list of a process's memory",
   'launch/triton-install.ts': 'the marker of an installation, and what its own Python says',
