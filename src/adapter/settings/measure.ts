@@ -43,8 +43,14 @@ export function profileBySending(
     measure: (_, level, { signal, onProgress, budgetMs, purpose, untilNs }) =>
       play(
         {
-          ...{ percentile: rule.percentile, precision: rule.precision, maxInFlight: rule.maxInFlight },
-          ...{ clock: realClock, level, signal, onProgress, untilNs },
+          percentile: rule.percentile,
+          precision: rule.precision,
+          maxInFlight: rule.maxInFlight,
+          clock: realClock,
+          level,
+          signal,
+          onProgress,
+          untilNs,
           ...(budgetMs !== undefined && { budgetMs }),
           windows: { ...studyWindows, ...(purpose && shorterWindows[purpose]) },
         },

@@ -101,7 +101,11 @@ export function createProfile({
         ...(budgetMs !== undefined && { budgetMs }),
         ...(purpose && shorterWindows && { windows: { ...fixed.windows, ...shorterWindows[purpose] } }),
         ...(workload && playing(workload)),
-        ...{ level, signal, onProgress, isFresh, untilNs },
+        level,
+        signal,
+        onProgress,
+        isFresh,
+        untilNs,
       },
       fronts,
     );

@@ -26,7 +26,8 @@ export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads 
     ? { rule: studied.rule, search: studied.search.map(under), final: studied.final.map(under) }
     : undefined;
   return {
-    ...{ requests, workloads },
+    requests,
+    workloads,
     windowsFor: (purpose) => ({ ...studyWindows, ...(purpose && shorterWindows[purpose]) }),
     timeoutMs: () => TIMEOUT_MS,
     open: ({ address, tls }, timeoutMs) => {

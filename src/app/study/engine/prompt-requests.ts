@@ -55,7 +55,9 @@ export async function promptRequests(spec: StudySpec, studied: StudiedWorkloads 
   const { requests } = workloads?.search[0] ?? (await promptsOf(spec.prompts ?? {}, { model, seed }));
   let found: FoundEndpoint | null = null;
   return {
-    ...{ requests, workloads, timeoutMs: promptTimeoutMs },
+    requests,
+    workloads,
+    timeoutMs: promptTimeoutMs,
     windowsFor: (purpose) => windowsFor(purpose, limits.timeBudgetSeconds),
     open: async ({ address, headers, tls }, limitMs) => {
       const where = { address, host: address, basePath: '', headers, tls, timeoutMs: limitMs };

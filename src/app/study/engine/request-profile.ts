@@ -93,8 +93,15 @@ export function requestProfile(
     try {
       const measured = await play(
         {
-          ...{ clock: realClock, level, signal, onProgress, isFresh, untilNs, maxErrors: traffic.maxErrors },
-          ...{ percentile: goal.percentile, precision: measurement.precisionPercent / 100 },
+          clock: realClock,
+          level,
+          signal,
+          onProgress,
+          isFresh,
+          untilNs,
+          maxErrors: traffic.maxErrors,
+          percentile: goal.percentile,
+          precision: measurement.precisionPercent / 100,
           ...(budgetMs !== undefined && { budgetMs }),
           limits: goal.goodput,
           scheduleAt: (perSecond) => rateSchedule({ requestDistribution: levels.requestDistribution, seed }, perSecond),

@@ -1,8 +1,8 @@
 import type { HttpSpec } from '../../../spec/http-spec.ts';
 import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
-import { type TextSpec, textContent } from '../texts/text-content.ts';
 import { type PlainContent, plainContent } from './content.ts';
+import { type TextSpec, textContent } from './text-content.ts';
 
 /** The options of every kind of content. */
 export type ContentSpec = HttpSpec &

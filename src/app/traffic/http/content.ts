@@ -60,7 +60,10 @@ export async function plainContent(options: ContentOptions, credentials: string 
     host: given.find(({ name }) => name === 'host')?.value,
     body: body ?? (bodied.includes(method) ? new Uint8Array(0) : null),
     bodies,
-    ...{ path: options.path, batch: 1, refusalsFail: false, notes: [] },
+    path: options.path,
+    batch: 1,
+    refusalsFail: false,
+    notes: [],
   };
 }
 

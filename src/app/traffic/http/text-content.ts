@@ -1,11 +1,29 @@
 import { formatFigure } from '../../../base/format.ts';
+import type { Json } from '../../../base/json.ts';
 import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { TextEndpoint } from '../../../spec/language-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { type PlainContent, plainContent } from '../http/content.ts';
 import { promptsOf } from '../prompts.ts';
-import { textApis } from './apis.ts';
+import { type PlainContent, plainContent } from './content.ts';
+
+/** An API that takes texts: its path, the texts of a request beside those that count, and the fields of the body. */
+interface TextApi {
+  readonly path: string;
+  /** Texts in front of those that are inferences, such as the query of a reranking. */
+  readonly before: number;
+  fieldsOf(texts: readonly string[]): Readonly<Record<string, Json>>;
+}
+
+/**
+ * Embeddings as in OpenAI's API; reranking as in Jina's and Cohere's, which vLLM and SGLang serve at this path; classification as vLLM and Dynamo
+ * serve it.
+ */
+const textApis: Readonly<Record<TextEndpoint, TextApi>> = {
+  embeddings: { path: '/v1/embeddings', before: 0, fieldsOf: (input) => ({ input }) },
+  rerank: { path: '/v1/rerank', before: 1, fieldsOf: ([query = '', ...documents]) => ({ query, documents }) },
+  classify: { path: '/v1/classify', before: 0, fieldsOf: (input) => ({ input }) },
+};
 
 /** What is sent to an API that takes texts: the texts of prompts, `batch` of them in a request. */
 export interface TextSpec extends PromptSpec {
