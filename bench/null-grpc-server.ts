@@ -4,8 +4,10 @@ import { DATA, END_STREAM, HEADERS, PING, SETTINGS } from '../src/http2/frames.t
 
 /**
  * A gRPC server that answers every call with the same small message and does next to nothing else, so that a client
- * is what limits a run against it. It listens on a free port of the loopback and prints the port.
+ * is what limits a run against it. It listens on a free port of the loopback and prints the port. With an argument it
+ * answers that many milliseconds late, so that many calls are in flight.
  */
+const holdMs = Number(process.argv[2] ?? 0);
 
 const PREFACE_BYTES = 24;
 const STATUS_200 = Buffer.of(0x88);
@@ -64,8 +66,11 @@ function serve(socket: Socket): void {
       answers.push(windowUpdate(taken));
       taken = 0;
     }
-    if (answers.length > 0) socket.write(Buffer.concat(answers));
+    if (answers.length === 0) return;
+    const bytes = Buffer.concat(answers);
     answers.length = 0;
+    if (holdMs === 0 || preface > 0 || bytes.length < MESSAGE.length) socket.write(bytes);
+    else setTimeout(() => socket.write(bytes), holdMs);
   });
 }
 
