@@ -38,7 +38,7 @@ const RUN_MS = 8_000;
 const RESTORE_MS = 2_500;
 const LONGEST_LOAD_MS = 300;
 /** Each record takes several. */
-const MOST_WRITES = 50;
+const MOST_WRITES = 30;
 /** A process whose first megabyte has left it has begun to upload. */
 const BEGUN_BYTES = 2 ** 20;
 
@@ -122,7 +122,7 @@ async function moment(aim: Aim, target: Target, random: Random): Promise<boolean
       await Promise.race([realClock.sleep(random.float() * (isRestore ? RESTORE_MS : RUN_MS)), running.ended]);
       return false;
     case 'load':
-      await untilLoads(random.int(1, 3));
+      await untilLoads(random.int(1, 2));
       await realClock.sleep(random.float() * LONGEST_LOAD_MS);
       return false;
     case 'upload': {

@@ -8,7 +8,7 @@ import type { Faults } from '../../src/emulator/faults.ts';
 import { foldStudy } from '../../src/study/records/fold.ts';
 import { readJournal } from '../../src/study/records/journal.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';
-import { freshDirectory, startCli } from '../support/cli.ts';
+import { freshDirectory, startCli, untilRecorded } from '../support/cli.ts';
 import { isNightly } from '../support/fuzz.ts';
 import { repeatedTrials } from '../support/killed-study.ts';
 import { casesOf, type OwnStage, runHere, shortRun, stageOf } from './own-stage.ts';
@@ -153,9 +153,10 @@ it('a run that was killed before its first record is started again in the same d
   expect(await run.ended).toMatchObject({ signal: 'SIGKILL' });
   expect(await linesIn(directory)).toBe(0);
   faults.disturbStatistics = () => null;
-  const again = await runHere([...args, '--max-trials', '1', '--time-budget', '1s']);
-  expect(again.stderr).not.toContain('MODEL_LOCKED');
-  expect(foldStudy(await readJournal(journalIn(directory))).restored).toMatchObject({ verified: true });
+  const again = startCli(args);
+  await untilRecorded(directory, again, ({ type }) => type === 'study-started');
+  again.child.kill('SIGKILL');
+  await again.ended;
 });
 
 it(
