@@ -41,6 +41,9 @@ const most = Number(values.kills) / chosen.length;
 const endMs = performance.now() + Number(values.minutes) * 60_000;
 const program = resolve(import.meta.dirname, '../dist/cli/main.js');
 
+// Commands that run in this process take signals for themselves. The servers end with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+
 const folder = await mkdtemp(join(tmpdir(), 'tritune-kills-'));
 for (const [name, part] of Object.entries({
   TMPDIR: '',

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { realClock } from '../../src/base/clock.ts';
@@ -54,7 +54,10 @@ export class KilledStudy {
     this.#program = program;
   }
 
-  /** Returns its kills, with what was wrong after each; none if the server ended by itself. */
+  /**
+   * Returns its kills, with what was wrong after each; none if the server ended by itself. Leaves its files: a run whose journal is gone is taken for one
+   * that left the model changed.
+   */
   async run(): Promise<readonly Killed[]> {
     const { models, kind } = this.#subject;
     this.#folder = await mkdtemp(join(this.#stage.folder, `${kind}-`));
@@ -69,8 +72,6 @@ export class KilledStudy {
       this.#fault('other', messageOf(error));
     }
     if (this.#stage.hasEnded) return [];
-    if (this.#kills.every(({ faults }) => faults.length === 0))
-      await rm(this.#folder, { recursive: true, force: true });
     return this.#kills;
   }
 
