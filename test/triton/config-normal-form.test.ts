@@ -63,6 +63,12 @@ describe('normaliseConfig', () => {
     expect(normaliseConfig(config)).toEqual(config);
   });
 
+  it.each([Infinity, -Infinity, 1.5, 2 ** 31])('refuses the enum %d, which no protobuf has', (data_type) => {
+    expect(() => normaliseConfig({ output: [{ name: 'O', data_type, dims: [1] }] })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('output[0].data_type') }),
+    );
+  });
+
   it('carries fields that it does not know', () => {
     const config = { future: { a: [1, null] }, instance_group: [{ count: 2, cores: 'x' }] };
     expect(normaliseConfig(config)).toEqual(config);

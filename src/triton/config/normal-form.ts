@@ -107,7 +107,11 @@ function normalList(field: FieldSchema, json: unknown, path: string): Json[] | u
 function normalValue(schema: ValueSchema, json: unknown, path: string): Json {
   if (schema.type === 'message') return normalMessage(schema.message, json, path);
   if (schema.type === 'scalar') return normalScalar(schema.scalar, json, refuseAt(path));
-  if (typeof json === 'number') return schema.names.get(json) ?? json;
+  if (typeof json === 'number') {
+    // JSON has numbers that are no enum of protobuf, and that JSON cannot say again.
+    const number = normalScalar('int32', json, refuseAt(path)) as number;
+    return schema.names.get(number) ?? number;
+  }
   if (typeof json !== 'string') throw new ConfigValueError(path, `expected an enum name, found ${kindOf(json)}`);
   // An unknown name may come from a newer server; validateConfig reports it.
   return schema.numbers.has(json.toUpperCase()) ? json.toUpperCase() : json;
