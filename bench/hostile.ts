@@ -21,8 +21,8 @@ import { startHostileServer } from '../test/support/hostile-server.ts';
 import type { StudyEnd, StudyOrder } from './hostile-studies.ts';
 
 /**
- * Studies against a server whose answers lie: `npm run bench:hostile -- --studies 10000 --seed 1 --log FILE`. The first have each field of each answer by
- * each odd value, over gRPC and HTTP; the others change two fields at once, from a random answer on. A study must end within twice its time budget, not
+ * Studies against a server whose answers lie: `npm run bench:hostile -- --studies 10000 --seed 1 --log FILE`. Half of them have each field of each answer
+ * by each odd value, over gRPC and HTTP; the others change two fields at once, from a random answer on. A study must end within twice its time budget, not
  * counting the time in which its process waited for a core, with a code or done, in a process below 1 GB, with a journal that can be read; the model must
  * be as it was, or the study says that it is not. The log gets a line for each study; those that it has are not run again, so that pieces add up.
  */
@@ -47,7 +47,10 @@ const MOST_LETTERS = 5_000;
 let isOver = false;
 const random = seededRandom(Number(values.seed));
 const singles: HostileCase[] = [...singleCases(random)].filter(({ name }) => name.includes(values.only));
-while (values.only === '' && singles.length < Number(values.studies)) singles.push(pairCase(random));
+/** Every other one of these changes two fields. */
+const mixed = Array.from({ length: Number(values.studies) }, (_, at) =>
+  at % 2 === 1 ? pairCase(random) : (singles[at / 2] ?? pairCase(random)),
+);
 
 interface Outcome extends Omit<StudyEnd, 'id'> {
   readonly case: string;
@@ -62,7 +65,7 @@ const kept: readonly Outcome[] =
         .map((line) => JSON.parse(line) as Outcome)
     : [];
 const isKept = new Set(kept.map((outcome) => outcome.case));
-const cases = singles.slice(0, Number(values.studies)).filter(({ name }) => !isKept.has(name));
+const cases = (values.only === '' ? mixed : singles).filter(({ name }) => !isKept.has(name));
 
 const folder = await mkdtemp(join(tmpdir(), 'tritune-hostile-'));
 
