@@ -140,9 +140,10 @@ const places: Readonly<Record<Exclude<keyof Options, 'modelAnalyzer' | 'serviceK
 };
 
 /** The names of the options that describe a study. */
-export const studyOptionNames: readonly string[] = Object.entries(places)
-  .filter(([, [section]]) => section !== 'recording')
-  .map(([name]) => name);
+export const studyOptionNames: readonly string[] = [
+  'serviceKind',
+  ...Object.entries(places).flatMap(([name, [section]]) => (section === 'recording' ? [] : [name])),
+];
 
 /** Options for the same setting: one that is given replaces the others. */
 const replaced: Readonly<Record<string, readonly (keyof typeof places)[]>> = {
