@@ -266,7 +266,8 @@ describe('a controller that goes round the limits', () => {
     const floods: readonly (readonly object[])[] = [
       Array.from({ length: 300 }, (_, ask) => ({ type: 'null-server', ask, protocol: null })),
       Array.from({ length: 20 }, (_, flow) => drain(flow)),
-      [drain(1), ...Array.from({ length: 5000 }, () => honest['thread/stop-recording'] as object)],
+      // Twice what a thread may leave unanswered: its answer to the first one may come late.
+      [drain(1), ...Array.from({ length: 10_000 }, () => honest['thread/stop-recording'] as object)],
     ];
     for (const flood of floods) {
       const agent = await agentForTest();

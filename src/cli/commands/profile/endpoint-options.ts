@@ -6,7 +6,7 @@ import { type OptionTable, under } from '../../options/option-table.ts';
 export const endpointOptionTable: OptionTable<EndpointSpec> = under<EndpointSpec>('Language models', {
   endpoint: {
     flags: '--endpoint <kind>',
-    help: 'Measure a language model by its tokens: auto, openai, openai-chat, openai-completions, triton-generate (HTTP), triton-grpc (decoupled), or the path of an OpenAI call; embeddings, rerank and classify measure whole replies',
+    help: 'API of a model that takes texts: auto, openai, openai-chat, openai-completions, triton-generate (HTTP), triton-grpc (decoupled), the path of an OpenAI call, embeddings, rerank or classify',
     offers: [
       'embeddings',
       'rerank',
