@@ -37,8 +37,8 @@ export interface EngineProfile extends Pick<Profile, 'measure'> {
 const READY_TIMEOUT_MS = 600_000;
 
 /**
- * Returns an adapter for a server that takes its settings at its start: each candidate is a start. `profileOf` opens the profile
- * that measures the server currently returned by its argument. Errors: USAGE for an invalid launch command.
+ * Returns an adapter for a server that takes its settings at its start: each candidate is a start.
+ * `profileOf` opens the profile that measures the server currently returned by its argument. Errors: USAGE for an invalid launch command.
  */
 export function engineAdapter(
   options: EngineOptions,

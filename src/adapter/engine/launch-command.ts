@@ -11,7 +11,7 @@ import { commandWords } from './command-words.ts';
 /** A command that starts a server, with placeholders for what changes between starts. */
 export interface LaunchCommand {
   readonly words: readonly string[];
-  /** The settings before the study: in its own flags and its own options file, and those that a person states. */
+  /** The settings before the study: those in its flags and its options file, and those stated. */
   readonly own: EngineSettings;
 }
 
@@ -26,9 +26,10 @@ const FLAG = /^--(?<name>[A-Za-z][\w.-]*)(?:=(?<value>.*))?$/s;
 const HINT = "such as --launch-command 'vllm serve MODEL --port {port} {flags}'";
 
 /**
- * Reads a launch command: `{port}` stands for the port, `{NAME}` for the value of a setting, `{flags}` for the other tuned settings (at the end if it
- * is missing), `{config}` for the path of an options file. Errors: USAGE without `{port}`, for a setting whose value before the study is unknown, or
- * for an unreadable options file.
+ * Reads a launch command: `{port}` stands for the port, `{NAME}` for the value of a setting,
+ * `{flags}` for the other tuned settings (at the end if it is missing), `{config}` for the path of
+ * an options file. Errors: USAGE without `{port}`, for a setting whose value before the study is
+ * unknown, or for an unreadable options file.
  */
 export function readLaunchCommand(text: string, original: JsonObject = {}): LaunchCommand {
   const given = commandWords(text);
