@@ -8,26 +8,9 @@ import type { SendOutcome, Transport } from '../../src/loadgen/types.ts';
 import { damagedBytes, FUZZ_TIMEOUT_MS, fuzzAsync, inPieces } from '../support/fuzz.ts';
 import { type MisbehavingServer, startRaw } from '../support/misbehaving-server.ts';
 import { inferRequest, send } from '../support/transport-suite.ts';
+import { crlf, soundHttp1 } from './parsers/sound-replies.ts';
 
-const crlf = (...lines: string[]): string => lines.map((line) => `${line}\r\n`).join('');
-const answers = [
-  `${crlf('HTTP/1.1 200 OK', 'Content-Length: 5', 'X-A:  b ', '')}hello`,
-  crlf(
-    'HTTP/1.1 100 Continue',
-    '',
-    'HTTP/1.1 500 no',
-    'Transfer-Encoding: chunked',
-    '',
-    '3;x=y',
-    'abc',
-    '0',
-    'T: x',
-    '',
-  ),
-  `${crlf('HTTP/1.0 404 no', 'Connection: close', '')}{"error":"not here"}`,
-  crlf('HTTP/1.1 204 No Content', 'Connection: keep-alive', ''),
-  `${crlf('HTTP/1.1 200 OK', 'Content-Length: 3, 3', 'Content-Length: 3', '')}abc`,
-].map((text) => Buffer.from(text, 'latin1'));
+const answers = soundHttp1.map((text) => Buffer.from(text, 'latin1'));
 
 /** The answers in the bytes, and how they ended. */
 function answersIn(bytes: Buffer, lengths: readonly number[]): readonly string[] {

@@ -44,12 +44,10 @@ import { type Wire, WireFault } from '../../../src/triton/wire/wire.ts';
 import { mouseActionsIn } from '../../../src/tui/mouse.ts';
 import { orderIn } from '../../../src/watch/serve/controls.ts';
 import { inPieces } from '../../support/fuzz.ts';
-import { h2Frame } from '../../support/raw-h2.ts';
 import * as h2 from '../../support/scripted-h2.ts';
 import { jsonWords } from './data.ts';
 import { type Parser, refusing, throwing } from './parser.ts';
-
-const crlf = (...lines: string[]): string => lines.map((line) => `${line}\r\n`).join('');
+import { soundH2, soundHttp1 } from './sound-replies.ts';
 
 /** Bytes in pieces, each in a buffer that is lent, with the remains of earlier reads behind its end, as from a socket. */
 function lent(bytes: Buffer, sizes: readonly number[], take: (buffer: Buffer, length: number) => void): void {
@@ -103,24 +101,7 @@ const http1: Parser = {
     expect(cut).toEqual(whole);
     return whole;
   },
-  seeds: [
-    `${crlf('HTTP/1.1 200 OK', 'Content-Length: 5', 'X-A:  b ', '')}hello`,
-    crlf(
-      'HTTP/1.1 100 Continue',
-      '',
-      'HTTP/1.1 500 no',
-      'Transfer-Encoding: chunked',
-      '',
-      '3;x=y',
-      'abc',
-      '0',
-      'T: x',
-      '',
-    ),
-    `${crlf('HTTP/1.0 404 no', 'Connection: close', '')}{"error":"not here"}`,
-    crlf('HTTP/1.1 204 No Content', 'Connection: keep-alive', ''),
-    `${crlf('HTTP/1.1 200 OK', 'Content-Length: 3, 3', 'Content-Length: 3', '')}abc`,
-  ],
+  seeds: soundHttp1,
   words: [
     '\r\n',
     '\r\n\r\n',
@@ -157,7 +138,6 @@ function framesOf(bytes: Buffer, lengths: readonly number[]): readonly string[] 
   }
 }
 
-const padded = Buffer.concat([Buffer.of(4), h2.okMessage(1).subarray(9), Buffer.alloc(4)]);
 const frames: Parser = {
   name: 'frames of HTTP/2',
   sources: ['http2/frame-reader.ts', 'loadgen/transports/h2/connection.ts', 'emulator/grpc/connection.ts'],
@@ -166,19 +146,7 @@ const frames: Parser = {
     expect(cut).toEqual(whole);
     return whole;
   },
-  seeds: [
-    h2.okResponse(1),
-    Buffer.concat([h2.okHeaders(1), h2Frame(h2.DATA, 0x8, 1, padded), h2.trailers(1)]),
-    Buffer.concat([h2.settingsFrame([4, 1], [5, 16_384], [1, 0]), h2.windowUpdate(0, 2 ** 31 - 1), h2.okResponse(1)]),
-    Buffer.concat([
-      h2Frame(h2.HEADERS, 0x28, 1, Buffer.of(1, 0, 0, 0, 0, 16, 0x88, 0)),
-      h2Frame(h2.CONTINUATION, 0x4, 1, h2.field('x', 'y')),
-      h2Frame(h2.PING, 0, 0, Buffer.alloc(8)),
-      h2.okMessage(1),
-      h2.trailers(1, '13'),
-    ]),
-    Buffer.concat([h2.goAway(1), h2.okResponse(1), h2Frame(h2.RST_STREAM, 0, 1, h2.uint32(7))]),
-  ],
+  seeds: soundH2,
 };
 
 const settings = throwing([ProtocolError], {
