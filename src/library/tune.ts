@@ -1,9 +1,10 @@
 import { discardEmpty } from '../app/output/directory.ts';
 import { withStudyProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
-import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../app/study/open-study.ts';
+import { openStudy, resumeStudy, resumeTrust } from '../app/study/open-study.ts';
 import { resumedSpec } from '../app/study/resumed-spec.ts';
-import { tuneOnItsServer } from '../app/study/run-study.ts';
+import type { OpenStudy } from '../app/study/study.ts';
+import { tuneStudy } from '../app/study/tune-study.ts';
 import type { StudyWatch } from '../app/study/watch.ts';
 import { realClock } from '../base/clock.ts';
 import { TrituneError } from '../base/errors.ts';
@@ -39,7 +40,7 @@ export async function tune(options: TuneOptions, { onEvent, onNote, signal }: Tu
   const study = await opened(reached, askedOf(reached), watch.tell);
   try {
     warnIfInsecure(study.spec.server, watch);
-    await tuneOnItsServer(study, signal ?? new AbortController().signal, watch);
+    await tuneStudy(study, signal ?? new AbortController().signal, watch);
     return written();
   } finally {
     await study.journal.close();

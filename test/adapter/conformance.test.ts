@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tritonAdapter } from '../../src/adapter/triton/adapter.ts';
 import { createControl } from '../../src/adapter/triton/control.ts';
+import { configDocuments } from '../../src/adapter/triton/documents.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { scenarios } from '../../src/benchmark/problems.ts';
@@ -39,7 +40,6 @@ async function openTriton(): Promise<AdapterUnderTest> {
   const waits = { loadTimeoutMs: 10_000, settleTimeoutMs: 10_000 };
   return {
     adapter: tritonAdapter({
-      model: 'm',
       identity: {
         ...{ name: 'triton', version: '', emulated: null, url: emulator.grpcUrl, protocol: 'grpc' },
         ...{ controlUrl: emulator.grpcUrl, controlProtocol: 'grpc' },
@@ -60,7 +60,7 @@ async function openTriton(): Promise<AdapterUnderTest> {
         precision: 0.5,
         windows: { minRequests: 20, maxWindows: 2, maxWarmUpMs: 500 },
       }),
-      segmentOf: (name) => name,
+      documents: (candidate) => configDocuments(candidate, 'm', (name) => name),
     }),
     close: async () => {
       await transport.close();

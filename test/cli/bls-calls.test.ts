@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callersOf } from '../../src/app/study/calls/callers-of.ts';
-import { directCalls } from '../../src/app/study/calls/direct-calls.ts';
+import { callersOf } from '../../src/app/target/triton/calls/callers-of.ts';
+import { directCalls } from '../../src/app/target/triton/calls/direct-calls.ts';
 import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { runHere } from '../faults/own-stage.ts';

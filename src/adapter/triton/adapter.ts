@@ -4,11 +4,9 @@ import type { Candidate, CandidateOutcome } from '../../space/types.ts';
 import type { ServerIdentity } from '../../study/records/records.ts';
 import type { SpaceView } from '../../study/search/samplers/space-view.ts';
 import type { Control, Profile, ServerAdapter } from '../../tuner/adapter.ts';
-import { configDocuments } from './documents.ts';
 import type { AccuracyGuard } from './variants/accuracy-guard.ts';
 
 export interface TritonAdapterParts {
-  readonly model: string;
   readonly identity: ServerIdentity;
   readonly original: Candidate;
   /** The search space over the original. */
@@ -16,16 +14,16 @@ export interface TritonAdapterParts {
   readonly control: Control;
   readonly profile: Profile;
   /** Checks outputs before a measurement; absent without expected outputs. */
-  readonly guard?: AccuracyGuard;
-  /** Returns a model's name as one safe path segment. */
-  readonly segmentOf: (model: string) => string;
+  readonly guard?: AccuracyGuard | undefined;
+  /** Returns the files to serve a candidate. */
+  readonly documents: ServerAdapter['documents'];
 }
 
 /**
- * Returns the adapter for one model of a Triton server: its candidates are sets of model configs, loaded by the server's explicit model control.
+ * Returns the adapter for models of a Triton server: its candidates are sets of model configs, loaded by the server's explicit model control.
  */
 export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
-  const { model, identity, original, space, control, profile, guard, segmentOf } = parts;
+  const { identity, original, space, control, profile, guard, documents } = parts;
   return {
     name: TRITON,
     identity,
@@ -33,7 +31,7 @@ export function tritonAdapter(parts: TritonAdapterParts): ServerAdapter {
     build: (assignment): CandidateOutcome =>
       Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : space.build(assignment),
     diff: differencesOf,
-    documents: (candidate) => configDocuments(candidate, model, segmentOf),
+    documents,
     apply: async (candidate, signal) => {
       const applied = await control.apply(candidate, signal);
       return guard ? guard(applied, signal) : applied;

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { realClock } from '../../base/clock.ts';
 import { TrituneError } from '../../base/errors.ts';
 import type { HeldServer, ServerHost } from '../../fleet/activities/server.ts';
 import { WorkRunner } from '../../fleet/server/work-runner.ts';
-import { originalOf } from '../../space/model-configs.ts';
 import { readForRestoring } from '../../study/records/journal.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
 import { stateToRestore } from '../../study/records/state-to-restore.ts';
@@ -11,15 +11,10 @@ import { steadySpeeds } from '../../study/speed/speeds.ts';
 import type { TunerEvent } from '../../tuner/seams.ts';
 import { discardEmpty, safeName, studyFiles } from '../output/directory.ts';
 import { restoreRun } from '../restore/restore-study.ts';
-import { checkControllable, type OpenServer, openServer, serverOf } from '../server/open-server.ts';
-import { assembleParts } from '../study/assemble-parts.ts';
-import { assembleLanguageParts } from '../study/engine/language-on-triton.ts';
-import { checkAllParts, takeModels } from '../study/held-model.ts';
-import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
+import { openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
-import { configsOf, leaveAsTheyWere, modelsNamedBy, type StudyModels } from '../study/study-models.ts';
+import type { Left, OpenStudy } from '../study/study.ts';
 import { checkSameWorkloads } from '../study/workloads/read-workloads.ts';
-import { inputsOfStudy } from '../study/workloads/study-inputs.ts';
 import { fleetTrust, type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 
@@ -86,94 +81,44 @@ interface Surroundings {
   readonly tell: (line: string) => void;
 }
 
+/**
+ * Takes the server. The study uses the original config and search space of its first server, `began`; each server gets its own config back. A worker
+ * that ends in the middle of a study goes on with it later.
+ */
 async function held(
   name: string,
   study: OpenStudy,
-  given: StudyStarted | null,
+  began: StudyStarted | null,
   { emit, signal, tell }: Surroundings,
 ): Promise<HeldServer> {
-  const named = modelsNamedBy({ spec: study.spec, started: study.started ?? given });
-  const opened = await openServer(serverOf(study.spec), { loadModels: [], laterModels: [] }, study.directory, signal);
+  const target = await study.target.open(study, { signal, tell, began });
   try {
-    await checkControllable(opened.client);
-    const taken = await takeModels(study, named, opened, tell);
-    try {
-      const { models } = taken;
-      const { plan, parts, close } = await taken.prepared(prepare(study, given, opened, models, tell));
-      const runner = new WorkRunner(name, plan, { ...parts, estimateSpeeds: steadySpeeds }, emit);
-      let isRestored = false;
-      return {
-        runner: {
-          run: (work, aborted) => runner.run(work, aborted),
-          restore: async () => {
-            const restored = await runner.restore();
-            isRestored = restored.how !== 'failed';
-            return restored;
-          },
+    const { plan, sampler, samplerFor } = planStudy({ ...study, started: study.started ?? began }, target);
+    const unlimited = {
+      ...plan,
+      maxTrials: Number.POSITIVE_INFINITY,
+      timeBudgetMs: Number.POSITIVE_INFINITY,
+      finalRounds: 0,
+    };
+    const { adapter } = target;
+    const parts = { adapter, sampler, samplerFor, journal: study.journal, clock: realClock };
+    const runner = new WorkRunner(name, unlimited, { ...parts, estimateSpeeds: steadySpeeds }, emit);
+    let left: Left = 'changed';
+    return {
+      runner: {
+        run: (work, aborted) => runner.run(work, aborted),
+        restore: async () => {
+          const restored = await runner.restore();
+          left = restored.how === 'failed' ? 'changed' : 'restored';
+          return restored;
         },
-        close: async () => {
-          try {
-            await close();
-            if (isRestored) await leaveAsTheyWere(opened.client, models).catch(() => undefined);
-          } finally {
-            // A worker that ends in the middle of a study goes on with it later.
-            taken.letGo(isRestored ? undefined : 'leave');
-            await study.journal.close();
-            await opened.close();
-          }
-        },
-      };
-    } catch (error) {
-      taken.letGo();
-      throw error;
-    }
+      },
+      close: () => target.close(left).finally(() => study.journal.close()),
+    };
   } catch (error) {
-    await opened.close();
+    await target.close('untouched');
     throw error;
   }
-}
-
-/** The study uses the original config and search space of its first server; each server gets its own config back. */
-async function prepare(
-  study: OpenStudy,
-  given: StudyStarted | null,
-  opened: OpenServer,
-  models: StudyModels,
-  tell: (line: string) => void,
-) {
-  await checkAllParts(opened, models, study.spec);
-  const started = study.started ?? (given && asOnThisServer(given, models));
-  const planned = planStudy({ ...study, started }, opened.server, models);
-  const plan = {
-    ...planned.plan,
-    ...{ maxTrials: Number.POSITIVE_INFINITY, timeBudgetMs: Number.POSITIVE_INFINITY, finalRounds: 0 },
-  };
-  const onBuild = (variant: string, log: string): void => tell(`building variant '${variant}' (log: ${log})`);
-  const unlimited = { ...planned, plan };
-  if (study.spec.server.endpoint !== undefined)
-    return { plan, ...(await assembleLanguageParts(study, unlimited, opened, onBuild)) };
-  const { inputs, otherFronts, underWorkloads } = await inputsOfStudy(study, models);
-  return {
-    plan,
-    ...(await assembleParts(study, unlimited, opened, inputs, onBuild, otherFronts, underWorkloads)),
-  };
-}
-
-/** Errors: UNSUPPORTED if the server's model or its config differs from the one that the study began with. */
-function asOnThisServer(started: StudyStarted, models: StudyModels): StudyStarted {
-  const { own, others } = models;
-  const configs = configsOf(models);
-  const [ownName] = models.names;
-  const { [ownName]: _, ...otherConfigs } = configs;
-  const fingerprint = models.together ? started.original.fingerprint : originalOf(own.config, otherConfigs).fingerprint;
-  if (fingerprint !== started.original.fingerprint)
-    throw new TrituneError(
-      'UNSUPPORTED',
-      `the config of '${ownName}' on this server differs from the one on the first server of the group`,
-      'serve the same model repository on all servers of a group',
-    );
-  const unloaded = [...others].filter(([, { wasLoaded }]) => !wasLoaded).map(([model]) => model);
-  return { ...started, wasLoaded: own.wasLoaded, ...(unloaded.length > 0 && { unloadedOthers: unloaded }) };
 }
 
 async function isBack(folder: string): Promise<boolean> {

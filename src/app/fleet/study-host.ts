@@ -9,9 +9,11 @@ import { tritonDocuments, writeDocuments } from '../output/documents.ts';
 import { afterRestoring } from '../restore/restore-first.ts';
 import { checkLeftovers } from '../server/leftover.ts';
 import { checkControllable, openServer, serverOf } from '../server/open-server.ts';
-import { type OpenStudy, openStudy, resumeStudy } from '../study/open-study.ts';
+import { openStudy, resumeStudy } from '../study/open-study.ts';
 import { planStudy } from '../study/plan-study.ts';
-import { leaveAsTheyWere, modelsNamedBy, readModels } from '../study/study-models.ts';
+import type { OpenStudy } from '../study/study.ts';
+import { describeTriton } from '../target/triton/describe.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels } from '../target/triton/models.ts';
 import { checkFleetSpec, fleetTrust, type OwnSpec, onServer } from './fleet-spec.ts';
 import { hasJournal } from './own-journal.ts';
 import { inUse } from './server-host.ts';
@@ -69,8 +71,9 @@ async function hosted(study: OpenStudy, tell: (line: string) => void, signal: Ab
     if (!started) await afterRestoring(spec.server, tell, () => checkLeftovers(opened, named.names, directory));
     const models = await readModels(opened.client, named, started);
     await leaveAsTheyWere(opened.client, models);
-    const { plan, sampler, samplerFor, space } = planStudy(study, opened.server, models);
-    const view = space.view();
+    const found = describeTriton(study, opened.server, models);
+    const { plan, sampler, samplerFor } = planStudy(study, found);
+    const view = found.space.view();
     const { original } = plan.study;
     return {
       plan,

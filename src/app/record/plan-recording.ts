@@ -1,14 +1,14 @@
 import { TrituneError } from '../../base/errors.ts';
 import { listed } from '../../base/format.ts';
 import type { WindowRule } from '../../profiler/level-options.ts';
+import { otherConfigsOf } from '../../space/model-configs.ts';
 import { besideInstances } from '../../space/shape.ts';
 import type { Topology } from '../../space/topology.ts';
 import type { Candidate } from '../../space/types.ts';
 import type { RecordingSpec, StudySpec } from '../../spec/study-spec.ts';
-import type { ServerIdentity } from '../../study/records/records.ts';
 import { type ExhaustiveSampler, exhaustiveSampler } from '../../study/search/samplers/exhaustive.ts';
 import { type PlannedFrom, type PlannedStudy, planStudy } from '../study/plan-study.ts';
-import type { StudyModels } from '../study/study-models.ts';
+import type { FoundTarget } from '../study/study.ts';
 
 /** The sampler's name in the journal of a recording. */
 export const EXHAUSTIVE = 'exhaustive';
@@ -32,16 +32,16 @@ export interface PlannedRecording extends PlannedStudy {
   readonly groups: number;
 }
 
-/** Errors: those of `planStudy`; UNSUPPORTED for a space with other models, because a grid has no configs of them. */
-export function planRecording(study: PlannedFrom, server: ServerIdentity, models: StudyModels): PlannedRecording {
-  const { levelValues, repeats, latencyLimitMs, ...windows } = recordingIn(study.spec);
-  const [other] = models.others.keys();
-  if (models.together) throw ofPipeline(models.together.topology);
+/** Errors: those of `planStudy`; UNSUPPORTED for several models, because a grid has the configs of one. */
+export function planRecording(study: PlannedFrom, target: FoundTarget): PlannedRecording {
+  const { levelValues, repeats, latencyLimitMs } = recordingIn(study.spec);
+  if (target.topology) throw ofPipeline(target.topology);
+  const [other] = Object.keys(otherConfigsOf(target.original));
   if (other !== undefined) throw ofSeveralModels(other);
-  const planned = planStudy(study, server, models);
+  const planned = planStudy(study, target);
   const { plan } = planned;
   const byFingerprint = new Map([[plan.study.original.fingerprint, plan.study.original]]);
-  const view = planned.space.view();
+  const view = target.space.view({});
   for (const assignment of view.assignments()) {
     const outcome = view.build(assignment);
     if (outcome.legal && !byFingerprint.has(outcome.candidate.fingerprint))
@@ -56,7 +56,6 @@ export function planRecording(study: PlannedFrom, server: ServerIdentity, models
     ...planned,
     ...{ sampler, candidates, samplerFor: () => sampler },
     groups: new Set(candidates.map(({ shape }) => besideInstances(shape))).size,
-    windows: windowsOf(windows),
     plan: { ...plan, finalRounds: 0, study: { ...plan.study, sampler: EXHAUSTIVE } },
   };
 }
@@ -75,7 +74,8 @@ const ofPipeline = ({ stages }: Topology): TrituneError =>
     'record one of them',
   );
 
-function windowsOf({ windowSeconds, windows }: Pick<RecordingSpec, 'windowSeconds' | 'windows'>): Partial<WindowRule> {
+/** Returns the rule for the windows of each point. */
+export function windowsOf({ windowSeconds, windows }: RecordingSpec): Partial<WindowRule> {
   const minWindowMs = windowSeconds === undefined ? null : windowSeconds * 1e3;
   return {
     ...(minWindowMs !== null && { minWindowMs, maxWindowMs: Math.max(minWindowMs, 2000) }),

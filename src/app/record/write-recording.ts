@@ -11,7 +11,7 @@ import { foldStudy } from '../../study/records/fold.ts';
 import { readJournal } from '../../study/records/journal.ts';
 import { studyFiles } from '../output/directory.ts';
 import { isOfThisMachine } from '../server/devices.ts';
-import type { OpenStudy } from '../study/open-study.ts';
+import type { OpenStudy } from '../study/study.ts';
 import { type PlannedRecording, recordingIn } from './plan-recording.ts';
 
 /** The contents of a written grid. */

@@ -6,15 +6,8 @@ import { readJournal } from '../../study/records/journal.ts';
 import { isDone } from '../../study/summary/series-summary.ts';
 import { discardEmpty, prepareOutput, studyFiles } from '../output/directory.ts';
 import { commandLineWithoutValues } from '../server/headers.ts';
-import {
-  checkSpec,
-  type OpenStudy,
-  openStudy,
-  RESUME,
-  type ResumeTrust,
-  recordedSpec,
-  resumeStudy,
-} from '../study/open-study.ts';
+import { checkSpec, openStudy, RESUME, type ResumeTrust, recordedSpec, resumeStudy } from '../study/open-study.ts';
+import type { OpenStudy } from '../study/study.ts';
 import { checkTrusted } from '../trust/admit-run.ts';
 import { effectsOfStudy } from '../trust/run-effects.ts';
 import {

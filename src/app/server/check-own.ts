@@ -4,8 +4,8 @@ import { modelConfigsOf } from '../../space/model-configs.ts';
 import type { StudyRecord } from '../../study/records/records.ts';
 import { compareConfigs } from '../../triton/config/comparison.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { type Originals, originalsOf } from '../study/control-over.ts';
-import type { OpenStudy } from '../study/open-study.ts';
+import type { OpenStudy } from '../study/study.ts';
+import { type Originals, originalsOf } from '../target/triton/originals.ts';
 
 /** Does `checkOwn` for a resumed study, unless its server was started for it. */
 export async function checkResumed(

@@ -16,7 +16,7 @@ import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { RunMark } from '../../triton/config/run-mark.ts';
 import type { TritonClient } from '../../triton/types.ts';
 import { studyFiles } from '../output/directory.ts';
-import { originalsOf } from '../study/control-over.ts';
+import { originalsOf } from '../target/triton/originals.ts';
 
 /** A model that a killed run left changed. `directory`: that of the run, if it can be restored from this machine. */
 export class LeftChangedError extends TrituneError {

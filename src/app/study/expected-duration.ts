@@ -28,6 +28,9 @@ export interface Seen {
   readonly loadSeconds: number | null;
 }
 
+/** Before a request was sent and a load was made. */
+export const nothingSeen: Seen = { requestMs: null, loadSeconds: null };
+
 export interface Expected {
   readonly seconds: number;
   /** Seconds if unseen loads are fast; else the same. */

@@ -5,6 +5,7 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import { constraintParser, objectiveParser } from '../../study/goal/goal-text.ts';
 import { describeUnmet } from '../../study/goal/metrics/needs.ts';
 import { builtInMetrics, type Metrics, metricsOf } from '../../study/goal/metrics/registry.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
 import type { Goal, LevelRange } from '../../study/types.ts';
 import { costTermsOf } from './cost/cost-terms.ts';
 
@@ -91,6 +92,12 @@ export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic 
   if (concurrency === undefined) return { mode: 'request-rate', ...requestRate };
   throw new TrituneError('USAGE', '--concurrency and --request-rate cannot be used together', 'leave one of them out');
 }
+
+/** Returns the load levels of a study; a resumed one keeps those of its journal. Errors: as `levelsOf`. */
+export const levelsOfStudy = (
+  { spec, started }: { readonly spec: StudySpec; readonly started: StudyStarted | null },
+  places: number,
+): LevelRange => started?.levels ?? levelsOf(spec, places);
 
 /** Errors: USAGE for options that do not work with requests of several sizes. */
 function checkBatchRange({ batch, sharedMemory = 'none' }: StudySpec['traffic'], hasRate: boolean): void {

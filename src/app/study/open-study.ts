@@ -5,43 +5,24 @@ import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
 import { builtInMetrics, type Metrics } from '../../study/goal/metrics/registry.ts';
 import { foldStudy } from '../../study/records/fold.ts';
-import { createJournal, type Journal, resumeJournal } from '../../study/records/journal.ts';
-import type { StudyRecord, StudyStarted } from '../../study/records/records.ts';
-import { kindOf, type SamplerDefinition, type SamplerKind } from '../../study/search/samplers/registry.ts';
+import { createJournal, resumeJournal } from '../../study/records/journal.ts';
+import type { StudyStarted } from '../../study/records/records.ts';
+import { kindOf, type SamplerDefinition } from '../../study/search/samplers/registry.ts';
 import { journalToWrite, prepareOutput } from '../output/directory.ts';
 import { hasBegun, isSeries, occupied } from '../series/directory.ts';
 import { checkAdapter } from '../server/check-adapter.ts';
 import { commandLineWithoutValues, headersOf, withoutSecretValues } from '../server/headers.ts';
+import { findAdapter } from '../target/find-adapter.ts';
+import { targetOf } from '../target/target-of.ts';
 import { admitRun, type Trust } from '../trust/admit-run.ts';
 import type { TypedOptions } from '../trust/control-target.ts';
 import { effectsOfResuming } from '../trust/run-effects.ts';
 import { withPrices } from './cost/cost-terms.ts';
-import { engineOfStudy } from './engine/engine-of-study.ts';
-import { findAdapter } from './find-adapter.ts';
 import { findSampler } from './find-sampler.ts';
 import { goalOf, levelsOf } from './goal.ts';
+import type { OpenStudy } from './study.ts';
 import { checkWorkloads } from './workloads/check-workloads.ts';
 import { checkSameWorkloads, readWorkloads, type StudiedWorkloads, withWorkloads } from './workloads/read-workloads.ts';
-
-/** A study whose directory and journal this process has locked. */
-export interface OpenStudy {
-  readonly spec: StudySpec;
-  readonly sampler: SamplerKind;
-  /** Opens a server other than Triton; else null. */
-  readonly adapter: AdapterDefinition | null;
-  /** The metrics that the goal may name. */
-  readonly metrics: Metrics;
-  /** The workloads of the study; null for even rates and closed loops. */
-  readonly workloads: StudiedWorkloads | null;
-  readonly directory: string;
-  readonly journal: Journal;
-  /** The records of earlier runs; empty for a new study. */
-  readonly earlier: readonly StudyRecord[];
-  /** The first record of a resumed study, else null. */
-  readonly started: StudyStarted | null;
-  /** The command line for the journal of a new study; empty for a study started by a program. */
-  readonly commandLine: readonly string[];
-}
 
 /** Values that a spec cannot hold. */
 export interface Given {
@@ -104,7 +85,7 @@ export async function resumeStudy(
     const spec = change(started.spec);
     const workloads = await readWorkloads(spec, started);
     const parts = await partsOf(spec, given, started, workloads);
-    checkAdapter(started, parts.adapter?.name);
+    checkAdapter(started, parts.target.name);
     checkSameWorkloads(started.workloads, workloads);
     const kept = { journal, earlier: records, started, commandLine: started.commandLine };
     return { spec, ...parts, workloads, directory, ...kept };
@@ -114,7 +95,7 @@ export async function resumeStudy(
   }
 }
 
-type Parts = Pick<OpenStudy, 'sampler' | 'adapter' | 'metrics'>;
+type Parts = Pick<OpenStudy, 'sampler' | 'target' | 'metrics'>;
 
 /** Returns the parts of a study that users may supply. Errors: USAGE, INPUT_INVALID. */
 async function partsOf(
@@ -123,12 +104,10 @@ async function partsOf(
   started: StudyStarted | null,
   workloads: StudiedWorkloads | null,
 ): Promise<Parts> {
-  const named = spec.adapter === undefined ? null : await findAdapter(spec.adapter);
-  const engine = engineOfStudy(spec, started, workloads);
-  const others = given.adapter ?? named;
+  const adapter = given.adapter ?? (spec.adapter === undefined ? undefined : await findAdapter(spec.adapter));
   return {
-    adapter: others ?? engine,
-    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, others !== null),
+    target: targetOf({ spec, started, workloads }, adapter),
+    sampler: given.sampler ? kindOf(given.sampler) : await findSampler(spec, adapter !== undefined),
     metrics: metricsWith(given),
   };
 }

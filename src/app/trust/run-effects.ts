@@ -7,7 +7,7 @@ import type { StudyStarted } from '../../study/records/records.ts';
 import { isSamplerName } from '../../study/search/samplers/registry.ts';
 import { flagsAgain, headerNames } from '../server/headers.ts';
 import { pickTls, wantsTls } from '../server/tls.ts';
-import { originalsOf } from '../study/control-over.ts';
+import { originalsOf } from '../target/triton/originals.ts';
 import { controlTarget, type RunToTrust, type TypedOptions } from './control-target.ts';
 
 /** What restoring a run does, one thing in each line. */

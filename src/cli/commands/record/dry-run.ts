@@ -1,8 +1,9 @@
-import { type PlannedRecording, planRecording, recordingIn } from '../../../app/record/plan-recording.ts';
+import { type PlannedRecording, planRecording, recordingIn, windowsOf } from '../../../app/record/plan-recording.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { openServer, serverOf } from '../../../app/server/open-server.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
-import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/study/study-models.ts';
+import { describeTriton } from '../../../app/target/triton/describe.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/target/triton/models.ts';
 import { formatDuration } from '../../../base/format.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { RecordingSpec, StudySpec } from '../../../spec/study-spec.ts';
@@ -25,8 +26,9 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
     await leaveAsTheyWere(opened.client, models);
     const sampler = await findSampler(spec);
     const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads: null };
-    const planned = planRecording(study, opened.server, models);
-    terminal.print(planned.space.describe());
+    const found = describeTriton(study, opened.server, models);
+    const planned = planRecording(study, found);
+    terminal.print(found.space.describe());
     for (const line of expectation(planned, recordingIn(spec))) terminal.print(line);
     return exitCodes.done;
   } finally {
@@ -34,12 +36,10 @@ export async function dryRecording(spec: StudySpec, terminal: Terminal): Promise
   }
 }
 
-function expectation(
-  { candidates, groups, sampler, windows = {} }: PlannedRecording,
-  { repeats, levelValues: levels, latencyLimitMs }: RecordingSpec,
-): string[] {
+function expectation({ candidates, groups, sampler }: PlannedRecording, recording: RecordingSpec): string[] {
+  const { repeats, levelValues: levels, latencyLimitMs } = recording;
   const points = sampler.left({ trials: [] });
-  const { minWindows, minWindowMs } = { ...defaultWindowRule, ...windows };
+  const { minWindows, minWindowMs } = { ...defaultWindowRule, ...windowsOf(recording) };
   const pointSeconds = (minWindows * minWindowMs) / 1e3 + TYPICAL.warmUpSeconds;
   const inPlace = candidates.length - groups;
   const loadSeconds = repeats * (groups * TYPICAL.loadSeconds + inPlace * TYPICAL.inPlaceSeconds);

@@ -1,17 +1,13 @@
 import { discardEmpty, safeName } from '../../../app/output/directory.ts';
-import { type PlannedRecording, planRecording, recordingIn } from '../../../app/record/plan-recording.ts';
+import { type PlannedRecording, planRecording, recordingIn, windowsOf } from '../../../app/record/plan-recording.ts';
 import { checkOverwritten, writeRecording } from '../../../app/record/write-recording.ts';
 import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
-import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { assembleParts } from '../../../app/study/assemble-parts.ts';
-import { checkAllParts, takeModels } from '../../../app/study/held-model.ts';
-import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
+import { onTarget } from '../../../app/study/on-target.ts';
+import { openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
 import { resumedSpec } from '../../../app/study/resumed-spec.ts';
-import { modelsNamedBy, type NamedModels, type StudyModels } from '../../../app/study/study-models.ts';
-import { trafficOf } from '../../../app/traffic/open-traffic.ts';
-import { assumptionsOf, requestsOf } from '../../../app/traffic/requests.ts';
+import type { OpenStudy } from '../../../app/study/study.ts';
 import { realClock } from '../../../base/clock.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
 import { TrituneError } from '../../../base/errors.ts';
@@ -70,17 +66,9 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
   const { signal } = interrupts;
   try {
     checkOverwritten(recordingIn(spec).grid);
-    const named = modelsNamedBy(study);
-    const [own, ...laterModels] = named.names;
-    const opened = await openServer(serverOf(spec), { loadModels: [own], laterModels }, directory, signal);
-    try {
-      await checkControllable(opened.client);
-      const exitCode = await recordOn(study, named, opened, terminal, signal);
-      interrupts.check();
-      return exitCode;
-    } finally {
-      await opened.close();
-    }
+    const exitCode = await recordStudy(study, terminal, signal);
+    interrupts.check();
+    return exitCode;
   } finally {
     terminal.status(null);
     interrupts.release();
@@ -90,27 +78,27 @@ async function record(open: () => Promise<OpenStudy>, terminal: Terminal): Promi
 }
 
 /** Measures everything, restores the model, and writes the grid, also after an early end. */
-async function recordOn(
-  study: OpenStudy,
-  named: NamedModels,
-  opened: OpenServer,
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<number> {
-  const { models, prepared, during } = await takeModels(study, named, opened, terminal.tell);
-  return during(async () => {
-    const { planned, parts, close } = await prepared(prepare(study, opened, models, terminal));
-    const failure = await tune(planned.plan, parts, watch(study, planned, terminal), signal).then(
+function recordStudy(study: OpenStudy, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const { spec, journal, directory } = study;
+  const { tell } = terminal;
+  return onTarget(study, { signal, tell, windows: windowsOf(recordingIn(spec)) }, async (target, ending) => {
+    const planned = planRecording(study, target);
+    const { plan, sampler, samplerFor } = planned;
+    const show = watch(study, planned, terminal);
+    const onEvent = (event: TunerEvent): void => {
+      ending.note(event);
+      show(event);
+    };
+    const { adapter } = target;
+    const parts = { adapter, sampler, samplerFor, journal, clock: realClock };
+    const failure = await tune(plan, parts, onEvent, signal).then(
       () => null,
       (error: unknown) => ({ error }),
     );
-    await close();
     const isComplete = await written(study, planned, terminal);
     if (failure) throw failure.error;
     if (isComplete) return exitCodes.done;
-    terminal.tell(
-      `tritune: points are missing; continue with ${commandLineOf(['record', '--resume', study.directory])}`,
-    );
+    tell(`tritune: points are missing; continue with ${commandLineOf(['record', '--resume', directory])}`);
     return exitCodes.interrupted;
   });
 }
@@ -121,15 +109,6 @@ async function written(study: OpenStudy, planned: PlannedRecording, terminal: Te
   if (grid)
     terminal.print(`${grid.file}: ${grid.points} points of ${grid.candidates} candidates of ${study.spec.model}`);
   return isComplete;
-}
-
-async function prepare(study: OpenStudy, opened: OpenServer, models: StudyModels, terminal: Terminal) {
-  await checkAllParts(opened, models, study.spec);
-  const planned = planRecording(study, opened.server, models);
-  const inputs = await requestsOf(trafficOf(study.spec), models.own);
-  for (const line of assumptionsOf(inputs)) terminal.tell(line);
-  const { parts, close } = await assembleParts(study, planned, opened, inputs);
-  return { planned, parts, close };
 }
 
 /** Prints events, and how much is left by the sampler's own count. */

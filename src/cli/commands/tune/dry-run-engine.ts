@@ -1,11 +1,11 @@
-import type { AdapterDefinition, AdapterSpace } from '../../../adapter/definition.ts';
 import { temporaryFolder } from '../../../app/output/directory.ts';
-import { engineOfStudy } from '../../../app/study/engine/engine-of-study.ts';
+import { nothingSeen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
-import { spaceOfOne } from '../../../app/study/pipeline/tuned-space.ts';
-import { planByAdapter, ruleOf } from '../../../app/study/tune-by-adapter.ts';
+import { planStudy } from '../../../app/study/plan-study.ts';
 import { withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
+import { targetOf } from '../../../app/target/target-of.ts';
+import { spaceOfOne } from '../../../app/target/triton/pipeline/tuned-space.ts';
 import { plainLine } from '../../../base/format.ts';
 import { shownCommand } from '../../../base/secrets.ts';
 import { workloadLines } from '../../../headless/studied-workloads.ts';
@@ -22,19 +22,17 @@ import { searchLine } from './dry-run.ts';
 export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Promise<number> {
   checkSpec(asked);
   const { spec, workloads } = await withWorkloads(asked);
-  const definition = engineOfStudy(spec, null, workloads) as AdapterDefinition;
   const sampler = await findSampler(spec);
   const logs = await temporaryFolder();
   try {
-    const opened = await definition.open(ruleOf({ spec, workloads }), undefined, logs.path);
+    const study = { spec, sampler, workloads, directory: logs.path, earlier: [], started: null, commandLine: [] };
+    const { tell } = terminal;
+    const target = await targetOf(study, undefined).open(study, { signal: new AbortController().signal, tell });
     try {
-      const { original } = opened.adapter;
-      const { definition: space } = opened.space as AdapterSpace;
-      const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
-      const { expected, plan } = planByAdapter(study, opened);
-      terminal.print(spaceOfOne(spaceFromJson(space), original).describe());
+      const { expected, plan } = planStudy(study, target);
+      terminal.print(spaceOfOne(spaceFromJson(target.space.definition), target.original).describe());
       if (plan.study.workloads) for (const line of workloadLines(plan.study.workloads)) terminal.print(line);
-      const { trials, measurements } = expected({ requestMs: null, loadSeconds: null });
+      const { trials, measurements } = expected(nothingSeen);
       terminal.print(searchLine(sampler.name, { trials, measurements }));
       terminal.print(
         plainLine(`each trial starts a server: ${shownCommand(spec.server.launchCommand ?? '')}`, MOST_SHOWN),
@@ -42,7 +40,7 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
       terminal.print('expected: unknown until a first server start has been timed; nothing was started');
       return exitCodes.done;
     } finally {
-      await opened.close();
+      await target.close('untouched');
     }
   } finally {
     await logs.remove();

@@ -2,16 +2,17 @@ import { countClients } from '../../../app/server/client-requests.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { callsFinder } from '../../../app/study/calls/find-calls.ts';
 import type { Expected, Seen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
 import { checkSpec } from '../../../app/study/open-study.ts';
-import { inputsOfFronts, trafficTo } from '../../../app/study/pipeline/front-inputs.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
 import { type AskedSpec, isSeriesSpec } from '../../../app/study/read-spec.ts';
-import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
-import { inputsOfWorkloads } from '../../../app/study/workloads/profiled-workloads.ts';
 import { type StudiedWorkloads, withWorkloads } from '../../../app/study/workloads/read-workloads.ts';
+import { callsFinder } from '../../../app/target/triton/calls/find-calls.ts';
+import { describeTriton } from '../../../app/target/triton/describe.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels, type TritonModels } from '../../../app/target/triton/models.ts';
+import { inputsOfFronts, trafficTo } from '../../../app/target/triton/pipeline/front-inputs.ts';
+import { inputsOfWorkloads } from '../../../app/target/triton/tensor-workloads.ts';
 import { type FirstRequests, lookFirst } from '../../../app/traffic/first-requests.ts';
 import { assumptionsOf } from '../../../app/traffic/requests.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
@@ -75,7 +76,9 @@ async function printPlan(asked: StudySpec, opened: OpenServer, terminal: Termina
   const { inputs, first, seen } = await tried.finally(() => leaveAsTheyWere(client, models));
   const sampler = await findSampler(spec);
   const study = { spec, sampler, earlier: [], started: null, commandLine: [], workloads };
-  const { plan, space, expected, usual } = planStudy(study, server, { ...models, counted });
+  const found = describeTriton(study, server, { ...models, counted });
+  const { space } = found;
+  const { plan, expected, usual } = planStudy(study, found);
   const expectation = expected(seen);
   const { seconds, leastSeconds, measurements, trials } = expectation;
   terminal.print(space.describe());
@@ -107,7 +110,7 @@ async function tryRequests(
   spec: StudySpec,
   workloads: StudiedWorkloads | null,
   opened: OpenServer,
-  models: StudyModels,
+  models: TritonModels,
 ) {
   const prepared = workloads ? await inputsOfWorkloads(spec, models, workloads) : [];
   const [{ inputs }] = await inputsOfFronts(spec, models, prepared[0]);

@@ -9,11 +9,13 @@ import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { checkControllable, type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
 import { checkProtected } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import type { OpenStudy } from '../../../app/study/open-study.ts';
-import { inputsOfFronts } from '../../../app/study/pipeline/front-inputs.ts';
 import { planStudy } from '../../../app/study/plan-study.ts';
-import { tuneStudy } from '../../../app/study/run-study.ts';
-import { leaveAsTheyWere, modelsNamedBy, readModels, type StudyModels } from '../../../app/study/study-models.ts';
+import type { OpenStudy } from '../../../app/study/study.ts';
+import { tuneStudy } from '../../../app/study/tune-study.ts';
+import { describeTriton } from '../../../app/target/triton/describe.ts';
+import { tritonOn } from '../../../app/target/triton/kind.ts';
+import { leaveAsTheyWere, modelsNamedBy, readModels, type TritonModels } from '../../../app/target/triton/models.ts';
+import { inputsOfFronts } from '../../../app/target/triton/pipeline/front-inputs.ts';
 import { throwIfInterrupted } from '../../../base/abort.ts';
 import { realClock } from '../../../base/clock.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
@@ -106,13 +108,13 @@ async function checkModels(
   });
   await forEach(async ({ study }) => {
     const models = await afterRestoring(study.spec.server, tell, () => readHeld(opened, study));
-    planStudy(study, server, models);
+    planStudy(study, describeTriton(study, server, models));
     await inputsOfFronts(study.spec, models);
   });
 }
 
 /** Reads models. Loads those that are not loaded, and unloads them again. */
-async function readHeld(opened: OpenServer, study: OpenStudy): Promise<StudyModels> {
+async function readHeld(opened: OpenServer, study: OpenStudy): Promise<TritonModels> {
   const { client, server } = opened;
   const named = modelsNamedBy(study);
   if (!study.started) await checkLeftovers(opened, named.names, study.directory);
@@ -184,7 +186,7 @@ async function tuneTurn(
     stage.screen.tell(`model ${number} of ${series.turns.length}: ${model}`);
     const limits = { ...study.spec.limits, timeBudgetSeconds };
     const own = { ...study, spec: { ...study.spec, limits } };
-    const outcome = await tuneStudy(own, opened, stage.screen, signal);
+    const outcome = await tuneStudy({ ...own, target: tritonOn(opened) }, signal, stage.screen);
     if (isLast) await stage.screen.untilLeft(signal);
     return { exitCode: exitCodeOf(outcome), error: null };
   } catch (error) {

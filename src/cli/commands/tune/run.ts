@@ -5,10 +5,11 @@ import { newSeries, resumeSeries } from '../../../app/series/open-series.ts';
 import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { type OpenStudy, openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
+import { openStudy, resumeStudy, resumeTrust } from '../../../app/study/open-study.ts';
 import { type AskedSpec, isSeriesSpec, printSpec, readSpec } from '../../../app/study/read-spec.ts';
 import { checkResumable, resumedSpec } from '../../../app/study/resumed-spec.ts';
-import { tuneOnItsServer } from '../../../app/study/run-study.ts';
+import type { OpenStudy } from '../../../app/study/study.ts';
+import { tuneStudy } from '../../../app/study/tune-study.ts';
 import { noticesOf } from '../../../app/trust/run-effects.ts';
 import { realClock } from '../../../base/clock.ts';
 import { commandLineOf } from '../../../base/command-name.ts';
@@ -140,7 +141,7 @@ async function runStudy(
       exportConfig: (trial) => exportConfig(directory, spec.model, trial),
     });
     warnIfInsecure(spec.server, screen);
-    const outcome = await tuneOnItsServer(study, interrupts.signal, screen);
+    const outcome = await tuneStudy(study, interrupts.signal, screen);
     interrupts.check();
     await screen.untilLeft(interrupts.signal);
     return exitCodeOf(outcome);

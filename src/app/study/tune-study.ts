@@ -1,0 +1,65 @@
+import { realClock } from '../../base/clock.ts';
+import { withRunDirectory } from '../../base/restore-advice.ts';
+import { modelLine } from '../../headless/closing.ts';
+import type { WrittenRun } from '../../report/write-run.ts';
+import type { TunerEvent } from '../../tuner/seams.ts';
+import { tune } from '../../tuner/tune.ts';
+import { writeDocuments } from '../output/documents.ts';
+import { type Ending, onTarget } from './on-target.ts';
+import { planStudy } from './plan-study.ts';
+import type { OpenStudy, Target } from './study.ts';
+import { traceReport } from './trace-report.ts';
+import type { StudyOutcome, StudyWatch } from './watch.ts';
+
+/**
+ * Tunes the target of a study, and writes the documents, also after an early end. Returns how it ended. Errors: those of `onTarget`, what ended the
+ * study, OUTPUT_UNWRITABLE.
+ */
+export const tuneStudy = (study: OpenStudy, signal: AbortSignal, watch: StudyWatch): Promise<StudyOutcome> =>
+  onTarget(study, { signal, tell: watch.tell }, (target, ending) => tuneTarget(study, target, ending, signal, watch));
+
+async function tuneTarget(
+  study: OpenStudy,
+  target: Target,
+  ending: Ending,
+  signal: AbortSignal,
+  watch: StudyWatch,
+): Promise<StudyOutcome> {
+  const { plan, usual, sampler, samplerFor } = planStudy(study, target);
+  const { directory, journal, metrics, spec } = study;
+  const { adapter, tracing } = target;
+  const { steering } = watch;
+  const parts = {
+    adapter,
+    sampler,
+    samplerFor,
+    journal,
+    clock: realClock,
+    ...(tracing && { tracing }),
+    ...(steering && { steering }),
+  };
+  const timed = usual ? { ...plan, usual: usual(await target.look()) } : plan;
+  const onEvent = (event: TunerEvent): void => {
+    ending.note(event);
+    watch.onEvent(event);
+  };
+  const failure = await tune(timed, parts, onEvent, signal).then(
+    async (state) => {
+      for (const line of await traceReport(state)) watch.tell(line);
+      return null;
+    },
+    (error: unknown) => ({ error }),
+  );
+  const { restored } = ending;
+  const documentsOf = adapter.documents;
+  const written: WrittenRun = await writeDocuments(directory, { restored, metrics, documentsOf }).catch(
+    (error: unknown) => {
+      if (restored) watch.tell(modelLine(spec.model, restored, directory));
+      throw failure ? withRunDirectory(failure.error, directory) : error;
+    },
+  );
+  watch.onEnd(written);
+  if (failure) throw withRunDirectory(failure.error, directory);
+  if (signal.aborted) return 'interrupted';
+  return written.summary.feasible ? 'done' : 'infeasible';
+}

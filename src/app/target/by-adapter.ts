@@ -1,0 +1,72 @@
+import type { AdapterDefinition, AdapterSpace, MeasuringRule, OpenedAdapter } from '../../adapter/definition.ts';
+import { combinationCount, viewSettings } from '../../adapter/settings/space-view.ts';
+import { holdModels } from '../../adapter/triton/hold-model.ts';
+import { MS_PER_S } from '../../base/units.ts';
+import { requestKindOf } from '../../spec/request-kind.ts';
+import type { ServerAdapter } from '../../tuner/adapter.ts';
+import { headersOf } from '../server/headers.ts';
+import { nothingSeen } from '../study/expected-duration.ts';
+import { levelsOf } from '../study/goal.ts';
+import type { FoundTarget, StudyOfTarget, Target, TargetKind } from '../study/study.ts';
+import { requestsOfKind } from './requests/request-kinds.ts';
+import { requestProfile } from './requests/request-profile.ts';
+
+/** A server that an adapter opens: one that a command starts for each candidate, or one with a user's own settings. */
+export const byAdapter = (definition: AdapterDefinition): TargetKind => ({
+  name: definition.name,
+  open: (study) => openByAdapter(definition, study),
+});
+
+async function openByAdapter(definition: AdapterDefinition, study: StudyOfTarget): Promise<Target> {
+  const { spec, started, directory } = study;
+  const opened = await definition.open(ruleOf(study), started?.original, directory);
+  const { adapter, isOwn } = opened;
+  try {
+    const letGo = isOwn ? () => undefined : await holdModels([spec.model], adapter.identity);
+    return {
+      ...describeAdapter(opened, started?.original),
+      adapter,
+      look: () => Promise.resolve(nothingSeen),
+      failure: () => null,
+      close: async () => {
+        letGo();
+        await opened.close();
+      },
+    };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** Returns how a study measures a server that an adapter opens. */
+function ruleOf({ spec, workloads }: Pick<StudyOfTarget, 'spec' | 'workloads'>): MeasuringRule {
+  const levels = levelsOf(spec);
+  const kind = requestKindOf(spec);
+  const { requestTimeoutSeconds } = spec.traffic;
+  return {
+    percentile: spec.goal.percentile,
+    precision: spec.measurement.precisionPercent / 100,
+    ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
+    ...(requestTimeoutSeconds !== undefined && { requestTimeoutMs: requestTimeoutSeconds * MS_PER_S }),
+    ...(kind !== 'tensors' && {
+      profileAt: async (address) => {
+        const serving = { address, headers: headersOf(spec.server) };
+        return requestProfile(spec, () => serving, await requestsOfKind[kind](spec, workloads));
+      },
+    }),
+  };
+}
+
+/** Returns what a study tunes on an opened adapter. `original`: that of a resumed study. */
+const describeAdapter = (
+  { adapter, settings, space = spaceOf(settings, adapter) }: OpenedAdapter,
+  original = adapter.original,
+): FoundTarget => ({ name: adapter.name, identity: adapter.identity, original, space, wasLoaded: true });
+
+const spaceOf = (settings: OpenedAdapter['settings'], adapter: ServerAdapter): AdapterSpace => ({
+  definition: { name: adapter.name, settings },
+  size: combinationCount(settings),
+  places: 1,
+  view: (narrowing) => viewSettings(settings, adapter, narrowing),
+});

@@ -1,0 +1,49 @@
+import { shorterWindows, studyWindows } from '../../../adapter/triton/profile.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
+import { contentOf } from '../../traffic/http/content-of-kind.ts';
+import { httpRequests, openHttp } from '../../traffic/http/open-http.ts';
+import { checkEndOnly } from '../../traffic/limits.ts';
+import type { RequestKind, RequestWorkload } from './request-profile.ts';
+
+const TIMEOUT_MS = 30 * MS_PER_S;
+
+/** Returns the requests of a study of a plain HTTP service. Errors: USAGE, INPUT_INVALID for a body that cannot be read. */
+export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
+  const { model, goal, server, http = {}, prompts, traffic, seed } = spec;
+  checkEndOnly(goal.goodput, '--goodput');
+  const options = { ...prompts, ...http, ...server, model, seed, batch: traffic.batch };
+  const { host, secrets, path = '/', ...content } = await contentOf(options, undefined);
+  const requests = httpRequests(model, content);
+  const under = (workload: StudiedWorkload): RequestWorkload => {
+    const { classes } = workload.played.workload;
+    if (classes.length > 1) throw oneClass(workload.name);
+    return { ...profiledOf(workload, spec), requests };
+  };
+  const workloads = studied
+    ? { rule: studied.rule, search: studied.search.map(under), final: studied.final.map(under) }
+    : undefined;
+  return {
+    requests,
+    workloads,
+    windowsFor: (purpose) => ({ ...studyWindows, ...(purpose && shorterWindows[purpose]) }),
+    timeoutMs: () => TIMEOUT_MS,
+    open: ({ address, tls }, timeoutMs) => {
+      const { method, headers: sent, body } = content;
+      const request = { method, headers: sent, body, host: host ?? address, target: path };
+      const keepsAlive = http.disableKeepalive !== true;
+      // A config that only refuses requests must not be the fastest.
+      const to = { address, tls, request, secrets, keepsAlive, refusalsFail: true };
+      return openHttp(to, requests, timeoutMs, traffic);
+    },
+  };
+}
+
+const oneClass = (workload: string): TrituneError =>
+  new TrituneError(
+    'USAGE',
+    `the workload ${workload} has several classes, and a study of a plain HTTP service sends one kind of request`,
+    'keep one class',
+  );

@@ -1,0 +1,71 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type ControlOptions, createControl } from '../../../adapter/triton/control.ts';
+import type { ControlClient, OriginalState } from '../../../adapter/triton/model/control-options.ts';
+import { createArtifacts } from '../../../adapter/triton/variants/artifacts.ts';
+import { cacheDirectory } from '../../../adapter/triton/variants/cache.ts';
+import { realClock } from '../../../base/clock.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import { foldStudy } from '../../../study/records/fold.ts';
+import type { Control } from '../../../tuner/adapter.ts';
+import type { FoundTarget, OpenStudy } from '../../study/study.ts';
+import { originalsOf } from './originals.ts';
+
+const LOAD_TIMEOUT_S = 600;
+/** A loaded model is ready within this time, or within the time allowed for a load if that is shorter. */
+const SETTLE_TIMEOUT_MS = 60_000;
+
+type ControlLimits = Partial<Pick<StudySpec['limits'], 'loadTimeoutSeconds' | 'maxOutageSeconds'>> &
+  Partial<Pick<StudySpec['measurement'], 'allowForeignTraffic'>> &
+  Pick<ControlOptions, 'isNewStudy' | 'mayBeLoading' | 'artifacts' | 'mark'>;
+
+/** Returns control over models whose earlier state is known. */
+export function controlOver(
+  client: ControlClient,
+  originals: readonly OriginalState[],
+  restore: 'config' | 'reload',
+  {
+    loadTimeoutSeconds = LOAD_TIMEOUT_S,
+    maxOutageSeconds,
+    allowForeignTraffic = false,
+    isNewStudy = false,
+    mayBeLoading = false,
+    artifacts,
+    mark,
+  }: ControlLimits = {},
+): Control {
+  return createControl(client, originals, {
+    clock: realClock,
+    restore,
+    loadTimeoutMs: loadTimeoutSeconds * MS_PER_S,
+    settleTimeoutMs: Math.min(SETTLE_TIMEOUT_MS, loadTimeoutSeconds * MS_PER_S),
+    ...(maxOutageSeconds !== undefined && { maxOutageMs: maxOutageSeconds * MS_PER_S }),
+    isNewStudy,
+    // Other clients that use a model must not find it gone.
+    mayUnload: !allowForeignTraffic,
+    mayBeLoading,
+    ...(artifacts && { artifacts }),
+    ...(mark && { mark }),
+  });
+}
+
+/** Returns control over what a study on a Triton changes. `onBuild` is called with the log of each variant that is built. */
+export function controlOfStudy(
+  { spec, directory, earlier }: Pick<OpenStudy, 'spec' | 'directory' | 'earlier'>,
+  found: FoundTarget,
+  { client }: { readonly client: ControlClient },
+  onBuild?: (variant: string, log: string) => void,
+): Control {
+  const { model, server, limits, measurement } = spec;
+  const isNewStudy = earlier.length === 0;
+  return controlOver(client, originalsOf({ model, ...found }), server.restore, {
+    ...limits,
+    allowForeignTraffic: measurement.allowForeignTraffic,
+    isNewStudy,
+    mayBeLoading: !isNewStudy && foldStudy(earlier).restored?.verified !== true,
+    // A server that was started for the run ends with it.
+    ...(server.launch === undefined && { mark: { host: hostname(), directory: resolve(directory) } }),
+    artifacts: createArtifacts({ clock: realClock, cache: cacheDirectory(), ...(onBuild && { onBuild }) }),
+  });
+}

@@ -1,0 +1,126 @@
+import { cacheDirectory } from '../../../adapter/triton/variants/cache.ts';
+import { withKnownBuilds } from '../../../adapter/triton/variants/known-builds.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import type { JsonObject } from '../../../base/json.ts';
+import { lookUp } from '../../../base/look-up.ts';
+import { MARK } from '../../../space/artifact.ts';
+import { checkVariants } from '../../../space/check-variants.ts';
+import { originalOf, TRITON } from '../../../space/model-configs.ts';
+import { loadSpace, spaceFromJson } from '../../../space/source/load.ts';
+import { presetFor } from '../../../space/source/presets.ts';
+import type { ServerIdentity, StudyStarted } from '../../../study/records/records.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { FoundTarget, OpenStudy } from '../../study/study.ts';
+import { checkAlike } from './check-alike.ts';
+import { configsOf, limitsOf, type TritonModels } from './models.ts';
+import { jointTarget, jointTargetOf } from './pipeline/joint-target.ts';
+import type { Together } from './pipeline/read-together.ts';
+import { clientsOf, type ServedClients } from './pipeline/served-clients.ts';
+import { spaceOfOne, spaceOfSeveral, type TunedSpace } from './pipeline/tuned-space.ts';
+import { withEngine } from './served-settings.ts';
+
+/** The models of a Triton, and their search space. */
+export interface FoundTriton extends FoundTarget {
+  readonly space: TunedSpace;
+}
+
+type DescribedFrom = Pick<OpenStudy, 'spec' | 'sampler' | 'started'>;
+
+/**
+ * Returns what a study tunes on a Triton. A resumed study keeps the config and space of its journal. Errors: SPACE_INVALID, USAGE, INPUT_INVALID,
+ * UNSUPPORTED for a variant with other tensors.
+ */
+export function describeTriton(study: DescribedFrom, server: ServerIdentity, models: TritonModels): FoundTriton {
+  const { started } = study;
+  const { own, others, together } = models;
+  if (!started) for (const { config } of [own, ...others.values()]) checkNotUploaded(config);
+  const clients = started ? started.clients : undefined;
+  const served = clientsOf(study, models);
+  const space = together ? spaceOfTogether(study, models, served) : spaceOfModel(study, models, served);
+  const told = clients ?? served?.told();
+  return {
+    name: TRITON,
+    identity: server,
+    original: space.original,
+    space,
+    wasLoaded: started?.wasLoaded ?? own.wasLoaded,
+    unloadedOthers: started ? started.unloadedOthers : unloadedIn(others),
+    topology: together?.topology,
+    clients: told && told.length > 0 ? told : undefined,
+  };
+}
+
+function spaceOfModel(
+  { spec, started }: DescribedFrom,
+  { own, others, given, names }: TritonModels,
+  clients: ServedClients | null,
+): TunedSpace {
+  if (started) return spaceOfOne(spaceFromJson(started.space), started.original);
+  if (given.across) throw aboutSeveral(spec.model);
+  const { config } = own;
+  const preset = presetFor(config.backend || config.platform);
+  const limits = limitsOf(spec.goal.latencyBudgetMs);
+  const asked = lookUp(given.members, names[0]) ?? given.whole ?? loadSpace(preset, { limits });
+  const space = withKnownBuilds(clients?.serving(asked, spec.model, config) ?? asked, cacheDirectory());
+  for (const [name, other] of others) checkAlike(spec.model, own, name, other);
+  const otherConfigs = Object.fromEntries([...others].map(([name, other]) => [name, other.config]));
+  // An exact copy, because a config that the server has already needs no load.
+  const original = withEngine(originalOf(config, otherConfigs), space, spec);
+  checkVariants(space, original);
+  return spaceOfOne(space, original);
+}
+
+function aboutSeveral(model: string): TrituneError {
+  const hint = 'put them into the search space of the model, without the name of the model before its parameters';
+  return new TrituneError(
+    'SPACE_INVALID',
+    `the search space has rules over several models, but '${model}' is tuned alone`,
+    hint,
+  );
+}
+
+function spaceOfTogether(
+  { spec, started }: DescribedFrom,
+  models: TritonModels,
+  clients: ServedClients | null,
+): TunedSpace {
+  if (started) return spaceOfSeveral(jointTargetOf(started));
+  const limits = limitsOf(spec.goal.latencyBudgetMs);
+  return spaceOfSeveral(jointTarget(models.together as Together, configsOf(models), models.given, limits, clients));
+}
+
+/** Errors: RESTORE_FAILED for a model that another study has uploaded files for, because this study could not restore the model's own files. */
+function checkNotUploaded({ name = '', parameters }: ModelConfig): void {
+  const mark = (parameters as JsonObject | undefined)?.[MARK];
+  if (mark === undefined) return;
+  throw new TrituneError(
+    'RESTORE_FAILED',
+    `'${name}' still serves files that an earlier study uploaded`,
+    'run `tritune restore` with the output directory of that study, or unload and load the model',
+  );
+}
+
+function unloadedIn(models: TritonModels['others']): readonly string[] | undefined {
+  const unloaded = [...models].filter(([, { wasLoaded }]) => !wasLoaded).map(([name]) => name);
+  return unloaded.length > 0 ? unloaded : undefined;
+}
+
+/**
+ * Returns the first record of a study that began on another server, as this server's. Errors: UNSUPPORTED if its model or its config differs from
+ * the one that the study began with.
+ */
+export function startedOn(started: StudyStarted, models: TritonModels): StudyStarted {
+  const { own, others } = models;
+  const configs = configsOf(models);
+  const [ownName] = models.names;
+  const { [ownName]: _, ...otherConfigs } = configs;
+  const fingerprint = models.together ? started.original.fingerprint : originalOf(own.config, otherConfigs).fingerprint;
+  if (fingerprint !== started.original.fingerprint)
+    throw new TrituneError(
+      'UNSUPPORTED',
+      `the config of '${ownName}' on this server differs from the one on the first server of the group`,
+      'serve the same model repository on all servers of a group',
+    );
+  const unloaded = [...others].filter(([, { wasLoaded }]) => !wasLoaded).map(([model]) => model);
+  return { ...started, wasLoaded: own.wasLoaded, ...(unloaded.length > 0 && { unloadedOthers: unloaded }) };
+}

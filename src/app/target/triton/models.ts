@@ -1,0 +1,132 @@
+import type { CountedRequests } from '../../../space/clients/batches.ts';
+import { type GivenSpaces, nothingGiven, readGivenSpaces } from '../../../space/joint/given-spaces.ts';
+import type { AskedTopology } from '../../../space/joint/topology-of.ts';
+import type { ModelConfigs } from '../../../space/model-configs.ts';
+import { otherModelsIn } from '../../../space/other-models.ts';
+import type { Limits } from '../../../space/types.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { StudyStarted } from '../../../study/records/records.ts';
+import type { TritonClient } from '../../../triton/types.ts';
+import { type OriginalModel, readOriginal } from '../../server/open-server.ts';
+import type { OpenStudy } from '../../study/study.ts';
+import { controlOver } from './control.ts';
+import { originalsOf } from './originals.ts';
+import { askedTopology } from './pipeline/asked-topology.ts';
+import { readParts, type Together, togetherOf } from './pipeline/read-together.ts';
+
+/** The models that a study may change, where their names are known before the server is asked, and the search spaces given for them. */
+export interface NamedModels {
+  /** The study's own first. */
+  readonly names: readonly [string, ...string[]];
+  /** The models that get requests. A server started for the study loads them at its start. */
+  readonly fronts: readonly string[];
+  /** The spaces given for a new study; empty for the presets of the models' backends, and for a resumed study. */
+  readonly given: GivenSpaces;
+  readonly asked: AskedTopology;
+}
+
+/** The named models, their parts, and their state before the study. */
+export interface TritonModels extends NamedModels {
+  readonly own: OriginalModel;
+  /** By name. */
+  readonly others: ReadonlyMap<string, OriginalModel>;
+  /** null for a single model. */
+  readonly together: Together | null;
+  /** The requests of clients that the server has counted, by model; absent where they were not looked at. */
+  readonly counted?: ReadonlyMap<string, CountedRequests>;
+}
+
+/** Finds the calls of models that have been read. Also reads called models that are not loaded and that a request needs. */
+export type FindCalls = (
+  fronts: AskedTopology['fronts'],
+  read: Map<string, OriginalModel>,
+) => Promise<AskedTopology['calls']>;
+
+/** Errors: SPACE_INVALID, USAGE. */
+export function modelsNamedBy({ spec, started }: Pick<OpenStudy, 'spec' | 'started'>): NamedModels {
+  const asked = askedTopology(spec);
+  const fronts = asked.fronts.map(({ model }) => model);
+  const distinct = (names: readonly string[]): [string, ...string[]] => [
+    spec.model,
+    ...new Set(names.filter((name) => name !== spec.model)),
+  ];
+  if (started)
+    return { names: distinct(originalsOf(started).map(({ model }) => model)), fronts, given: nothingGiven, asked };
+  const given = givenSpaces(spec);
+  const variants = given.whole ? otherModelsIn(given.whole, spec.model) : [];
+  const called = Object.values(asked.calls).flat();
+  return { names: distinct([...fronts, ...called, ...variants]), fronts, given, asked };
+}
+
+function givenSpaces({ space, goal: { latencyBudgetMs } }: StudySpec): GivenSpaces {
+  return space === undefined ? nothingGiven : readGivenSpaces(space as string, { limits: limitsOf(latencyBudgetMs) });
+}
+
+/** Returns the limits that the latency budget sets for a search space. */
+export const limitsOf = (latencyBudgetMs: number | undefined): Limits =>
+  latencyBudgetMs === undefined ? {} : { latency_budget_us: latencyBudgetMs * 1e3 };
+
+/**
+ * Reads the models and their parts, and loads those that are not loaded. If one cannot be read, restores all of them. `findCalls` finds the models
+ * that others call from their code. Errors: those of `readOriginal`, of `topologyOf` and of `findCalls`.
+ */
+export async function readModels(
+  client: TritonClient,
+  named: NamedModels,
+  started: StudyStarted | null = null,
+  findCalls?: FindCalls,
+): Promise<TritonModels> {
+  const read = new Map<string, OriginalModel>();
+  try {
+    await readParts(client, named.asked, read);
+    for (const name of named.names) if (!read.has(name)) read.set(name, await readOriginal(client, name));
+    const asked = findCalls ? await withCalls(client, named.asked, read, findCalls) : named.asked;
+    const configs = Object.fromEntries([...read].map(([name, { config }]) => [name, config]));
+    const together = started ? resumed(started) : await togetherOf(client, asked, configs);
+    return { ...modelsOf({ ...named, asked }, read), together };
+  } catch (error) {
+    if (read.size > 0) await leaveAsTheyWere(client, modelsOf(named, read));
+    throw error;
+  }
+}
+
+async function withCalls(
+  client: TritonClient,
+  { fronts }: AskedTopology,
+  read: Map<string, OriginalModel>,
+  findCalls: FindCalls,
+): Promise<AskedTopology> {
+  const calls = await findCalls(fronts, read);
+  const called = [...new Set(Object.values(calls).flat())].map((model) => ({ model }));
+  await readParts(client, { fronts: called, calls }, read);
+  return { fronts, calls };
+}
+
+/** A resumed study has a fixed search space, so other clients' ensembles no longer matter. */
+const resumed = ({ topology }: StudyStarted): Together | null =>
+  topology ? { topology, bystanders: {}, unreadable: new Map(), unread: [] } : null;
+
+function modelsOf(named: NamedModels, read: ReadonlyMap<string, OriginalModel>): Omit<TritonModels, 'together'> {
+  const [ownName] = named.names;
+  const others = new Map([...read].filter(([name]) => name !== ownName));
+  return { ...named, names: [ownName, ...others.keys()], own: read.get(ownName) as OriginalModel, others };
+}
+
+/** Returns the configs of all models. */
+export const configsOf = ({
+  names: [ownName],
+  own,
+  others,
+}: Pick<TritonModels, 'names' | 'own' | 'others'>): ModelConfigs =>
+  Object.fromEntries([[ownName, own] as const, ...others].map(([name, { config }]) => [name, config]));
+
+/** Unloads the models that were loaded only to read them. Errors: RESTORE_FAILED. */
+export async function leaveAsTheyWere(
+  client: TritonClient,
+  { names, own, others }: Pick<TritonModels, 'names' | 'own' | 'others'>,
+): Promise<void> {
+  const loaded = [[names[0], own] as const, ...others].flatMap(([model, { config, wasLoaded }]) =>
+    wasLoaded ? [] : [{ model, config, wasLoaded }],
+  );
+  if (loaded.length > 0) await controlOver(client, loaded, 'config').restore();
+}

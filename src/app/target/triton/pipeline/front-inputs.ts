@@ -1,0 +1,40 @@
+import { lookUp } from '../../../../base/look-up.ts';
+import type { PreparedInputs } from '../../../../loadgen/inputs.ts';
+import type { StudySpec } from '../../../../spec/study-spec.ts';
+import type { ModelConfig } from '../../../../triton/config/model-config.ts';
+import type { OriginalModel } from '../../../server/open-server.ts';
+import { type SeededTraffic, trafficOf } from '../../../traffic/open-traffic.ts';
+import { requestsOf } from '../../../traffic/requests.ts';
+import type { TritonModels } from '../models.ts';
+
+/** The requests to a model that clients call directly. */
+export interface FrontInputs {
+  /** The model's config when the requests are made. */
+  readonly config: ModelConfig;
+  readonly inputs: PreparedInputs;
+}
+
+/** Returns the traffic of a study for one of its fronts. */
+export const trafficTo = (spec: StudySpec, model: string): SeededTraffic => ({
+  ...trafficOf(spec),
+  ...lookUp(spec.together?.requests, model),
+});
+
+/**
+ * Returns the inputs for the study's own model and for each further front, in order. `prepared`: inputs that exist already, if any. Errors: those of
+ * `requestsOf`.
+ */
+export async function inputsOfFronts(
+  spec: StudySpec,
+  { own, others, asked }: Pick<TritonModels, 'own' | 'others' | 'asked'>,
+  prepared: readonly PreparedInputs[] = [],
+): Promise<readonly [FrontInputs, ...FrontInputs[]]> {
+  const prepare = async (model: string, original: OriginalModel, place: number): Promise<FrontInputs> => ({
+    config: original.config,
+    inputs: prepared[place] ?? (await requestsOf(trafficTo(spec, model), original)),
+  });
+  const more = asked.fronts
+    .slice(1)
+    .map(({ model }, place) => prepare(model, others.get(model) as OriginalModel, place + 1));
+  return [await prepare(spec.model, own, 0), ...(await Promise.all(more))];
+}

@@ -1,0 +1,135 @@
+import { createProfile, shorterWindows, studyWindows } from '../../../adapter/triton/profile.ts';
+import {
+  type AccuracyGuard,
+  type AccuracyRule,
+  createAccuracyGuard,
+} from '../../../adapter/triton/variants/accuracy-guard.ts';
+import { realClock } from '../../../base/clock.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import type { Accuracy } from '../../../loadgen/accuracy.ts';
+import { defaultPerfAnalyzerRule, type PerfAnalyzerRule } from '../../../profiler/level-options.ts';
+import { configOfModel } from '../../../space/model-configs.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { LevelRange } from '../../../study/types.ts';
+import type { Profile } from '../../../tuner/adapter.ts';
+import { devicesOf } from '../../server/devices.ts';
+import type { OpenServer } from '../../server/open-server.ts';
+import { nothingSeen, type Seen } from '../../study/expected-duration.ts';
+import { levelsOfStudy } from '../../study/goal.ts';
+import type { OpenStudy, TargetSetting } from '../../study/study.ts';
+import { compareReplies, expectsOutputs } from '../../traffic/compare-outputs.ts';
+import { lookFirst } from '../../traffic/first-requests.ts';
+import { type FrontAsked, openFronts } from '../../traffic/open-fronts.ts';
+import { assumptionsOf } from '../../traffic/requests.ts';
+import { promptRequests } from '../requests/prompt-requests.ts';
+import { requestProfile } from '../requests/request-profile.ts';
+import type { FoundTriton } from './describe.ts';
+import type { TritonModels } from './models.ts';
+import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
+import { inputsOfStudy } from './study-inputs.ts';
+import { profiledWorkloads } from './tensor-workloads.ts';
+
+/** The open senders of a study, in the form of a profile. */
+export interface StudySending {
+  readonly profile: Profile;
+  /** Compares the outputs of candidates with the expected ones; absent if nobody asked for that. */
+  readonly guard?: AccuracyGuard | undefined;
+  /** Returns what is seen of the original before the study. */
+  look(): Promise<Seen>;
+  /** Closes the sockets, frees shared memory, and closes the device readers. */
+  close(): Promise<void>;
+}
+
+type Study = Pick<OpenStudy, 'spec' | 'started' | 'workloads'>;
+
+const REQUEST_TIMEOUT_S = 30;
+/** Default tolerance of outputs. */
+const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
+const UNCHECKED =
+  'accuracy of the variants is not checked: --input-data with expected outputs would (docs/variants.md)';
+
+/** Opens the senders of prompts to a language model on a Triton. Errors: USAGE, INPUT_INVALID. */
+export async function openPrompts(
+  { spec, workloads }: Study,
+  { headers, tls, metricsUrl, server }: OpenServer,
+): Promise<StudySending> {
+  const serving = () => ({ address: server.url, headers, tls, metricsUrl });
+  const profile = requestProfile(spec, serving, await promptRequests(spec, workloads));
+  return { profile, look: () => Promise.resolve(nothingSeen), close: () => profile.close() };
+}
+
+/** Opens the senders of tensors to the models of a study. Errors: USAGE, UNSUPPORTED, SERVER_FAILED (shared memory that the server cannot use). */
+export async function openTensors(
+  study: Study,
+  opened: OpenServer,
+  models: TritonModels,
+  { topology, space, original }: FoundTriton,
+  { tell, windows }: Pick<TargetSetting, 'tell' | 'windows'>,
+): Promise<StudySending> {
+  const { spec, workloads } = study;
+  const { model, goal, measurement } = spec;
+  const { inputs, otherFronts, underWorkloads, all } = await inputsOfStudy(study, models);
+  const config = configOfModel(original, model);
+  for (const each of all) for (const line of assumptionsOf(each)) tell(line);
+  const isExpected = expectsOutputs(inputs, config);
+  if (space.hasVariants && !isExpected) tell(UNCHECKED);
+  const isGuarded = isExpected && (spec.accuracy !== undefined || space.hasVariants);
+  const levels = levelsOfStudy(study, space.places);
+  const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
+    frontAsked(spec, levels, front, index),
+  ) as [FrontAsked, ...FrontAsked[]];
+  const fronts = await openFronts(opened, [
+    // Outputs that the accuracy guard has checked need not be checked in every reply.
+    { ...first, ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }) },
+    ...others,
+  ]);
+  const devices = devicesOf(opened, model);
+  const profile = createProfile({
+    ...fronts.traffic,
+    topology,
+    ...(workloads && { workloads: profiledWorkloads(spec, topology, workloads, underWorkloads, fronts) }),
+    stats: opened.client,
+    clock: realClock,
+    percentile: goal.percentile,
+    precision: measurement.precisionPercent / 100,
+    ...(levels.mode === 'concurrency' && { maxInFlight: levels.high }),
+    ...(measurement.stability === 'perf-analyzer' && { stability: perfAnalyzerRuleOf(goal) }),
+    ...(windows ? { windows } : { windows: studyWindows, shorterWindows }),
+    deviceProbe: devices.probe,
+    hostWorkUs: devices.hostWorkUs,
+    maxErrors: spec.traffic.maxErrors,
+    ...(goal.latencyBudgetMs !== undefined && { budgetMs: goal.latencyBudgetMs }),
+    ...(goal.goodput && { limits: goal.goodput }),
+  });
+  const rule = spec.accuracy ?? EXACT;
+  const compare = (candidate: Candidate, signal: AbortSignal): Promise<Accuracy> =>
+    compareReplies(opened, trafficTo(spec, model), inputs, configOfModel(candidate, model, config), rule, signal);
+  return {
+    profile,
+    guard: isGuarded ? createAccuracyGuard({ rule, original, compare }) : undefined,
+    look: async () => (await lookFirst(trafficTo(spec, model), opened, models.own, inputs)).seen,
+    close: async () => {
+      await devices.close();
+      await fronts.close();
+    },
+  };
+}
+
+/** Fronts with the same seed would get arrivals at the same moments. The first front has the study's seed, and each further one the next. */
+const frontAsked = (
+  spec: StudySpec,
+  levels: LevelRange,
+  { config, inputs }: FrontInputs,
+  index: number,
+): FrontAsked => ({
+  spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
+  ...{ config, inputs, levels, timeoutMs: (spec.traffic.requestTimeoutSeconds ?? REQUEST_TIMEOUT_S) * MS_PER_S },
+  requestDistribution: spec.levels.requestDistribution,
+});
+
+/** With a budget, the budgeted latency must be stable, and the budget is the threshold. */
+const perfAnalyzerRuleOf = ({ latencyBudgetMs, percentile }: StudySpec['goal']): PerfAnalyzerRule =>
+  latencyBudgetMs === undefined
+    ? defaultPerfAnalyzerRule
+    : { ...defaultPerfAnalyzerRule, percentile, latencyThresholdMs: latencyBudgetMs };
