@@ -3,9 +3,10 @@ import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { median } from 'simple-statistics';
 import { loadsOn, type PlayingRule } from '../src/app/capacity/loads.ts';
+import type { LevelTarget } from '../src/app/profile/measuring.ts';
 import { planProfile } from '../src/app/profile/plan.ts';
 import type { ProfileSpec } from '../src/app/profile/profile-spec.ts';
-import { openProfileTarget, type ProfileTarget } from '../src/app/profile/target.ts';
+import { openTensors } from '../src/app/profile/services/tensors.ts';
 import { openServer } from '../src/app/server/open-server.ts';
 import { realClock } from '../src/base/clock.ts';
 import { seededRandom } from '../src/base/random.ts';
@@ -108,7 +109,7 @@ async function read(loads: CapacityLoads, budgetMs: number, rate: number): Promi
 
 /** Searches before, in the middle of, and after a sweep, and adds the sweep's readings to those of the rounds before. */
 async function playRound(
-  target: ProfileTarget,
+  target: LevelTarget,
   ruleOf: (seed: number) => PlayingRule,
   budgetMs: number,
   round: number,
@@ -150,7 +151,7 @@ async function judged(launched: LaunchedServer, { server, model, budgetMs }: Sub
   const { signal } = new AbortController();
   const { url, protocol } = spec;
   const opened = await openServer({ url, protocol, dockerImage: '' }, { loadModels: [model] }, tmpdir(), signal);
-  const target = await openProfileTarget(opened, model, spec, await planProfile(spec, false), signal);
+  const target = await openTensors(opened, model, spec, await planProfile(spec, false), signal);
   const rule = (seed: number): PlayingRule => ({
     budgetMs,
     seed,

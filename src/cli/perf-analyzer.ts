@@ -34,7 +34,7 @@ addOptions(command, profileOptionTable).action(async (given: ProfileOptions & { 
     );
   }
   const { runProfile } = await import('./commands/profile/run.ts');
-  const { reports } = await runProfile(options, processTerminal, true);
+  const { reports } = await runProfile('triton', options, processTerminal, true);
   process.exitCode = perfAnalyzerVerdict(reports, processTerminal.tell);
 });
 

@@ -2,7 +2,8 @@ import type { CapacitySpec } from '../app/capacity/capacity-spec.ts';
 import { capacityDefaults } from '../app/capacity/capacity-spec.ts';
 import { type CapacityOutputs, prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
 import { limitAsked, measureCapacity } from '../app/capacity/measure.ts';
-import { openLanguage, openTriton } from '../app/capacity/targets.ts';
+import { openCapacity } from '../app/capacity/open-capacity.ts';
+import { serviceKindOf } from '../app/profile/services/kind-of.ts';
 import { afterRestoring } from '../app/restore/restore-first.ts';
 import { withProtocol } from '../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../app/server/tls.ts';
@@ -13,9 +14,10 @@ import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
  * The options of `tritune capacity`, with the same names in camelCase, as values instead of texts. `latencyBudget` is in milliseconds, `maxDuration`
- * and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set `endpoint` for a language model.
+ * and `recoverWithin` in seconds, `burst` is `{ factor, seconds }`, shares are from 0 to 1. Defaults are those of the command line. Set `endpoint` for a language model, and `serviceKind: 'http'` for any URL.
  */
-export type CapacityOptions = Partial<CapacitySpec> & CapacityOutputs & { readonly model: string };
+export type CapacityOptions = Partial<CapacitySpec> &
+  CapacityOutputs & { readonly model: string; readonly serviceKind?: 'triton' | 'http' | 'openai' };
 
 /** Callbacks and the signal of a run; see `TuneWatch`. */
 export interface CapacityWatch {
@@ -42,21 +44,23 @@ const usual = {
  * was tried.
  */
 export async function capacity(
-  { json, output, ...given }: CapacityOptions,
+  { json, output, serviceKind = 'triton', ...given }: CapacityOptions,
   { onEvent, onNote, signal = new AbortController().signal }: CapacityWatch = {},
 ): Promise<CapacityDocument> {
   const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const checked: CapacitySpec = { protocol: 'grpc', ...usual, ...asked };
   if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   limitAsked(checked);
-  const isTriton = checked.endpoint === undefined;
-  const spec = isTriton ? await withProtocol<CapacitySpec>({ ...checked, protocol: given.protocol }) : checked;
+  const kind = serviceKindOf({ serviceKind, endpoint: checked.endpoint });
+  const spec =
+    kind === 'triton'
+      ? await withProtocol<CapacitySpec>({ ...checked, protocol: given.protocol })
+      : { ...checked, protocol: given.protocol ?? 'http' };
   const outputs = { ...(json !== undefined && { json }), ...(output !== undefined && { output }) };
   await prepareCapacity(outputs);
   const tell = (line: string): void => onNote?.(line);
   warnIfInsecure(spec, { tell });
-  const open = isTriton ? openTriton : openLanguage;
-  const target = await afterRestoring(spec, tell, () => open(spec, signal));
+  const target = await afterRestoring(spec, tell, () => openCapacity(kind, spec, { signal, tell }));
   const watch = { tell, onEvent: (event: CapacityEvent) => onEvent?.(event), onProgress: () => undefined };
   try {
     const document = await measureCapacity(spec, target, { commandLine: [], watch }, signal);

@@ -7,9 +7,9 @@ import { Command } from 'commander';
 import { afterEach, describe, expect, it } from 'vitest';
 import { plainContent } from '../../src/app/traffic/http/content.ts';
 import { isTrituneError } from '../../src/base/errors.ts';
-import { type PlainHttpOptions, runPlainHttp } from '../../src/cli/commands/profile/http.ts';
 import type { PlainHttpFlags } from '../../src/cli/commands/profile/http-options.ts';
 import { type ProfileOptions, profileOptionTable } from '../../src/cli/commands/profile/options.ts';
+import { type AnyProfileOptions, exitCodeOf, runProfile } from '../../src/cli/commands/profile/run.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { plainHttpUrl } from '../../src/loadgen/plain-http/url.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
@@ -46,18 +46,20 @@ interface Said {
 
 const defaults = addOptions(new Command(), profileOptionTable).parse([], { from: 'user' }).opts<ProfileOptions>();
 
-async function run(options: Partial<PlainHttpOptions>): Promise<Said> {
+async function run(options: Partial<AnyProfileOptions>): Promise<Said> {
   const [printed, told]: [string[], string[]] = [[], []];
   const terminal = {
     print: (line: string) => printed.push(line),
     tell: (line: string) => told.push(line),
     status: () => undefined,
   };
-  const exitCode = await runPlainHttp(
+  const outcome = await runProfile(
+    'http',
     { ...defaults, protocol: 'http', requestTimeout: 5, requestCount: 20, ...options },
     terminal,
+    false,
   );
-  return { exitCode, printed, told };
+  return { exitCode: exitCodeOf(outcome), printed, told };
 }
 
 const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);

@@ -1,7 +1,6 @@
 import type { BurstShape } from '../../capacity/loads.ts';
 import type { PriceList } from '../../spec/price-spec.ts';
-import type { PromptSpec } from '../../workload/prompt-spec.ts';
-import type { EndpointSpec, ProfileSpec } from '../profile/profile-spec.ts';
+import type { ServiceSpec } from '../profile/services/service.ts';
 
 /** The questions about a server. */
 export interface CapacityAsked {
@@ -36,12 +35,12 @@ export interface CapacityAsked {
 }
 
 type OfProfile = Pick<
-  ProfileSpec,
-  Exclude<keyof ProfileSpec, keyof CapacityAsked | 'requestRateRange' | 'latencyThreshold' | 'traceSpeed' | 'burst'>
+  ServiceSpec,
+  Exclude<keyof ServiceSpec, keyof CapacityAsked | 'requestRateRange' | 'latencyThreshold' | 'traceSpeed' | 'burst'>
 >;
 
 /** A server, the requests to it, and the questions about it. */
-export type CapacitySpec = CapacityAsked & OfProfile & EndpointSpec & PromptSpec;
+export type CapacitySpec = CapacityAsked & OfProfile;
 
 /** The defaults. */
 export const capacityDefaults = {

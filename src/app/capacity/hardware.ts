@@ -1,9 +1,9 @@
 import type { Hardware } from '../../capacity/hardware.ts';
 import type { CapacityState } from '../../capacity/state.ts';
 import type { CostTerms } from '../../study/goal/cost-terms.ts';
+import type { ServedTarget } from '../profile/services/service.ts';
 import { costTermsOf } from '../study/cost/cost-terms.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
-import type { CapacityTarget } from './targets.ts';
 
 /** Returns the prices that count; null without any. Errors: USAGE, INPUT_INVALID as `costTermsOf`. */
 export function capacityTerms({
@@ -27,7 +27,7 @@ export function capacityTerms({
 /** Returns the hardware of the measured server: the GPUs that the user states, or those that its metrics show, and the prices. */
 export function hardwareOf(
   spec: CapacitySpec,
-  { gpusOf }: Pick<CapacityTarget, 'gpusOf'>,
+  { gpusOf }: Pick<ServedTarget, 'gpusOf'>,
   { answer, probes, closed }: CapacityState,
 ): Hardware {
   const terms = capacityTerms(spec);

@@ -16,8 +16,8 @@ import { limitsOf, type PlayedWorkload } from '../traffic/workload.ts';
 import type { CapacitySpec } from './capacity-spec.ts';
 import { capacityTerms, hardwareOf } from './hardware.ts';
 import { loadsOn } from './loads.ts';
+import type { OpenCapacity } from './open-capacity.ts';
 import { questionOf } from './question.ts';
-import type { CapacityTarget } from './targets.ts';
 
 /** Callbacks of a search for a capacity. */
 export interface CapacityWatch {
@@ -47,11 +47,15 @@ const LEAST_PASSES = 10;
  */
 export async function measureCapacity(
   spec: CapacitySpec,
-  opened: CapacityTarget,
+  opened: OpenCapacity,
   { commandLine, watch }: { readonly commandLine: readonly string[]; readonly watch: CapacityWatch },
   signal: AbortSignal,
 ): Promise<CapacityDocument> {
-  const { target, plan, head, windows, followsHost, requestTimeoutSeconds, batch } = opened;
+  const { target, service, requestTimeoutSeconds } = opened;
+  const { plan, model, protocol } = service;
+  const { windows, followsHost, batch } = target;
+  const { name, version, url, emulated } = service.server;
+  const head = { model, server: { name, version, url, emulated }, protocol };
   const question = questionOf(spec, {
     batch,
     followsHost,
@@ -83,7 +87,7 @@ export async function measureCapacity(
   return capacityDocument({ ...head, trituneVersion, arrivals, commandLine }, question, state, {
     wasInterrupted: signal.aborted,
     seconds: (realClock.nowNs() - startNs) / NS_PER_S,
-    hardware: hardwareOf(spec, opened, state),
+    hardware: hardwareOf(spec, target, state),
   });
 }
 

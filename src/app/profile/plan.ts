@@ -3,9 +3,10 @@ import type { MeasuringSettings, ProfileSettings } from '../../headless/perf-ana
 import { defaultPerfAnalyzerRule, type PerfAnalyzerRule, type StabilityRule } from '../../profiler/level-options.ts';
 import type { SweepPlan, SweepRange } from '../../profiler/sweep.ts';
 import { readWorkload } from '../../workload/read-workload.ts';
+import { checkEndOnly } from '../traffic/limits.ts';
 import { type TimedRequests, timedRequestsOf } from '../traffic/schedule.ts';
 import { type PlayedWorkload, played } from '../traffic/workload.ts';
-import type { ProfileSpec } from './profile-spec.ts';
+import type { GoodputLimits, ProfileSpec } from './profile-spec.ts';
 
 const PERCENTILES = [50, 90, 95, 99] as const;
 
@@ -62,6 +63,12 @@ export async function planProfile(
     percentiles: [...new Set([...PERCENTILES, ...(percentile === null ? [] : [percentile])])].sort((a, b) => a - b),
     latencyLimitMs: spec.latencyThreshold,
   };
+}
+
+/** Errors: USAGE for limits on tokens where replies have none. */
+export function checkLimits({ goodput }: GoodputLimits, { workload }: Pick<ProfilePlan, 'workload'>): void {
+  checkEndOnly(goodput, '--goodput');
+  for (const { name, limits } of workload?.workload.classes ?? []) checkEndOnly(limits, `class '${name}'`);
 }
 
 /** Errors: those of reading it; USAGE for workload options without a workload. */

@@ -6,9 +6,9 @@ import type { TraceSpec } from './profile-spec.ts';
 const DEFAULTS = { traceRate: 1000, traceCount: -1, logFrequency: 0 } as const;
 
 /** Does the work while the server traces as the options say, and always restores its settings. Without such options, asks the server nothing. */
-export async function traced<T>(server: TraceControl, spec: TraceSpec, work: () => Promise<T>): Promise<T> {
+export async function traced<T>(server: TraceControl | undefined, spec: TraceSpec, work: () => Promise<T>): Promise<T> {
   const change = changeOf(spec);
-  if (change === null) return work();
+  if (change === null || server === undefined) return work();
   const before = await server.traceSettings();
   const earlier = Object.fromEntries(Object.keys(change).map((name) => [name, lookUp(before, name) ?? []]));
   try {

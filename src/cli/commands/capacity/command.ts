@@ -1,9 +1,11 @@
 import { Command } from 'commander';
+import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
+import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
-import { refuseOthers, type ServiceKind, serviceKindOf } from '../profile/service-kind.ts';
+import { refuseOthers } from '../profile/refused-options.ts';
 import { type CapacityOptions, capacityOptionTable } from './options.ts';
 
 /** Our options that suit every kind of service, and that `profile` lacks or uses for other purposes. */

@@ -1,6 +1,7 @@
 import { prepareCapacity, writeCapacity } from '../../../app/capacity/documents.ts';
 import { limitAsked, measureCapacity } from '../../../app/capacity/measure.ts';
-import { type CapacityTarget, openLanguage, openTriton } from '../../../app/capacity/targets.ts';
+import { openCapacity } from '../../../app/capacity/open-capacity.ts';
+import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { commandLineWithoutValues } from '../../../app/server/headers.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -8,10 +9,7 @@ import type { CapacityDocument } from '../../../capacity/document-schema.ts';
 import { capacityLines, capacityNotes } from '../../../headless/capacity-lines.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
-import { shownCommandLine } from '../profile/http.ts';
-import { interruptible } from '../profile/run.ts';
-import type { ServiceKind } from '../profile/service-kind.ts';
-import { openHttp } from './http.ts';
+import { interruptible, shownCommandLine } from '../profile/run.ts';
 import type { CapacityOptions } from './options.ts';
 import { capacityScreen } from './screen.ts';
 
@@ -28,12 +26,13 @@ export async function runCapacityCommand(
   const limit = limitAsked(options);
   await prepareCapacity(options);
   warnIfInsecure(options, terminal);
-  const given = kind === 'http' ? shownCommandLine(options) : process.argv.slice(2);
-  const commandLine = commandLineWithoutValues(given, options);
+  const commandLine = commandLineWithoutValues(shownCommandLine(options), options);
+  const { json, output, ...spec } = options;
+  const { tell } = terminal;
   let document: CapacityDocument | null = null;
   const { wasInterrupted } = await interruptible(terminal, async (signal) => {
-    const opened = await afterRestoring(options, terminal.tell, () => openTarget(kind, options, signal));
-    const watch = { ...capacityScreen(limit, terminal), tell: terminal.tell };
+    const opened = await afterRestoring(options, tell, () => openCapacity(kind, spec, { signal, tell }));
+    const watch = { ...capacityScreen(limit, terminal), tell };
     try {
       document = await measureCapacity(options, opened, { commandLine, watch }, signal);
     } finally {
@@ -43,15 +42,6 @@ export async function runCapacityCommand(
   });
   if (document === null) return exitCodes.interrupted;
   return shown(document, wasInterrupted, options, terminal);
-}
-
-function openTarget(
-  kind: ServiceKind,
-  { json, output, ...options }: CapacityOptions,
-  signal: AbortSignal,
-): Promise<CapacityTarget> {
-  if (kind === 'http') return openHttp(options, signal);
-  return kind === 'language' ? openLanguage(options, signal) : openTriton(options, signal);
 }
 
 async function shown(

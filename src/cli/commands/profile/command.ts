@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
+import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
+import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { addExamples, type Example } from '../../help.ts';
@@ -12,7 +14,7 @@ import { type ProfileOptions, profileOptionTable } from './options.ts';
 import { addRefusedOptions, withoutAliases } from './perf-analyzer-aliases.ts';
 import { addPromptAliases } from './prompt-aliases.ts';
 import { promptOptionTable } from './prompt-options.ts';
-import { refuseOthers, type ServiceKind, serviceKindOf } from './service-kind.ts';
+import { refuseOthers } from './refused-options.ts';
 
 type AllOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
 
@@ -63,18 +65,11 @@ export function profileCommand(terminal: Terminal): Command {
       command.options.filter((option) => isGiven(option.attributeName())),
       given.endpoint,
     );
-    const options = await withProtocolOf(kind, given);
-    if (kind === 'language') {
-      const { runEndpoint } = await import('./endpoint.ts');
-      const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
-      process.exitCode = await runEndpoint(
-        { ...options, ...Object.fromEntries(usual), ...prompts.resolve() },
-        terminal,
-      );
-    } else if (kind === 'http') {
-      const { runPlainHttp } = await import('./http.ts');
-      process.exitCode = await runPlainHttp(options, terminal);
-    } else process.exitCode = await runModel(options, terminal);
+    const usual = Object.entries(languageDefaults).filter(([name]) => !isGiven(name));
+    const ofPrompts = kind === 'language' ? { ...Object.fromEntries(usual), ...prompts.resolve() } : {};
+    const options = { ...(await withProtocolOf(kind, given)), ...ofPrompts };
+    const { exitCodeOf, runProfile } = await import('./run.ts');
+    process.exitCode = exitCodeOf(await runProfile(kind, options, terminal, false));
   });
 }
 
@@ -83,9 +78,4 @@ async function withProtocolOf(kind: ServiceKind, options: AnyProtocol<AllOptions
   if (kind !== 'triton') return { protocol: 'http', ...options };
   const { withProtocol } = await import('../../../app/server/find-protocol.ts');
   return withProtocol<AllOptions>(options, withoutAliases);
-}
-
-async function runModel(options: AllOptions, terminal: Terminal): Promise<number> {
-  const { exitCodeOf, runProfile } = await import('./run.ts');
-  return exitCodeOf(await runProfile(options, terminal, false));
 }

@@ -2,8 +2,6 @@ import type { ProfileDocuments } from '../../../app/profile/documents.ts';
 import { measuredWhole } from '../../../app/profile/measured-whole.ts';
 import type { LevelTarget } from '../../../app/profile/measuring.ts';
 import { type ProfilePlan, settingsOf } from '../../../app/profile/plan.ts';
-import { openProfileTarget } from '../../../app/profile/target.ts';
-import type { OpenServer } from '../../../app/server/open-server.ts';
 import type { LoadLevel } from '../../../loadgen/types.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
 import type { ProfileProgress } from '../../../profiler/measurement.ts';
@@ -12,14 +10,7 @@ import type { Terminal } from '../../terminal.ts';
 import type { ProfileOptions } from './options.ts';
 import { createProfileScreen } from './screen.ts';
 
-/** The context of every profile of a Triton. */
-export interface ProfileRun extends LevelRun {
-  readonly opened: OpenServer;
-  readonly model: string;
-  readonly signal: AbortSignal;
-}
-
-/** The context of measuring levels on any target. */
+/** The context of measuring levels. */
 export interface LevelRun {
   readonly options: ProfileOptions;
   readonly plan: ProfilePlan;
@@ -29,18 +20,13 @@ export interface LevelRun {
   readonly terminal: Terminal;
   /** Every level so far. */
   readonly reports: LevelReport[];
+  readonly signal: AbortSignal;
 }
 
 /**
- * Measures the levels that `walk` requests with the requests in these options, shows them, and writes them one by one. Errors: as of
- * `openProfileTarget` and `measureLevels`.
+ * Measures the levels that `walk` requests on an open target, shows them, writes them one by one, and closes the target. Errors: as of its `measure`;
+ * OUTPUT_UNWRITABLE.
  */
-export async function profileLevels(run: ProfileRun, walk: (measure: MeasureLevel) => Promise<void>): Promise<void> {
-  const target = await openProfileTarget(run.opened, run.model, run.options, run.plan, run.signal);
-  await measureLevels(run, target, walk);
-}
-
-/** Does the same on an open target, and closes it. Errors: as of its `measure`; OUTPUT_UNWRITABLE. */
 export async function measureLevels(
   { options, plan, alike, documents, terminal, reports }: LevelRun,
   target: LevelTarget,

@@ -1,4 +1,5 @@
 import type { LevelSpec } from '../../../app/profile/profile-spec.ts';
+import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { TrituneError } from '../../../base/errors.ts';
 
 /** The options, and the user's maximum of requests in flight; undefined for no limit. */
@@ -7,10 +8,13 @@ export interface Load<O> {
   readonly maxInFlight: number | undefined;
 }
 
-/** With a rate, a concurrency is the maximum number of requests in flight, and not a level. Errors: USAGE. */
-export function loadOf<O extends LevelSpec>(options: O): Load<O> {
+/**
+ * With a rate, a concurrency is the maximum number of requests in flight, and not a level; perf_analyzer takes only one of them for a model on a
+ * Triton. Errors: USAGE.
+ */
+export function loadOf<O extends LevelSpec>(kind: ServiceKind, options: O): Load<O> {
   const { concurrencyRange, ...others } = options;
-  if (!concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
+  if (kind === 'triton' || !concurrencyRange || !options.requestRateRange) return { options, maxInFlight: undefined };
   const { start, end } = concurrencyRange;
   if (start !== end) {
     throw new TrituneError(

@@ -1,22 +1,27 @@
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
-import { checkLimits, modelsOf } from '../../../app/profile/target.ts';
+import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
+import { findService } from '../../../app/profile/services/find-service.ts';
+import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { traced } from '../../../app/profile/traced.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
-import { noteOwnRequests } from '../../../app/server/client-requests.ts';
-import { checkLeftovers, leftoversIn } from '../../../app/server/leftover.ts';
-import { type OpenServer, openServer } from '../../../app/server/open-server.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
-import { errorLine } from '../../../base/error-line.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
+import { inertJson } from '../../../base/format.ts';
+import { shownUrl } from '../../../base/secrets.ts';
 import { describeFailed, failedRequestsOfSent, isMostlyFailed } from '../../../profiler/failed-requests.ts';
 import type { LevelReport } from '../../../profiler/level-report.ts';
+import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { sweep } from '../../../profiler/sweep.ts';
+import { type ProfileHead, profileJson } from '../../../report/profile-json.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
-import { profileLevels } from './levels.ts';
+import type { PlainHttpFlags } from './http-options.ts';
+import { measureLevels } from './levels.ts';
+import { loadOf } from './load.ts';
 import type { ProfileOptions } from './options.ts';
 import { withoutAliases } from './perf-analyzer-aliases.ts';
 import { runScenario } from './scenario.ts';
@@ -27,50 +32,65 @@ export interface ProfileOutcome {
   readonly wasInterrupted: boolean;
 }
 
+/** The options of `profile` with those of every kind of service. */
+export type AnyProfileOptions = ProfileOptions & PlainHttpFlags & EndpointSpec & PromptSpec;
+
 /**
- * Runs `tritune profile` once against a Triton: plans, opens the server, measures level after level, and writes the requested documents, also after
- * an early end. `alike`: print and decide as perf_analyzer does, without our additions. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
+ * Runs `tritune profile` once: plans, finds the service, measures level after level, and writes the requested documents, also after an early end.
+ * `alike`: print and decide as perf_analyzer does, without our additions. Errors: USAGE, INPUT_INVALID, MODEL_*, SERVER_*, OUTPUT_*.
  */
-export async function runProfile(given: ProfileOptions, terminal: Terminal, alike: boolean): Promise<ProfileOutcome> {
-  const options = withoutAliases(given);
-  const plan = await planProfile(options, alike);
-  checkLimits(options, plan);
-  const models = modelsOf(options, plan);
-  const [model] = models;
+export async function runProfile(
+  kind: ServiceKind,
+  given: AnyProfileOptions,
+  terminal: Terminal,
+  alike: boolean,
+): Promise<ProfileOutcome> {
+  const { options, maxInFlight } = loadOf(kind, { ...given, ...withoutAliases(given) });
+  const { tell } = terminal;
+  const asFarAsKnown = await planProfile(options, alike);
   warnIfInsecure(options, terminal);
-  return interruptible(terminal, async (signal, reports) => {
-    const opened = await openServer(options, { loadModels: models }, null, signal);
+  const isJson = options.outputFormat === 'json';
+  const shown = isJson ? { ...terminal, print: () => undefined } : terminal;
+  let head: ProfileHead | null = null;
+  const outcome = await interruptible(terminal, async (signal, reports) => {
+    const service = await afterRestoring(options, tell, () =>
+      findService[kind](options, asFarAsKnown, { signal, tell, maxInFlight, alike }),
+    );
     try {
-      await refuseLeftovers(opened, models, options, alike, terminal);
-      const noteSent = await noteOwnRequests(opened, models);
-      const head = profileHead(options, plan, opened.server, model, process.argv.slice(2));
+      const { plan, protocol, triton } = service;
+      head = profileHead(options, service, shownCommandLine(options));
       const documents = await openProfileDocuments(options, plan, head);
-      const run = { opened, model, options, plan, alike, documents, terminal, signal, reports };
+      const run = { options: { ...options, protocol }, plan, alike, documents, terminal: shown, reports, signal };
       try {
-        await traced(opened.client, options, async () => {
-          if (options.scenario) await runScenario(run, options.scenario);
-          else await profileLevels(run, (measure) => sweep(plan.sweep, measure));
+        await traced(triton?.client, options, async () => {
+          if (triton && options.scenario) await runScenario(run, triton, options.scenario);
+          else await measureLevels(run, await service.open(), (measure) => sweep(plan.sweep, measure));
         });
       } finally {
-        await noteSent();
         await documents.close();
       }
     } finally {
-      await opened.close();
+      await service.close();
     }
   });
+  const { reports } = outcome;
+  if (options.collectMetrics && !alike && !reports.some(({ measurement }) => hasFigures(measurement.device)))
+    tell('no GPU or CPU metrics found with nvidia-smi; give their address with --metrics-url');
+  if (isJson && head) terminal.print(inertJson(JSON.stringify(profileJson(head, reports), null, 2)));
+  return outcome;
 }
 
-/** perf_analyzer measures any config as it is, so its drop-in only warns. */
-async function refuseLeftovers(
-  opened: OpenServer,
-  models: readonly string[],
-  options: ProfileOptions,
-  alike: boolean,
-  { tell }: Terminal,
-): Promise<void> {
-  if (!alike) return afterRestoring(options, tell, () => checkLeftovers(opened, models));
-  for await (const error of leftoversIn(opened, models)) tell(`warning: ${errorLine(error)}`);
+const hasFigures = (device: DeviceMetrics): boolean => Object.keys(device).length > 0;
+
+/** Returns the command line in a form safe to store: `profileHead` removes the values of headers, and this function those of the address and a password. */
+export function shownCommandLine({
+  url = '',
+  basicAuth,
+}: Pick<AnyProfileOptions, 'url' | 'basicAuth'>): readonly string[] {
+  return process.argv.slice(2).map((arg) => {
+    const shown = url === '' ? arg : arg.replaceAll(url, shownUrl(url));
+    return basicAuth === undefined ? shown : shown.replaceAll(basicAuth, '…');
+  });
 }
 
 /** Does the work until it is done or the user stops it. `reports`: the levels so far. Errors: those of the work. */

@@ -2,6 +2,8 @@ import { safeName } from '../../../app/output/directory.ts';
 import { writeScenarioFiles } from '../../../app/profile/documents.ts';
 import { gpuNameOf, UNKNOWN_GPU } from '../../../app/profile/gpu-name.ts';
 import { scenarioParameters } from '../../../app/profile/scenario-parameters.ts';
+import { openTensors } from '../../../app/profile/services/tensors.ts';
+import type { OpenServer } from '../../../app/server/open-server.ts';
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import type { SweepRange } from '../../../profiler/sweep.ts';
 import { type PngRenderer, pngRenderer } from '../../../report/png.ts';
@@ -10,8 +12,13 @@ import { scenarioFiles } from '../../../report/scenario/files.ts';
 import { parameterLines, resultLines } from '../../../report/scenario/tables.ts';
 import { instancesOf } from '../../../triton/config/instances.ts';
 import type { ModelConfig } from '../../../triton/config/model-config.ts';
-import { type ProfileRun, profileLevels } from './levels.ts';
+import { type LevelRun, measureLevels } from './levels.ts';
 import type { ProfileOptions } from './options.ts';
+
+interface ScenarioRun extends LevelRun {
+  readonly triton: OpenServer;
+  readonly model: string;
+}
 
 /** The concurrencies of published tables. */
 const DEFAULT_CONCURRENCIES = { low: 8, high: 256, step: 8 };
@@ -19,11 +26,14 @@ const ONE_CLIENT = 1;
 
 /**
  * Offline: one client with one batch size after another, as for jobs without waiting users. Online: one batch size with more and more clients.
- * Prints the tables, and writes them with their plots to the output directory. Errors: USAGE for a label without a value; as `profileLevels`.
+ * Prints the tables, and writes them with their plots to the output directory. Errors: USAGE for a label without a value; as `measureLevels`.
  */
-export async function runScenario(run: ProfileRun, scenario: Scenario): Promise<void> {
+export async function runScenario(levels: LevelRun, triton: OpenServer, scenario: Scenario): Promise<void> {
+  const { model } = levels.options;
+  if (model === undefined) throw new TrituneError('USAGE', 'the model is missing', 'add -m MODEL');
+  const run: ScenarioRun = { ...levels, triton, model };
   const labels = labelsOf(run.options);
-  const config = await run.opened.client.modelConfig(run.model);
+  const config = await triton.client.modelConfig(model);
   const rows: ScenarioRow[] = [];
   try {
     if (scenario === 'online') {
@@ -39,7 +49,7 @@ export async function runScenario(run: ProfileRun, scenario: Scenario): Promise<
 /** Shared memory must have room for the maximum ever in flight. */
 async function measureInto(
   rows: ScenarioRow[],
-  run: ProfileRun,
+  run: ScenarioRun,
   batch: number,
   concurrencies: readonly number[],
 ): Promise<void> {
@@ -47,7 +57,9 @@ async function measureInto(
   const range: SweepRange = { start: concurrencies[0] ?? 1, end: concurrencies.at(-1) ?? 1, step: 1 };
   const plan = { ...run.plan, sweep: { ...run.plan.sweep, range } };
   try {
-    await profileLevels({ ...run, plan, options: { ...run.options, batch } }, async (measure) => {
+    const options = { ...run.options, batch };
+    const target = await openTensors(run.triton, run.model, options, plan, run.signal);
+    await measureLevels({ ...run, plan, options }, target, async (measure) => {
       for (const concurrency of concurrencies) await measure(concurrency);
     });
   } finally {
@@ -68,7 +80,7 @@ function doubling({ low, high }: { readonly low: number; readonly high: number }
   return [...values, high];
 }
 
-function batchesOf({ model, options }: ProfileRun, { max_batch_size: most = 0 }: ModelConfig): readonly number[] {
+function batchesOf({ model, options }: ScenarioRun, { max_batch_size: most = 0 }: ModelConfig): readonly number[] {
   if (options.batchSizes === undefined) return doubling({ low: 1, high: Math.max(most, 1) });
   const tooLarge = options.batchSizes.find((batch) => batch > Math.max(most, 1));
   if (tooLarge === undefined) return options.batchSizes;
@@ -90,13 +102,13 @@ function labelsOf({ label = [] }: ProfileOptions): Readonly<Record<string, strin
 }
 
 async function caseOf(
-  { opened, options }: ProfileRun,
+  { triton, options }: ScenarioRun,
   scenario: Scenario,
   config: ModelConfig,
   rows: readonly ScenarioRow[],
   labels: Readonly<Record<string, string>>,
 ): Promise<ScenarioCase> {
-  const gpu = labels.GPU ?? (await gpuNameOf(opened, config, rows.at(-1)?.report.measurement));
+  const gpu = labels.GPU ?? (await gpuNameOf(triton, config, rows.at(-1)?.report.measurement));
   const dataset = (options.inputData ?? ['random']).join(' ');
   const parameters = scenarioParameters({
     config,
@@ -104,7 +116,7 @@ async function caseOf(
     dataset,
     protocol: options.protocol,
     sharedMemory: options.sharedMemory === 'none' ? null : (options.sharedMemory ?? null),
-    server: `${opened.server.name} ${opened.server.version}`,
+    server: `${triton.server.name} ${triton.server.version}`,
     labels,
   });
   const backend = String(config.backend || config.platform || '');
@@ -112,7 +124,7 @@ async function caseOf(
 }
 
 async function present(
-  { options, model, terminal }: ProfileRun,
+  { options, model, terminal }: ScenarioRun,
   rows: readonly ScenarioRow[],
   common: ScenarioCase,
 ): Promise<void> {

@@ -1,31 +1,11 @@
 import type { Option } from 'commander';
+import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { isTextEndpoint } from '../../../spec/language-spec.ts';
 import { endpointOptionTable } from './endpoint-options.ts';
 import { honouredByHttp, plainHttpOptionTable } from './http-options.ts';
 import { promptAliasNames } from './prompt-aliases.ts';
 import { promptOptionTable } from './prompt-options.ts';
-
-/** The kind of profiled service: a tensor model on a Triton, any URL, or a language model. */
-export type ServiceKind = 'triton' | 'http' | 'language';
-
-/** Returns the kind of service in the options; an endpoint means a language model. Errors: UNSUPPORTED for another kind. */
-export function serviceKindOf({
-  serviceKind,
-  endpoint,
-}: {
-  readonly serviceKind: string;
-  readonly endpoint?: string;
-}): ServiceKind {
-  if (isTextEndpoint(endpoint)) return 'http';
-  if (serviceKind === 'openai' || (endpoint !== undefined && serviceKind === 'triton')) return 'language';
-  if (serviceKind === 'triton' || serviceKind === 'http') return serviceKind;
-  throw new TrituneError(
-    'UNSUPPORTED',
-    `there is no service kind '${serviceKind}'`,
-    'use --service-kind triton, with --launch local to start a server; openai for a language model; or http for any URL',
-  );
-}
 
 /** Options of a tensor model, or of plain HTTP, that do not apply to a language model. */
 const notOfLanguage: ReadonlySet<string> = new Set([

@@ -1,0 +1,185 @@
+import { TrituneError } from '../../../base/errors.ts';
+import { MS_PER_S } from '../../../base/units.ts';
+import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
+import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
+import { defaultWindowRule } from '../../../profiler/level-options.ts';
+import type { Measurement } from '../../../profiler/measurement.ts';
+import type { PlayedFront } from '../../../profiler/play.ts';
+import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
+import { devicesOf, isOfThisMachine } from '../../server/devices.ts';
+import { type AskedEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
+import { headersOf } from '../../server/headers.ts';
+import { readTls } from '../../server/read-tls.ts';
+import { wantsTls } from '../../server/tls.ts';
+import { type ClassPrompts, classPromptsOf } from '../../traffic/class-prompts.ts';
+import { openLanguageTraffic } from '../../traffic/open-language.ts';
+import { promptsOf } from '../../traffic/prompts.ts';
+import type { Sender } from '../../traffic/sender.ts';
+import { type WorkloadFront, frontsOf as workloadFronts } from '../../traffic/workload.ts';
+import { languageWindows } from '../language-windows.ts';
+import { levelTarget } from '../measuring.ts';
+import { type ProfilePlan, planProfile } from '../plan.ts';
+import type { EndpointSpec } from '../profile-spec.ts';
+import {
+  type FindService,
+  gpusOfUnknown,
+  type ServedTarget,
+  type ServiceSetting,
+  type ServiceSpec,
+} from './service.ts';
+
+/** A model, its requests, and its part of the workload, if any. */
+interface PromptFront {
+  readonly model: string;
+  readonly prompts: ClassPrompts;
+  readonly part?: WorkloadFront;
+}
+
+/** Finds the endpoint of a language model, and prepares its requests. It is measured like a tensor model, plus the times of its tokens. */
+export const findPrompts: FindService = async (options, asFarAsKnown, setting) => {
+  const asked = askedOf(options);
+  const where = await serverOf(options);
+  if (options.collectMetrics && options.metricsUrl === undefined && !isOfThisMachine(where.address))
+    throw usage('the address of the metrics is unknown', 'add --metrics-url http://HOST:PORT/metrics');
+  const how = { timeoutMs: options.requestTimeout * MS_PER_S, extra: options.extraInputs };
+  const wanted = { model: options.model, modelVersion: options.modelVersion ?? '' };
+  const { endpoint, model, server } = await findEndpoint({ ...where, ...asked, ...wanted, ...how });
+  setting.tell(`${model} on ${server.name} ${server.version} at ${where.address}, by ${endpoint.kind}`);
+  const { fronts, plan } = await frontsOf({ ...options, model }, asFarAsKnown);
+  return {
+    model,
+    endpoint: endpoint.kind,
+    server: { ...server, url: where.address },
+    protocol: endpoint.kind === 'triton-grpc' ? 'grpc' : 'http',
+    plan,
+    open: () => openService({ ...where, ...how, model, endpoint }, fronts, options, plan, setting),
+    close: () => Promise.resolve(),
+  };
+};
+
+/** Errors: USAGE. Those of `measure`: SERVER_*, INTERRUPTED. */
+async function openService(
+  to: EndpointOptions,
+  fronts: readonly PromptFront[],
+  spec: ServiceSpec,
+  plan: ProfilePlan,
+  { signal, maxInFlight }: ServiceSetting,
+): Promise<ServedTarget> {
+  const { address, endpoint } = to;
+  const senders: Sender[] = [];
+  const close = async (): Promise<void> => {
+    for (const sender of senders) await sender.close();
+  };
+  const played: PlayedFront[] = [];
+  try {
+    for (const { model, prompts, part } of fronts) {
+      const { requests } = prompts;
+      const sender = await openLanguageTraffic({ ...to, model }, requests, spec);
+      senders.push(sender);
+      played.push({ ...sender.sending, requests, stats: null, classes: part?.indexes });
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
+  const isTriton = endpoint.kind.startsWith('triton');
+  const target = levelTarget(
+    {
+      serviceKind: isTriton ? 'TRITON' : 'OPENAI',
+      isDecoupled: isTriton,
+      assumptions: fronts.flatMap(({ prompts }) => prompts.notes),
+      fronts: played,
+      devices: devicesOf({ server: { url: address, emulated: null }, ...metrics }, to.model),
+      usual: {
+        windows: languageWindows,
+        // Requests left over from one level must not affect the next.
+        drainMs: spec.requestTimeout * MS_PER_S,
+        ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
+      },
+      check: (measurement) => checkServed(measurement, address),
+      close,
+    },
+    spec,
+    plan,
+    signal,
+  );
+  return {
+    ...target,
+    windows: { ...defaultWindowRule, ...languageWindows },
+    followsHost: false,
+    batch: 1,
+    gpusOf: gpusOfUnknown(spec),
+  };
+}
+
+/** Errors: SERVER_FAILED for a level without a single complete reply. */
+function checkServed({ requests, errorRate, failures }: Measurement, address: string): void {
+  const [first] = failures;
+  if (requests === 0 || errorRate < 1 || first === undefined) return;
+  throw new TrituneError(
+    'SERVER_FAILED',
+    `${address} gave no complete reply: ${first.kind}: ${first.firstMessage}`,
+    'read the log of the server',
+  );
+}
+
+/** Returns the model and its requests, or those of each model that the classes of a workload name. A trace says when its requests are due. */
+async function frontsOf(
+  options: ServiceSpec & { readonly model: string },
+  asFarAsKnown: ProfilePlan,
+): Promise<{ readonly fronts: readonly PromptFront[]; readonly plan: ProfilePlan }> {
+  const { model } = options;
+  const setting = { model, seed: options.seed, traceSpeed: options.traceSpeed };
+  const { workload } = asFarAsKnown;
+  if (!workload) {
+    const prompts = await promptsOf(options, setting);
+    const plan = prompts.schedule ? await planProfile(options, false, prompts.schedule) : asFarAsKnown;
+    return { fronts: [{ model, prompts }], plan };
+  }
+  const fronts: PromptFront[] = [];
+  for (const part of workloadFronts(workload, model)) {
+    fronts.push({ model: part.model, part, prompts: await classPromptsOf(part, options, setting, workload) });
+  }
+  return { fronts: fronts, plan: asFarAsKnown };
+}
+
+/** Returns the server of a language model. Errors: USAGE, INPUT_INVALID for files of headers and certificates. */
+async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
+  if (options.url === undefined) throw usage('the address of the language model is missing', 'add -u HOST:PORT');
+  const url = plainHttpUrl(options.url, wantsTls(options));
+  if (url.credentials !== undefined)
+    throw usage('the address contains a password', 'give it as a header: -H "Authorization: …"');
+  if (url.isSecure === false && wantsTls(options)) {
+    throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
+  }
+  const isSecure = url.isSecure ?? wantsTls(options);
+  return {
+    address: url.address,
+    host: url.host,
+    basePath: url.target.replace(/\/(v1\/?)?$/, ''),
+    headers: headersOf(options),
+    tls: isSecure ? await readTls(options) : undefined,
+  };
+}
+
+const kinds: readonly AskedEndpoint[] = [
+  ...(['auto', 'openai', 'openai-chat', 'openai-completions'] as const),
+  ...(['triton-generate', 'triton-grpc'] as const),
+];
+
+/** A path belongs to an OpenAI call; its last part says which one. perf_analyzer's -i only repeats what the endpoint says better. */
+function askedOf({ endpoint = 'openai', protocol }: EndpointSpec & { readonly protocol: Protocol }): {
+  readonly asked: AskedEndpoint;
+  readonly path: string | undefined;
+} {
+  const kind = kinds.find((each) => each === endpoint);
+  if (protocol === 'grpc' && kind === 'auto') return { asked: 'triton-grpc', path: undefined };
+  if (protocol === 'grpc' && kind !== 'triton-grpc') throw usage('this endpoint uses HTTP', 'leave out -i');
+  if (kind) return { asked: kind, path: undefined };
+  if (!endpoint.includes('/')) throw usage(`there is no endpoint '${endpoint}'`, `use ${kinds.join(', ')}, or a path`);
+  const path = `/${endpoint.replace(/^\//, '')}`;
+  return { asked: path.includes('chat') ? 'openai-chat' : 'openai-completions', path };
+}
+
+const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
