@@ -6,6 +6,7 @@ import { describeBar } from '../study/analysis/explain/time-bar.ts';
 import type { StudyStarted } from '../study/records/records.ts';
 import { describeClientChange, describeSmallerBatch } from '../study/summary/client-words.ts';
 import { type CostPoint, describeCost, describeInstanceType } from '../study/summary/cost-point.ts';
+import { decidingFigures, describeBasis, judgedPoint } from '../study/summary/deciding-figures.ts';
 import {
   assignmentLines,
   describeGoodput,
@@ -19,7 +20,7 @@ import {
 } from '../study/summary/describe.ts';
 import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
-import type { Summary, SummaryPoint } from '../study/summary/summary.ts';
+import type { StandingPoint, Summary, SummaryPoint } from '../study/summary/summary.ts';
 import { isOriginal } from '../study/summary/verdict.ts';
 import { restoreCommand } from './next/commands.ts';
 import { type EndedRun, nextSteps } from './next/steps.ts';
@@ -67,13 +68,13 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
     result,
     ...emulated,
     ...(isBaseline ? [] : settings(summary.feasible ? 'best' : 'nearest', best, started)),
-    row(isBaseline ? 'original' : '', figures(best)),
+    row(isBaseline ? 'original' : '', figures(best, budget)),
     ...(best.cost ? costLines(best.cost) : []),
     ...(best.recommended && budget && summary.feasible
-      ? [row('level', describeRecommendation(best.recommended, budget, best.load, best.compared))]
+      ? [row('level', describeRecommendation(best.recommended, budget, best.load))]
       : []),
-    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, best.compared, rateUnitOf(best)))] : []),
-    ...(baseline && !isBaseline ? [row('original', figures(baseline))] : []),
+    ...(best.predicted ? [row('predicted', describePrediction(best.predicted, rateUnitOf(best)))] : []),
+    ...(baseline && !isBaseline ? [row('original', figures(baseline, budget))] : []),
     ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost))] : []),
     ...clients(summary),
     ...rejected(summary),
@@ -118,14 +119,16 @@ function speed({ speed: { usual, lowest, highest, corrected } }: Summary): strin
   return [
     row(
       'speed',
-      `the machine ran at ${range}; figures are as measured, comparisons are normalised to its usual speed, ${describeSpeedShare(usual)}`,
+      `the machine ran at ${range}; the result is normalised to its usual speed, ${describeSpeedShare(usual)}, the lines above it are as measured`,
     ),
   ];
 }
 
-/** Returns the figures of a point at its level; of a study with goodput limits the goodput first. */
-function figures({ goodput, ...point }: SummaryPoint): string {
-  return goodput ? `${describeGoodput(goodput)}; ${plainFigures(point)}` : plainFigures(point);
+/** Returns the figures that decide on a point at its level, and what was measured if that is different; of a study with goodput limits the goodput first. */
+function figures(point: StandingPoint, budget: Summary['budget']): string {
+  const { goodput, ...deciding } = decidingFigures(point);
+  const good = goodput ? `${describeGoodput(goodput)}; ` : '';
+  return `${good}${plainFigures(deciding)}${describeBasis(judgedPoint(point), budget)}`;
 }
 
 function plainFigures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: SummaryPoint): string {

@@ -1,4 +1,5 @@
 import { formatMs, formatRate, formatRatio, plainLine } from '../base/format.ts';
+import { describeBasis } from '../study/summary/deciding-figures.ts';
 import { describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { BASELINE } from '../tuner/run.ts';
@@ -29,8 +30,12 @@ function rankLines(ranking: readonly RankedModel[], width: number): string[] {
 function verdictText({ error, best, feasible, gain, verdict }: SeriesEntry): string {
   const failed = error ? [`${error.code}: ${plainLine(error.message, 120)}`] : [];
   if (!best) return failed[0] ?? 'nothing could be measured';
-  const { throughput, load, budgetLatencyMs: latency } = best;
-  const figures = `${formatRate(throughput.value ?? Number.NaN)} at ${describeLevel(load)}, p${latency.percentile} ${formatMs(latency.value ?? Number.NaN)}`;
+  const { throughput, load, budgetLatencyMs: latency, measured = best } = best;
+  const basis = describeBasis(
+    { measurement: measured, compared: best, feasible: feasible === true, chance: null },
+    null,
+  );
+  const figures = `${formatRate(throughput.value ?? Number.NaN)} at ${describeLevel(load)}, p${latency.percentile} ${formatMs(latency.value ?? Number.NaN)}${basis}`;
   const missed = feasible ? [] : ['misses its limits'];
   const isOriginal = best.trial === BASELINE;
   const gained = isOriginal ? ['the original config'] : gain ? [`gain ${formatRatio(gain.ratio ?? Number.NaN)}`] : [];

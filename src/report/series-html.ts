@@ -1,4 +1,5 @@
 import { formatMs } from '../base/format.ts';
+import { describeBasis } from '../study/summary/deciding-figures.ts';
 import { describeAssignment, describeLevel, describeShare, describeThroughput } from '../study/summary/describe.ts';
 import type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 import { type Html, html, none } from './html.ts';
@@ -46,7 +47,7 @@ const row = (
   describeThroughput(throughput),
   ofFirst ? describeShare(ofFirst) : '',
   describeLevel(best.load),
-  `p${best.budgetLatencyMs.percentile} ${formatMs(best.budgetLatencyMs.value ?? Number.NaN)}`,
+  `p${best.budgetLatencyMs.percentile} ${formatMs(best.budgetLatencyMs.value ?? Number.NaN)}${describeBasis({ measurement: best.measured ?? best, compared: best, feasible: true, chance: null }, null)}`,
   describeAssignment(best.assignment) || 'the original config',
 ];
 

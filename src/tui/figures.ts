@@ -7,6 +7,14 @@ import type { Trial } from '../study/types.ts';
 export const frontTrials = (study: StudyState): ReadonlySet<number> =>
   new Set(study.front.map(({ trial }) => trial.number));
 
+/** Returns the figures that decide on a trial: of the measurement that represents it, at the usual speed. */
+export const decidingFiguresOf = (study: StudyState, trial: Trial): Measurement | null =>
+  representative(study, trial)?.compared ?? null;
+
+/** True if these figures of the trial are normalised, not measured. */
+export const isNormalised = (study: StudyState, trial: Trial): boolean =>
+  decidingFiguresOf(study, trial) !== figuresOf(study, trial);
+
 /** Returns the measurement that represents a trial. */
 export const figuresOf = (study: StudyState, trial: Trial): Measurement | null =>
   representative(study, trial)?.measurement ?? null;

@@ -103,7 +103,7 @@ describe('its words', () => {
   const recommended = { level: 66, chance: 0.934, safeLevel: 56, margin: 0.081 };
 
   it('say the chance, the levels and what is left', () => {
-    expect(describeRecommendation(recommended, budget, load, null)).toBe(
+    expect(describeRecommendation(recommended, budget, load)).toBe(
       'meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 % likely up to 56',
     );
     expect(describeRecommendationShort(recommended)).toBe(
@@ -111,23 +111,16 @@ describe('its words', () => {
     );
   });
 
-  it('say what speed the chance is of where the figures were measured at another', () => {
-    const compared = { throughput: { value: 1300 }, budgetLatencyMs: { percentile: 99, value: 18.4 } };
-    expect(describeRecommendation(recommended, budget, load, compared)).toMatch(
-      "at concurrency 64 (93 % likely, 8 % headroom, corrected to the machine's usual speed: p99 18.4 ms)",
-    );
-  });
-
   it('say to go no higher where the level is the highest that is likely', () => {
     const full = { level: 64, chance: 0.996, safeLevel: 64, margin: 0.22 };
-    expect(describeRecommendation(full, budget, load, null)).toBe(
+    expect(describeRecommendation(full, budget, load)).toBe(
       'meets p99 ≤ 20 ms at concurrency 64 (over 99 % likely, 22 % headroom); go no higher',
     );
   });
 
   it('say what is over the budget, and that no level holds', () => {
     const none = { level: null, chance: 0.003, safeLevel: null, margin: -0.25 };
-    expect(describeRecommendation(none, budget, load, null)).toBe(
+    expect(describeRecommendation(none, budget, load)).toBe(
       'meets p99 ≤ 20 ms at concurrency 64 (under 1 % likely, 25 % over the budget); no level is 90 % likely to meet it',
     );
   });

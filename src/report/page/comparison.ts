@@ -5,6 +5,7 @@ import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { Recommendation } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { decidingFigures } from '../../study/summary/deciding-figures.ts';
 import {
   describeAssignment,
   describeChance,
@@ -29,12 +30,15 @@ export function comparison(state: StudyState, summary: Summary): Html {
   const rows: readonly PointRow[] = [
     ['config', (point) => describeAssignment(point.assignment)],
     ['measured at', (point) => describeLevel(point.load)],
-    [`throughput, ${rateUnitOf(best)}`, ({ throughput }) => withInterval(throughput)],
-    [`p${best.budgetLatencyMs.percentile} latency, ms`, ({ budgetLatencyMs }) => withInterval(budgetLatencyMs)],
+    [`throughput, ${rateUnitOf(best)}`, (point) => withInterval(decidingFigures(point).throughput)],
+    [
+      `p${best.budgetLatencyMs.percentile} latency, ms`,
+      (point) => withInterval(decidingFigures(point).budgetLatencyMs),
+    ],
     ...latencyRows(best),
     ...goalRows(state),
     ...levelRows(points.map(([, point]) => point)),
-    ...speedRows(
+    ...measuredRows(
       points.map(([, point]) => point),
       best.budgetLatencyMs.percentile,
     ),
@@ -48,8 +52,8 @@ ${told === '' ? none : html`<p>${told}</p>`}
 <div class="scroll"><table class="facts pair"><thead><tr><th></th>${points.map(([name]) => html`<th>${name}</th>`)}</tr></thead><tbody>
 ${rows.map(([name, of]) => html`<tr><th scope="row">${name}</th>${points.map(([, point]) => html`<td>${of(point)}</td>`)}</tr>\n`)}
 </tbody></table></div>
-<p class="soft">Ranges are 95 % intervals. ${points.length === 2 ? gainNote(summary) : ''}</p>
-${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, best.compared)}.</p>` : none}`;
+<p class="soft">Ranges are 95 % intervals. ${points.some(([, { compared }]) => compared) ? "Figures are normalised to the machine's usual speed, unless they are called measured. " : ''}${points.length === 2 ? gainNote(summary) : ''}</p>
+${best.predicted ? html`<p class="soft">Predicted from other measurements: ${describePrediction(best.predicted, rateUnitOf(best))}.</p>` : none}`;
 }
 
 /** Returns the metrics of the goal that no other row shows. */
@@ -59,8 +63,8 @@ function goalRows(state: StudyState): readonly PointRow[] {
     metricHead(metric),
     (point) => {
       const trial = state.trials.find(({ number }) => number === point.trial);
-      const measurement = trial && representative(state, trial)?.measurement;
-      return metricCell(metric, measurement && metrics.read(metric.name, measurement, trial.candidate));
+      const compared = trial && representative(state, trial)?.compared;
+      return metricCell(metric, compared && metrics.read(metric.name, compared, trial.candidate));
     },
   ]);
 }
@@ -100,16 +104,16 @@ function latencyRows({ budgetLatencyMs, openLoop }: StandingPoint): readonly Poi
   );
   return names.map((name) => [
     `${name === 'avg' ? 'mean' : name}${openLoop ? ' from sending' : ''}, ms`,
-    ({ latencyMs }) => formatFigure(latencyMs[name] ?? Number.NaN),
+    (point) => formatFigure(decidingFigures(point).latencyMs[name] ?? Number.NaN),
   ]);
 }
 
-/** Returns the figures that the comparison uses, if the machine's speed was unusual during a measurement. */
-function speedRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
+/** Returns the measured figures, if the machine's speed was unusual during a measurement. */
+function measuredRows(points: readonly StandingPoint[], percentile: number): readonly PointRow[] {
   if (points.every(({ compared }) => compared === null)) return [];
   return [
-    [`at usual speed, ${rateUnitOf(points[0] ?? {})}`, (point) => withInterval((point.compared ?? point).throughput)],
-    [`at usual speed, p${percentile}, ms`, (point) => withInterval((point.compared ?? point).budgetLatencyMs)],
+    [`measured, ${rateUnitOf(points[0] ?? {})}`, ({ throughput }) => withInterval(throughput)],
+    [`measured, p${percentile}, ms`, ({ budgetLatencyMs }) => withInterval(budgetLatencyMs)],
   ];
 }
 

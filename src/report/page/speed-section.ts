@@ -26,7 +26,7 @@ export function speedSection(state: StudyState, { corrected }: SpeedSummary): Ht
   const used =
     corrected === 0
       ? 'Comparisons use the measured figures.'
-      : `${corrected} measurements were made at a different speed. The search, the best and the gain use them normalised to the usual speed. Figures and charts on this page show the measured values.`;
+      : `${corrected} measurements were made at a different speed. The search, the best, the original and the gain use them normalised to the usual speed. Other figures and the charts on this page are as measured.`;
   return html`<h2>The machine's speed</h2>
 <p>Machine and server ran at ${describeSpeedShare(lowest)} to ${describeSpeedShare(highest)} of their speed in the study's first minute; usual was ${describeSpeedShare(state.speeds.usual)}. ${used}</p>
 ${figure(chart, 'speed', speedTitle(state), html`Speed over time with its 95 % interval, estimated from execution times, repeated measurements of a config and, if the server is on this machine, a fixed piece of work.`)}`;

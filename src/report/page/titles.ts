@@ -5,6 +5,7 @@ import { lengthOf, type ReasonBar } from '../../study/analysis/explain/time-bar.
 import { representative } from '../../study/final/final.ts';
 import { metricText } from '../../study/goal/metrics/format.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { correctionOf } from '../../study/speed/changes.ts';
 import { describeLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { growthEnd } from '../charts/growth.ts';
@@ -85,8 +86,7 @@ function dominanceTitle(state: StudyState): string {
 
 /** Returns the measurement that represents a trial, at the machine's usual speed; null without one. */
 function comparedOf(state: StudyState, trial: Trial): Measurement | null {
-  const stands = representative(state, trial);
-  return stands && state.speeds.comparable(stands.measurement);
+  return representative(state, trial)?.compared ?? null;
 }
 
 /** Returns the load beyond which throughput stops growing. */
@@ -120,7 +120,10 @@ function overLoadTitle(
     `${formatMs(of(measurement) ?? Number.NaN)} at ${describeLevel(measurement.level)}`;
   if (limit === null)
     return first === last ? `${name}: ${what} ${at(last)}` : `${name}: ${what} from ${at(first)} to ${at(last)}`;
-  const met = `${what} ≤ ${formatMs(limit)}`;
+  const isCorrected = [trial, ...(baseline ? [baseline] : [])].some((one) =>
+    one.measurements.some((each) => correctionOf(state.speeds, each) !== null),
+  );
+  const met = `${what} ≤ ${formatMs(limit)}${isCorrected ? ' as measured' : ''}`;
   const highestOf = (one: Trial): Measurement | undefined =>
     risingLevels(state, one).findLast((each) => (of(each) ?? Number.POSITIVE_INFINITY) <= limit);
   const until = (highest: Measurement | undefined): string =>

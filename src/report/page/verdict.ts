@@ -63,5 +63,5 @@ export function notices(state: StudyState, summary: Summary): Html {
 /** Returns how well the best keeps the budget; '' if the goal has no curve. */
 export function levelText({ best, budget }: Summary): string {
   if (!best?.recommended || !budget) return '';
-  return `It ${describeRecommendation(best.recommended, budget, best.load, best.compared)}.`;
+  return `It ${describeRecommendation(best.recommended, budget, best.load)}.`;
 }

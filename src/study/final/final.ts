@@ -168,22 +168,32 @@ const leastGainOf = ({ started }: Pick<StudyState, 'started'>): number =>
 const hasRound = (readings: readonly { readonly round: number }[], round: number): boolean =>
   readings.some((reading) => reading.round === round);
 
+/** The measurement that represents a trial, and its verdict. */
+export interface Stand {
+  readonly measurement: Measurement;
+  /** The same at the study's usual speed, by which the goal is judged; the same object where it was measured at that speed. */
+  readonly compared: Measurement;
+  readonly feasible: boolean;
+  /** The probability, 0 to 1, by all readings of the trial, on which the verdict depends; null where this measurement alone decides. */
+  readonly chance: number | null;
+}
+
 /**
  * Returns the measurement that represents a trial in reports, and whether the goal is met. It is taken from the deciding measurements of
- * the final at the level nearest to the recommended one: the median throughput, by precision, among those that agree with the majority
- * about the goal.
+ * the final at the level nearest to the recommended one: the median throughput, by precision, among those that agree with the verdict.
  * Without a final it is the one that the search chose.
  */
-export function representative(
-  state: StudyState,
-  trial: Trial,
-): { measurement: Measurement; feasible: boolean } | null {
+export function representative(state: StudyState, trial: Trial): Stand | null {
+  const standOf = (measurement: Measurement, feasible: boolean, chance: number | null): Stand => ({
+    ...{ measurement, feasible, chance },
+    compared: state.speeds.comparable(measurement),
+  });
   const final = state.gain ? finalStateOf(state) : null;
   const side = final && sideOf(trialIn(final.trials, trial), final);
   const line = lineIn(state, trial.number);
   if (!side || side.readings.length === 0) {
     const chosen = trial.chosen === null ? undefined : trial.measurements[trial.chosen];
-    return chosen ? { measurement: chosen, feasible: trial.feasible } : null;
+    return chosen ? standOf(chosen, trial.feasible, null) : null;
   }
   const finals = state.finals.filter((final) => final.trial === trial.number && !final.measurement.client.bound);
   const all = [...finals.map(({ measurement }) => measurement), ...trial.measurements];
@@ -194,10 +204,12 @@ export function representative(
   );
   const own = finals.map(({ measurement }) => measurement).filter((measurement) => positionOf(measurement) === level);
   const readings = own.length > 0 ? own : all.filter((measurement) => positionOf(measurement) === level);
-  const met = readings.filter((each) => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal));
-  const feasible = side.curve ? side.holds && side.curve.chance(level) >= LIKELY : met.length * 2 > readings.length;
-  const agreeing = feasible && met.length > 0 ? met : readings;
-  return { measurement: medianByPrecision(agreeing), feasible };
+  const meets = (each: Measurement): boolean => isFeasible(state.speeds.comparable(each), trial.candidate, state.goal);
+  const chance = side.curve?.chance(level) ?? null;
+  const feasible =
+    chance === null ? readings.filter(meets).length * 2 > readings.length : side.holds && chance >= LIKELY;
+  const agreeing = readings.filter((each) => meets(each) === feasible);
+  return standOf(medianByPrecision(agreeing.length > 0 ? agreeing : readings), feasible, chance);
 }
 
 /** Half-widths of throughput below this count as equally precise. */

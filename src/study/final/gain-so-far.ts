@@ -9,14 +9,14 @@ export interface Gain extends Interval {
 }
 
 /**
- * Returns how many times better the best is than the original: from the final if there was one, otherwise the ratio of the search's measurements,
- * with the interval that their two intervals give. null while there is nothing to compare.
+ * Returns how many times better the best is than the original: from the final if there was one, otherwise the ratio of the search's measurements at
+ * the usual speed, with the interval that their two intervals give. null while there is nothing to compare.
  */
 export function gainSoFar(study: StudyState): Gain | null {
   const { best, baseline, goal } = study;
   if (study.gain?.gain) return { ...study.gain.gain, isFinal: true };
   if (!best || !baseline || best === baseline || !best.feasible) return null;
-  const [own, original] = [representative(study, best)?.measurement, representative(study, baseline)?.measurement];
+  const [own, original] = [representative(study, best)?.compared, representative(study, baseline)?.compared];
   if (!own || !original) return null;
   const gain = ratioOf(own, best.candidate, original, baseline.candidate, goal);
   return gain && { ...gain, isFinal: false };

@@ -29,7 +29,7 @@ export interface CostPoint {
   readonly tokensPerGpu?: Figures;
   /** Cost per hour of all replicas if a rate was requested, otherwise of one server. */
   readonly perHour: Figures;
-  /** Cost of a million inferences at the measured throughput. */
+  /** Cost of a million inferences at the throughput that is compared. */
   readonly perMillion: Figures;
   /** Cost of a million output tokens; only for language models. */
   readonly perMillionTokens?: Figures;

@@ -95,18 +95,15 @@ export function describeGainIn(objectives: readonly Objective[]): string {
 }
 
 /**
- * `meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 % likely up to 56`. The probability is of the
- * machine at its usual speed: `compared` is the measurement corrected to that speed.
+ * `meets p99 ≤ 20 ms at concurrency 64 (93 % likely, 8 % headroom); 90 % likely up to 66, 99 % likely up to 56`, on the machine at its usual speed.
  */
 export function describeRecommendation(
   recommendation: Recommendation,
   { percentile, latencyMs }: LatencyBudget,
   load: LoadLevel,
-  compared: Compared,
 ): string {
-  const speed = compared ? `, corrected to the machine's usual speed: ${describeLatency(compared)}` : '';
   const goal = `p${percentile} ≤ ${formatMs(latencyMs)} at ${describeLevel(load)}`;
-  return `meets ${goal} (${likelyHere(recommendation)}${speed}); ${likelyLevels(recommendation, load)}`;
+  return `meets ${goal} (${likelyHere(recommendation)}); ${likelyLevels(recommendation, load)}`;
 }
 
 const likelyHere = ({ chance, margin }: Recommendation): string => {
@@ -154,33 +151,18 @@ const ABOUT_ONE = 0.03;
 /** `79 %`, of the speed in the first minute. */
 export const describeSpeedShare = (speed: number): string => `${Math.round(100 * speed)} %`;
 
-/** The figures corrected to the machine's usual speed; null if they were measured at that speed. */
-type Compared = {
-  readonly throughput: { readonly value: number | null };
-  readonly budgetLatencyMs: { readonly value: number | null; readonly percentile: number };
-} | null;
-
 /**
  * `1,190 infer/s, p99 26 ms (queueing model, from the other trials' 12 measurements)`, and whatever none of them had. A prediction is at the
- * machine's usual speed: `compared` holds the measured figures at that speed.
+ * machine's usual speed, as the figures that are compared.
  */
 export function describePrediction(
-  { throughput, budgetLatencyMs, from, quality, extrapolates }: Prediction,
-  compared: Compared,
+  { throughput, budgetLatencyMs: { percentile, value }, from, quality, extrapolates }: Prediction,
   unit: RateUnit = 'infer/s',
 ): string {
   const guess = extrapolates.length > 0 ? `; none had ${extrapolates.map((each) => unseen[each]).join(' or ')}` : '';
   const basis = `queueing model, from the other trials' ${from} measurement${from === 1 ? '' : 's'}${guess}${quality.isGood ? '' : `; it ${quality.words}`}`;
-  const own = compared ? `; the measurement, normalised to the same speed: ${describeFigures(compared, unit)}` : '';
-  return `${describeFigures({ throughput: { value: throughput }, budgetLatencyMs }, unit)} (${basis})${own}`;
+  return `${formatRate(throughput, unit)}, p${percentile} ${formatMs(value)} (${basis})`;
 }
-
-const describeFigures = ({ throughput, budgetLatencyMs }: NonNullable<Compared>, unit: RateUnit): string =>
-  `${formatRate(throughput.value ?? Number.NaN, unit)}, ${describeLatency({ budgetLatencyMs })}`;
-
-const describeLatency = ({
-  budgetLatencyMs: { percentile, value },
-}: Pick<NonNullable<Compared>, 'budgetLatencyMs'>): string => `p${percentile} ${formatMs(value ?? Number.NaN)}`;
 
 const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   instances: 'so many instances',

@@ -4,7 +4,9 @@ import { describeTooManyFailed } from '../../profiler/failed-requests.ts';
 import { allowedErrorRate } from '../goal/goal.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import { isSameLevel } from '../level/line.ts';
+import type { LatencyBudget } from '../types.ts';
 import { isInCost } from './cost-point.ts';
+import { decidingFigures, describeBasis, judgedPoint } from './deciding-figures.ts';
 import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
 import type { StandingPoint, Summary } from './summary.ts';
@@ -38,18 +40,18 @@ export function headlineOf(summary: Summary, metrics: Metrics = builtInMetrics):
     const kept = limits === '' ? 'serves without too many failed requests' : `meets ${limits}`;
     return {
       tone: 'bad',
-      text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best)}.`,
+      text: `No config that was tried ${kept}. The nearest, ${nameOf(summary)}, gives ${figures(best, summary.budget)}.`,
     };
   }
   if (summary.verdict === 'nothing-better') {
     const isAlone = summary.counts.trials - summary.counts.failed <= 1;
     const outcome = isAlone ? 'Only your config was measured' : 'Your config is as good as anything tried';
-    return { tone: 'same', text: `${outcome}: it gives ${figures(best)}${within}.` };
+    return { tone: 'same', text: `${outcome}: it gives ${figures(best, summary.budget)}${within}.` };
   }
   if (!baseline)
     return {
       tone: 'unsure',
-      text: `Trial ${best.trial} gives ${figures(best)}${within}; your config could not be measured, so the gain is not known.`,
+      text: `Trial ${best.trial} gives ${figures(best, summary.budget)}${within}; your config could not be measured, so the gain is not known.`,
     };
   return gained(summary, metrics, within);
 }
@@ -60,7 +62,7 @@ function gained(summary: Summary, metrics: Metrics, within: string): Headline {
   const over = baseline?.feasible ? '' : ' Your config misses that limit.';
   const told = gain ?? searchGain;
   if (!told || told.ratio === null) {
-    const trial = best ? `Trial ${best.trial} gives ${figures(best)}${within}` : 'The best';
+    const trial = best ? `Trial ${best.trial} gives ${figures(best, summary.budget)}${within}` : 'The best';
     return { tone: 'unsure', text: `${trial}; how much better that is was not measured.${over}` };
   }
   const { ratio, low, high } = told;
@@ -110,19 +112,17 @@ function comparedWith({ objectives, goodput }: Summary, metrics: Metrics): strin
 export const factorText = (ratio: number, objectives: Summary['objectives']): string =>
   isInCost(objectives) ? `${Math.round(100 / ratio)} %` : ratio.toFixed(2);
 
-/** `1,389 infer/s at p99 51.5 ms`, as compared; for a language model its tokens. */
-function figures({ goodput, ...point }: StandingPoint): string {
-  if (!goodput) return plainFigures(point);
-  return `a goodput of ${formatFigure(goodput.value ?? Number.NaN)} requests/s, ${plainFigures(point)}`;
+/** `1,389 infer/s at p99 51.5 ms`, as compared, and what was measured if that is different; for a language model its tokens. */
+function figures(point: StandingPoint, budget: LatencyBudget | null): string {
+  const { goodput, ...deciding } = decidingFigures(point);
+  const good = goodput ? `a goodput of ${formatFigure(goodput.value ?? Number.NaN)} requests/s, ` : '';
+  return `${good}${plainFigures(deciding)}${describeBasis(judgedPoint(point), budget)}`;
 }
 
-function plainFigures({ throughput, budgetLatencyMs, compared, tokens }: StandingPoint): string {
-  const { percentile, value } = (compared ?? { budgetLatencyMs }).budgetLatencyMs;
-  if (!tokens) {
-    const rate = formatRate((compared ?? { throughput }).throughput.value ?? Number.NaN);
-    const speed = compared ? " (normalised to the machine's usual speed)" : '';
-    return `${rate} at p${percentile} ${formatMs(value ?? Number.NaN)}${speed}`;
-  }
+function plainFigures({ throughput, budgetLatencyMs, tokens }: StandingPoint): string {
+  const { percentile, value } = budgetLatencyMs;
+  if (!tokens)
+    return `${formatRate(throughput.value ?? Number.NaN)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;
   const { ttftMs, itlMs } = tokens.budget;
   const time = (of: { readonly value: number | null }): string => formatMs(of.value ?? Number.NaN);

@@ -1,5 +1,6 @@
 import { FINAL_ROUNDS, isFinalOver } from '../final/final.ts';
 import type { StudyState } from '../records/state.ts';
+import { decidingFigures } from './deciding-figures.ts';
 import type { Summary, SummaryPoint } from './summary.ts';
 import { isToEmit } from './verdict.ts';
 
@@ -13,16 +14,21 @@ export interface SeriesEntry {
   readonly gain: Summary['gain'];
   /** null before its turn. */
   readonly verdict: Summary['verdict'] | null;
-  /** A short form; `config` is the path of its config.pbtxt from here, null where the original config is the best. */
+  /** A short form, by the figures that decided. */
   readonly best:
-    | (Pick<SummaryPoint, 'trial' | 'assignment' | 'load' | 'throughput' | 'budgetLatencyMs'> & {
+    | (Pick<SummaryPoint, 'trial' | 'assignment' | 'load' | ShortFigures> & {
+        /** The path of its config.pbtxt from here; null where the original config is the best. */
         readonly config: string | null;
+        /** What was measured; absent where that is what decided. */
+        readonly measured?: Pick<SummaryPoint, ShortFigures>;
       })
     | null;
   /** The exit code as if the model had been tuned alone; null before its turn. */
   readonly exitCode: number | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
+
+type ShortFigures = 'throughput' | 'budgetLatencyMs';
 
 /** A model of a series by what its best config serves within its limits. */
 export interface RankedModel {
@@ -70,6 +76,7 @@ export function entryOf(
   ending: Pick<SeriesEntry, 'exitCode' | 'error'>,
 ): SeriesEntry {
   const best = summary?.best ?? null;
+  const short = ({ throughput, budgetLatencyMs }: SummaryPoint) => ({ throughput, budgetLatencyMs });
   return {
     model,
     directory,
@@ -80,9 +87,9 @@ export function entryOf(
       trial: best.trial,
       assignment: best.assignment,
       load: best.load,
-      throughput: best.throughput,
-      budgetLatencyMs: best.budgetLatencyMs,
+      ...short(decidingFigures(best)),
       config: summary && isToEmit(summary) ? config : null,
+      ...(best.compared && { measured: short(best) }),
     },
     ...ending,
   };

@@ -158,6 +158,10 @@ const entry: z.ZodType<SeriesEntry> = z
         config: text
           .nullable()
           .describe('path of its config.pbtxt, relative to this file; null where the original config is the best'),
+        measured: z
+          .strictObject({ throughput, budgetLatencyMs })
+          .optional()
+          .describe('what was measured; absent where these are the figures that decided'),
       })
       .nullable()
       .describe('the best config, in short; null when nothing was measured'),

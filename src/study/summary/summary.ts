@@ -14,10 +14,10 @@ import { decidingWorkload } from '../goal/deciding-workload.ts';
 import { type Recommendation, recommendationOf } from '../level/recommendation.ts';
 import type { StudyStarted } from '../records/records.ts';
 import type { Counts, StudyState } from '../records/state.ts';
-import { comparedOf } from '../speed/changes.ts';
 import { type SpeedSummary, summarizeSpeed } from '../speed/summary.ts';
 import type { Constraint, Goal, Objective, Trial } from '../types.ts';
 import { type CostPoint, costPointOf } from './cost-point.ts';
+import { decidingFigures } from './deciding-figures.ts';
 import { latencyNote } from './latency-note.ts';
 import { type NoiseFloor, noiseFloorOf } from './noise-floor.ts';
 import { type PointParts, partsOfPoint, workloadPoints } from './point-parts.ts';
@@ -28,7 +28,16 @@ import { isOriginal, type Verdict, verdictOf } from './verdict.ts';
 type Figure = number | null;
 type IntervalFigures = { readonly value: Figure; readonly low: Figure; readonly high: Figure };
 
-export interface SummaryPoint extends PointParts {
+/** The figures of a measurement that a comparison may use. */
+interface PointFigures extends PointParts {
+  /** infer/s, 95 % interval. */
+  readonly throughput: IntervalFigures;
+  readonly latencyMs: { readonly [percentile in 'avg' | 'p50' | 'p90' | 'p95' | 'p99']: Figure };
+  /** The budgeted percentile. */
+  readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
+}
+
+export interface SummaryPoint extends PointFigures {
   readonly trial: number;
   readonly fingerprint: string;
   readonly assignment: Assignment;
@@ -38,11 +47,6 @@ export interface SummaryPoint extends PointParts {
   readonly models?: { readonly [model: string]: { readonly assignment: Assignment; readonly config: JsonObject } };
   readonly load: LoadLevel;
   readonly feasible: boolean;
-  /** infer/s, 95 % interval. */
-  readonly throughput: IntervalFigures;
-  readonly latencyMs: { readonly [percentile in 'avg' | 'p50' | 'p90' | 'p95' | 'p99']: Figure };
-  /** The budgeted percentile. */
-  readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
   readonly errorRate: Figure;
   /** The message of the first failed request; absent if none failed. */
   readonly failure?: string;
@@ -55,11 +59,8 @@ export interface SummaryPoint extends PointParts {
 export interface StandingPoint extends SummaryPoint {
   /** How safely the budget is kept at the reported level, and up to which levels; null if the goal has no curve. */
   readonly recommended: Recommendation | null;
-  /** The figures at the machine's usual speed, which are compared; null if they were measured at that speed. */
-  readonly compared: {
-    readonly throughput: IntervalFigures;
-    readonly budgetLatencyMs: IntervalFigures & { readonly percentile: number };
-  } | null;
+  /** The figures at the machine's usual speed, by which `feasible` and the best were decided; null if they were measured at that speed. */
+  readonly compared: PointFigures | null;
   /** Its cost, if the study has prices. */
   readonly cost?: CostPoint;
 }
@@ -153,7 +154,7 @@ export function summarize(state: StudyState, journal: string): Summary {
     objectives: goal.objectives,
     clientChanges: state.best ? clientChanges(started.original, state.best.candidate) : [],
     smallerBatch: smallerBatch(state),
-    latencyNote: latencyNote(started, goal, best, baseline),
+    latencyNote: latencyNote(started, goal, best && decidingFigures(best), baseline && decidingFigures(baseline)),
     ...(goal.goodput && { goodput: goal.goodput }),
     feasible: best?.feasible ?? false,
     verdict: verdictOf(state),
@@ -184,27 +185,18 @@ export function summarize(state: StudyState, journal: string): Summary {
 function finalPoint(state: StudyState, trial: Trial): StandingPoint | null {
   const stands = representative(state, trial);
   if (!stands) return null;
-  const { measurement, feasible } = stands;
-  const compared = comparedOf(state.speeds, measurement);
-  const cost = costPointOf(state.goal, measurement, trial.candidate);
+  const { measurement, compared, feasible } = stands;
+  const cost = costPointOf(state.goal, compared, trial.candidate);
   return {
     ...pointOf(state, trial, measurement, feasible),
     recommended: recommendationOf(state, trial),
-    compared: compared && {
-      throughput: intervalFigures(compared.throughput),
-      budgetLatencyMs: percentileFigures(compared.budgetLatencyMs),
-    },
+    compared: compared === measurement ? null : { ...figuresOf(compared), ...partsOf(state, trial, compared) },
     ...(cost && { cost }),
   };
 }
 
-function pointOf(
-  { started: { topology, workloads }, goal }: StudyState,
-  { number, candidate }: Trial,
-  measurement: Measurement,
-  feasible: boolean,
-): SummaryPoint {
-  const { avg, p50, p90, p95, p99 } = measurement.latencyMs;
+function pointOf(state: StudyState, trial: Trial, measurement: Measurement, feasible: boolean): SummaryPoint {
+  const { number, candidate } = trial;
   return {
     trial: number,
     fingerprint: candidate.fingerprint,
@@ -213,17 +205,32 @@ function pointOf(
     ...modelsOf(candidate),
     load: measurement.level,
     feasible,
-    throughput: intervalFigures(measurement.throughput),
-    latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
-    budgetLatencyMs: percentileFigures(measurement.budgetLatencyMs),
+    ...figuresOf(measurement),
     errorRate: figure(measurement.errorRate),
     ...(measurement.failures[0] && { failure: measurement.failures[0].firstMessage }),
     stable: measurement.stable,
     ...(measurement.openLoop && { openLoop: measurement.openLoop }),
-    ...partsOfPoint(measurement, topology, candidate.shape),
-    ...workloadPoints(measurement, decidingWorkload(measurement, candidate, goal, workloads)),
+    ...partsOf(state, trial, measurement),
   };
 }
+
+function figuresOf({ throughput, latencyMs, budgetLatencyMs }: Measurement): Omit<PointFigures, keyof PointParts> {
+  const { avg, p50, p90, p95, p99 } = latencyMs;
+  return {
+    throughput: intervalFigures(throughput),
+    latencyMs: { avg: figure(avg), p50: figure(p50), p90: figure(p90), p95: figure(p95), p99: figure(p99) },
+    budgetLatencyMs: percentileFigures(budgetLatencyMs),
+  };
+}
+
+const partsOf = (
+  { started: { topology, workloads }, goal }: StudyState,
+  { candidate }: Trial,
+  measurement: Measurement,
+): PointParts => ({
+  ...partsOfPoint(measurement, topology, candidate.shape),
+  ...workloadPoints(measurement, decidingWorkload(measurement, candidate, goal, workloads)),
+});
 
 function modelsOf(candidate: Candidate): Pick<SummaryPoint, 'models'> {
   if (!candidate.shape.members) return {};

@@ -1,15 +1,16 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import { representative } from '../../study/final/final.ts';
 import { metricCell } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, finalMark } from '../figures.ts';
+import { finalMark } from '../figures.ts';
 import { foreign, left, type Row, right, row, type Span, span } from '../rows.ts';
 
-/** A trial and its representative measurement. */
+/** A trial and the figures that decide on it. */
 interface Standing {
   readonly trial: Trial;
   readonly measurement: Measurement;
@@ -18,12 +19,15 @@ interface Standing {
 /** Returns the trial's name in a sentence. */
 export const nameOf = ({ role, number }: Trial): string => (role === 'baseline' ? 'the original' : `trial ${number}`);
 
-/** Returns the figures of both trials side by side, and the change from the marked one to this one. */
-export function comparisonRows(study: StudyState, marked: Trial, own: Standing, width: number): readonly Row[] {
-  const measurement = figuresOf(study, marked);
-  if (!measurement) return [];
-  const other = { trial: marked, measurement };
-  const [otherMark, ownMark] = [finalMark(study, measurement), finalMark(study, own.measurement)];
+/** Returns the figures of both trials side by side, as they are compared, and the change from the marked one to the other. */
+export function comparisonRows(study: StudyState, marked: Trial, trial: Trial, width: number): readonly Row[] {
+  const [otherStand, ownStand] = [representative(study, marked), representative(study, trial)];
+  if (!otherStand || !ownStand) return [];
+  const [other, own]: [Standing, Standing] = [
+    { trial: marked, measurement: otherStand.compared },
+    { trial, measurement: ownStand.compared },
+  ];
+  const [otherMark, ownMark] = [finalMark(study, otherStand.measurement), finalMark(study, ownStand.measurement)];
   const lines = comparedIn(study, own.measurement);
   const names = namesIn(lines, width);
   const rows = lines.flatMap(({ read, cell, better }, index): Row[] => {

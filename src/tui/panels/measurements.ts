@@ -1,6 +1,7 @@
 import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
 import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
+import type { Stand } from '../../study/final/final.ts';
 import { inFlightOf } from '../../study/level/line.ts';
 import { rateUnitOf, shortLevel } from '../../study/summary/describe.ts';
 import type { Prediction } from '../../study/summary/prediction.ts';
@@ -17,28 +18,22 @@ const NARROW = 46;
 /** Below this width, titles are shorter. */
 const FULL_TITLES = 50;
 
-/**
- * Returns the prediction for the best from the other trials, at the machine's usual speed. `compared`: the measurement at that speed; null if it was
- * measured at it.
- */
-export function predictionRows(
-  predicted: Prediction | null,
-  compared: Measurement | null,
-  width: number,
-): readonly Row[] {
+/** Returns the prediction for the best from the other trials, at the machine's usual speed. */
+export function predictionRows(predicted: Prediction | null, width: number): readonly Row[] {
   if (!predicted) return [];
   const { throughput, budgetLatencyMs } = predicted;
-  const textOf = (rate: number, latencyMs: number): string =>
-    `${formatRate(rate)}, p${budgetLatencyMs.percentile} ${formatMs(latencyMs)}`;
-  const text = textOf(throughput, budgetLatencyMs.value);
-  const own = compared && textOf(compared.throughput.value, compared.budgetLatencyMs.value);
   const source = `predicted by the ${width < FULL_TITLES ? 'model' : 'queueing model, from other trials'}`;
-  return [
-    row(`  ${source}`, 'muted'),
-    row(`  ${text}`),
-    ...(own === null ? [] : [row(`  measurement, normalised: ${own}`)]),
-  ];
+  return [row(`  ${source}`, 'muted'), row(`  ${shortFigures(throughput, budgetLatencyMs)}`)];
 }
+
+/** Returns the figures that decide on a trial, if they are not those that were measured. */
+export const normalisedRows = ({ measurement, compared }: Stand): readonly Row[] =>
+  compared === measurement
+    ? []
+    : [row(`  normalised: ${shortFigures(compared.throughput.value, compared.budgetLatencyMs)}`)];
+
+const shortFigures = (rate: number, { percentile, value }: Prediction['budgetLatencyMs']): string =>
+  `${formatRate(rate)}, p${percentile} ${formatMs(value)}`;
 
 const LEVEL_COLUMNS = 6;
 

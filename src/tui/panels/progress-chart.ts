@@ -3,7 +3,7 @@ import { assess } from '../../study/goal/goal.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
-import { figuresOf, meetsGoal } from '../figures.ts';
+import { decidingFiguresOf, meetsGoal } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { block, heading, type Row, row, type Size } from '../rows.ts';
 import type { ViewState } from '../state.ts';
@@ -45,12 +45,12 @@ interface Point {
 function pointsOf(study: StudyState, isThroughput: boolean): readonly Point[] {
   const { goal, baseline, trials } = study;
   const costOf = (trial: Trial): number => {
-    const measurement = figuresOf(study, trial);
+    const measurement = decidingFiguresOf(study, trial);
     return measurement ? assess(measurement, trial.candidate, goal).cost : Number.NaN;
   };
   const original = baseline ? costOf(baseline) : Number.NaN;
   return trials.flatMap((trial) => {
-    const value = isThroughput ? figuresOf(study, trial)?.throughput.value : Math.exp(original - costOf(trial));
+    const value = isThroughput ? decidingFiguresOf(study, trial)?.throughput.value : Math.exp(original - costOf(trial));
     if (value === undefined || !Number.isFinite(value) || value <= 0) return [];
     return [{ trial, value, isGood: meetsGoal(study, trial) && !isInDoubt(study, trial) }];
   });

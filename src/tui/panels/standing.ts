@@ -1,8 +1,10 @@
 import { formatMs, formatRate, formatRatio, wrapped } from '../../base/format.ts';
+import { representative } from '../../study/final/final.ts';
 import { gainSoFar } from '../../study/final/gain-so-far.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { changesOf, rangeOf } from '../../study/speed/changes.ts';
 import { costPointOf, describeCost, isInCost, shareText } from '../../study/summary/cost-point.ts';
+import { describeBasis } from '../../study/summary/deciding-figures.ts';
 import {
   describeLevel,
   describeNarrowing,
@@ -14,7 +16,7 @@ import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import { isOriginal } from '../../study/summary/verdict.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf, finalMark, meetsGoal } from '../figures.ts';
+import { decidingFiguresOf, figuresOf, finalMark, meetsGoal } from '../figures.ts';
 import { fitted, foreign, LABEL_COLUMNS, label, type Row, row, type Span, span, widthOf } from '../rows.ts';
 import { isSearching, type ViewState } from '../state.ts';
 import { settingsTableOf } from '../table/settings-table.ts';
@@ -35,7 +37,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
     : `★ trial ${best.number}: ${settingsTableOf(study).changes(best.candidate)}`;
   return [
     fitted([label('best'), span(name, 'strong')], width),
-    fitted([label(''), ...figureSpans(study, best), ...verdict], width),
+    fitted([label(''), ...figureSpans(study, best), ...verdict, ...basisSpans(study, best)], width),
     fitted(
       isBaseline
         ? nothingBetter(study, verdict.length > 0)
@@ -47,8 +49,8 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
 
 /** Returns the cost of the best; no row without prices. */
 export function costRows({ study }: ViewState, width: number): readonly Row[] {
-  const measurement = study?.best ? figuresOf(study, study.best) : null;
-  const cost = study?.best && measurement && costPointOf(study.goal, measurement, study.best.candidate);
+  const compared = study?.best ? decidingFiguresOf(study, study.best) : null;
+  const cost = study?.best && compared && costPointOf(study.goal, compared, study.best.candidate);
   return cost ? [fitted([label('cost'), span(foreign(describeCost(cost)))], width)] : [];
 }
 
@@ -112,7 +114,8 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
     ...figureSpans(study, baseline, false),
     ...(meetsGoal(study, baseline) ? [] : [span(', over the budget', 'bad')]),
   ];
-  if (!gain) return figures;
+  const basis = basisSpans(study, baseline);
+  if (!gain) return [...figures, ...basis];
   const known = Number.isFinite(gain.high) && gain.low > 0;
   const isCost = isInCost(study.goal.objectives);
   const text = isCost ? shareText : formatRatio;
@@ -124,19 +127,29 @@ function againstOriginal(study: StudyState, baseline: Trial | null, width: numbe
   const name = isConfirmed ? `  final ${of} ` : `  ${unconfirmed}${of} `;
   const tone = gain.low > 1 ? 'good' : gain.high < 1 ? 'bad' : 'warning';
   const line = [...figures, span(name, 'muted'), span(text(gain.value), tone)];
-  return widthOf(line) + interval.length <= width ? [...line, span(interval)] : line;
+  return (
+    [[span(interval), ...basis], [span(interval)]]
+      .map((more) => [...line, ...more])
+      .find((whole) => widthOf(whole) <= width) ?? line
+  );
+}
+
+/** Returns what explains the figures of a trial: what was measured if they are normalised, and what decided if they do not. */
+function basisSpans(study: StudyState, trial: Trial): readonly Span[] {
+  const stands = representative(study, trial);
+  return stands ? [span(describeBasis(stands, study.goal.budget), 'muted')] : [];
 }
 
 function figureSpans(study: StudyState, trial: Trial, withInterval = true): readonly Span[] {
-  const measurement = figuresOf(study, trial);
-  if (!measurement) return [span('no figures', 'muted')];
-  const { throughput, budgetLatencyMs, level } = measurement;
+  const stands = representative(study, trial);
+  if (!stands) return [span('no figures', 'muted')];
+  const { throughput, budgetLatencyMs, level } = stands.compared;
   const half =
     throughput.value > 0 ? ` ±${(((throughput.high - throughput.low) / 2 / throughput.value) * 100).toFixed(1)} %` : '';
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  const at = `${withInterval ? ` at ${describeLevel(level)}` : ''}${finalMark(study, measurement).trim()}`;
+  const at = `${withInterval ? ` at ${describeLevel(level)}` : ''}${finalMark(study, stands.measurement).trim()}`;
   return [
-    span(formatRate(throughput.value, rateUnitOf(measurement))),
+    span(formatRate(throughput.value, rateUnitOf(stands.compared))),
     span(withInterval ? half : '', 'muted'),
     span(`, ${latency}${at}`),
   ];

@@ -20,10 +20,8 @@ const MARK_COLUMNS = 6;
 /** Returns the widths at which the longest number, figure and level of the study have a space before them. */
 export function trialWidthsOf(study: StudyState | null): TrialWidths {
   const { trials = [], finals = [] } = study ?? {};
-  const measurements = [
-    ...trials.flatMap((trial) => trial.measurements),
-    ...finals.map(({ measurement }) => measurement),
-  ];
+  const measured = [...trials.flatMap((trial) => trial.measurements), ...finals.map(({ measurement }) => measurement)];
+  const measurements = study ? measured.map((each) => study.speeds.comparable(each)) : [];
   const levels = new Map(measurements.map(({ level }) => [`${level.value} ${level.batch ?? ''}`, level]));
   const { high = 0, batch } = study?.started.levels ?? {};
   const highest = { value: high, ...(batch && { batch: batch.high }) };

@@ -4,19 +4,17 @@ import { clientChanges } from '../../space/clients/changes.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { isInDoubt, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { comparedOf } from '../../study/speed/changes.ts';
 import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
 import { describeClientChange } from '../../study/summary/client-words.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Trial } from '../../study/types.ts';
-import { figuresOf } from '../figures.ts';
 import { type Interaction, selectedTrial } from '../interaction.ts';
 import { beside, block, foreign, heading, left, type Row, row, type Size, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 import { comparisonRows, nameOf } from './comparison.ts';
-import { batchRows, breakdownRows, levelRows, predictionRows } from './measurements.ts';
+import { batchRows, breakdownRows, levelRows, normalisedRows, predictionRows } from './measurements.ts';
 import { goalMetricRows, otherMetricSections } from './metric-rows.ts';
 import { frontRows, stageRows } from './stages.ts';
 import { tokenRows } from './token-rows.ts';
@@ -57,18 +55,17 @@ type Section = readonly Row[];
 function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width: number): readonly Section[] {
   const { study } = view;
   if (!study) return [];
-  const measurement = figuresOf(study, trial);
+  const stands = representative(study, trial);
   const other = study.trials.find(({ number }) => number === marked && number !== trial.number) ?? null;
   const config = [...failureRows(trial, width), ...differenceRows(study, trial, other, width)];
-  if (!measurement) return [config];
+  if (!stands) return [config];
+  const { measurement } = stands;
   return [
     config,
-    other ? comparisonRows(study, other, { trial, measurement }, width) : [],
-    trial.number === study.best?.number
-      ? predictionRows(view.predicted, comparedOf(study.speeds, measurement), width)
-      : [],
+    other ? comparisonRows(study, other, trial, width) : [],
+    trial.number === study.best?.number ? predictionRows(view.predicted, width) : [],
     workloadSection(study, trial.candidate, measurement, width),
-    levelRows(trial, measurement, width),
+    [...levelRows(trial, measurement, width), ...normalisedRows(stands)],
     tokenRows(trial, measurement, width),
     goalMetricRows(study.goal, trial.candidate, measurement, width),
     trial.role === 'baseline' ? restRows(study, width) : [],

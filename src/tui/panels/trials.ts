@@ -6,7 +6,15 @@ import type { StudyState } from '../../study/records/state.ts';
 import { describeValue, rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import type { Command, SortColumn } from '../commands.ts';
-import { FINAL_MARK, figuresOf, finalMark, frontTrials, meetsGoal } from '../figures.ts';
+import {
+  decidingFiguresOf,
+  FINAL_MARK,
+  figuresOf,
+  finalMark,
+  frontTrials,
+  isNormalised,
+  meetsGoal,
+} from '../figures.ts';
 import { type Interaction, listed, selectedTrial } from '../interaction.ts';
 import {
   block,
@@ -72,6 +80,7 @@ function noteOf({ study }: ViewState, { onlyFront, filter }: Interaction, trials
   const hasFinal = study !== null && trials.some((trial) => finalMark(study, figuresOf(study, trial)) === FINAL_MARK);
   return [
     ...(hasFinal ? [`${FINAL_MARK} final`] : []),
+    ...(study !== null && trials.some((trial) => isNormalised(study, trial)) ? ['normalised'] : []),
     ...(onlyFront ? ['front'] : []),
     ...(filter === '' ? [] : [`/${foreign(filter, 20)}: ${trials.length}`]),
   ].join(', ');
@@ -153,22 +162,22 @@ function comingRow(table: Table, begin: string, state: string, cellOf: (name: st
 
 function trialRow(table: Table, trial: Trial, isSelected: boolean, front: ReadonlySet<number>): Row {
   const { study, settings, widths, columns } = table;
-  const measurement = figuresOf(study, trial);
+  const compared = decidingFiguresOf(study, trial);
   const [sign, tone] = signOf(study, trial, front);
   const look = isSelected ? 'strong' : undefined;
   const figuresWidth = widths.throughput + widths.latency + widths.level;
-  const figures = measurement
+  const figures = compared
     ? [
-        right(formatFigure(measurement.throughput.value), widths.throughput),
-        right(formatFigure(measurement.budgetLatencyMs.value), widths.latency),
-        right(shortLevel(measurement.level), widths.level),
+        right(formatFigure(compared.throughput.value), widths.throughput),
+        right(formatFigure(compared.budgetLatencyMs.value), widths.latency),
+        right(shortLevel(compared.level), widths.level),
       ].join('')
     : right(foreign(trial.failure?.kind ?? '–', figuresWidth - 1), figuresWidth);
   const line: Row = [
     span(`${isSelected ? '›' : ' '}${right(String(trial.number), widths.number)} `, isSelected ? 'strong' : 'muted'),
     span(`${sign} `, tone),
     span(figures, trial.failure ? 'warning' : look),
-    span(finalMark(study, measurement), 'muted'),
+    span(finalMark(study, figuresOf(study, trial)), 'muted'),
     ...cells(table, cellsOf(settings, trial.candidate), trial.role === 'baseline' && !isSelected ? 'muted' : look),
   ];
   const remark = span(remarkOn(trial, columns - widthOf(line)), 'muted');

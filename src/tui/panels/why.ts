@@ -3,7 +3,6 @@ import { type Explanation, explainBest } from '../../study/analysis/explain/expl
 import { representative } from '../../study/final/final.ts';
 import { recommendationOf } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { comparedOf } from '../../study/speed/changes.ts';
 import { describeRecommendation, describeRecommendationShort } from '../../study/summary/describe.ts';
 import type { Interaction } from '../interaction.ts';
 import { fitted, LABEL_COLUMNS, label, type Row, span } from '../rows.ts';
@@ -63,9 +62,5 @@ function levelOf(study: StudyState): Told['level'] {
   const recommended = best && recommendationOf(study, best);
   const stands = best && representative(study, best)?.measurement;
   if (!recommended || !stands || !goal.budget) return null;
-  const compared = comparedOf(study.speeds, stands);
-  return [
-    describeRecommendation(recommended, goal.budget, stands.level, compared),
-    describeRecommendationShort(recommended),
-  ];
+  return [describeRecommendation(recommended, goal.budget, stands.level), describeRecommendationShort(recommended)];
 }

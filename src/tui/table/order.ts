@@ -2,7 +2,7 @@ import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import type { Trial } from '../../study/types.ts';
 import type { SortColumn } from '../commands.ts';
-import { figuresOf, frontTrials, meetsGoal } from '../figures.ts';
+import { decidingFiguresOf, frontTrials, meetsGoal } from '../figures.ts';
 import { settingsTableOf } from './settings-table.ts';
 
 export interface Order {
@@ -72,7 +72,7 @@ function keyOf(study: StudyState, trial: Trial, column: SortColumn): SortKey | n
     const text = settingsTableOf(study).cell(trial.candidate, column.name);
     return text === '–' ? null : Number.isFinite(Number(text)) ? Number(text) : text;
   }
-  const measurement = figuresOf(study, trial);
+  const measurement = decidingFiguresOf(study, trial);
   if (!measurement) return null;
   const { throughput, budgetLatencyMs, level } = measurement;
   return { throughput: throughput.value, latency: budgetLatencyMs.value, level: level.value }[column.kind];

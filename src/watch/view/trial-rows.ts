@@ -1,7 +1,7 @@
 import { formatMs, formatRate, plainLine } from '../../base/format.ts';
-import type { Measurement } from '../../profiler/measurement.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { describeBasis } from '../../study/summary/deciding-figures.ts';
 import { describeAssignment, describeLevel, rateUnitOf } from '../../study/summary/describe.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
 import type { Trial } from '../../study/types.ts';
@@ -109,14 +109,12 @@ export const failureKinds = (state: StudyState): readonly string[] => [
 
 const leftServers = ({ servers }: StudyState) => servers.filter(({ left }) => left !== null);
 
-/** Returns `1,234 infer/s at p99 12 ms, at concurrency 16`; '' if nothing was measured. */
+/** Returns `1,234 infer/s at p99 12 ms, concurrency 16`, by the figures that decide, and what was measured if that is different; '' without any. */
 export function describeStand(state: StudyState, trial: Trial): string {
-  const measurement = representative(state, trial)?.measurement;
-  return measurement ? describeMeasured(measurement) : '';
-}
-
-const describeMeasured = (measurement: Measurement): string => {
-  const { throughput, budgetLatencyMs, level } = measurement;
+  const stands = representative(state, trial);
+  if (!stands) return '';
+  const { throughput, budgetLatencyMs, level } = stands.compared;
   const latency = `p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-  return `${formatRate(throughput.value, rateUnitOf(measurement))} at ${latency}, ${describeLevel(level)}`;
-};
+  const basis = describeBasis(stands, state.goal.budget);
+  return `${formatRate(throughput.value, rateUnitOf(stands.compared))} at ${latency}, ${describeLevel(level)}${basis}`;
+}

@@ -1,4 +1,4 @@
-import { formatRate, formatRatio } from '../../../src/base/format.ts';
+import { formatMs, formatRate, formatRatio } from '../../../src/base/format.ts';
 import { closingLines } from '../../../src/headless/closing.ts';
 import { html } from '../../../src/report/html.ts';
 import { verdictHtml } from '../../../src/report/page/first/first-screen.ts';
@@ -7,7 +7,7 @@ import { notices } from '../../../src/report/page/verdict.ts';
 import { reportHtml } from '../../../src/report/report-html.ts';
 import type { StudyState } from '../../../src/study/records/state.ts';
 import { headlineOf } from '../../../src/study/summary/headline.ts';
-import { type Summary, summarize } from '../../../src/study/summary/summary.ts';
+import { type StandingPoint, type Summary, summarize } from '../../../src/study/summary/summary.ts';
 import { isToEmit } from '../../../src/study/summary/verdict.ts';
 import { standingRows } from '../../../src/tui/panels/standing.ts';
 import { ViewFold } from '../../../src/tui/state.ts';
@@ -110,9 +110,11 @@ export function faultsOf({ summary, lines, report, screen, watched }: Statements
     demand(screen.join('\n').includes('unconfirmed') || ratio === null, `the screen claims ${screen.at(-1)}`);
   }
 
+  faults.push(...latencyFaults({ summary, lines, report, screen, watched }));
+
   if (best && !isOriginal) {
     const name = `trial ${best.trial}`;
-    const rate = formatRate(best.throughput.value ?? Number.NaN);
+    const rate = formatRate((best.compared ?? best).throughput.value ?? Number.NaN);
     demand(rowOf(feasible ? 'best' : 'nearest')?.includes(`${name}:`) === true, `the lines do not name ${name}`);
     demand(
       lines.some((line) => line.includes(rate)),
@@ -136,3 +138,49 @@ export function faultsOf({ summary, lines, report, screen, watched }: Statements
   }
   return faults;
 }
+
+/** Returns every latency that is not the one that decided, or that contradicts its verdict, without the words that say so. */
+function latencyFaults({ summary, lines, report, screen, watched }: Statements): string[] {
+  const { best, baseline, budget } = summary;
+  if (!best || !budget) return [];
+  const faults: string[] = [];
+  const latency = ({ budgetLatencyMs: { percentile, value } }: Pick<StandingPoint, 'budgetLatencyMs'>): string =>
+    `p${percentile} ${formatMs(value ?? Number.NaN)}`;
+  const isBaseline = best.trial === baseline?.trial;
+  const row = (prefix: string): string => lines.find((line) => line.startsWith(prefix)) ?? '';
+  const places: readonly (readonly [where: string, point: StandingPoint | null, said: string])[] = [
+    [
+      'lines',
+      best,
+      isBaseline ? row('original   ') : (lines[lines.findIndex((line) => /^(best|nearest) /.test(line)) + 1] ?? ''),
+    ],
+    ['lines of the original', isBaseline ? null : baseline, row('original   ')],
+    ['screen', best, screen[1] ?? ''],
+    ['screen of the original', isBaseline ? null : baseline, screen[2] ?? ''],
+    ['report', best, report],
+    ['report of the original', baseline, report],
+    ['page', isBaseline ? null : best, watched.best],
+    ['page of the original', baseline, watched.original],
+  ];
+  for (const [where, point, said] of places) {
+    if (!point) continue;
+    const decided = latency(point.compared ?? point);
+    const measured = latency(point);
+    // The report writes the budget's percentile as its metric is called.
+    const isSaid = where.startsWith('report')
+      ? said.includes(decided.replace(' ', ' latency '))
+      : said.includes(decided);
+    if (!isSaid) faults.push(`the ${where}: no '${decided}' in ${where.startsWith('report') ? 'it' : said}`);
+    if (point.compared && !said.includes('normalised to the usual speed; measured'))
+      faults.push(`the ${where} do not say that ${decided} is normalised`);
+    const unexplained = said.replace(/measured [^;)\n]*/g, '');
+    if (point.compared && measured !== decided && unexplained.includes(measured))
+      faults.push(`the ${where} give the measured ${measured} beside ${decided}`);
+    const isWithin = ((point.compared ?? point).budgetLatencyMs.value ?? Number.NaN) <= budget.latencyMs;
+    if (isWithin !== point.feasible && !/this measurement is (within|over) the budget/.test(said) && !failedIn(point))
+      faults.push(`the ${where}: ${decided}, feasible is ${point.feasible}: ${where.startsWith('report') ? '' : said}`);
+  }
+  return faults;
+}
+
+const failedIn = ({ errorRate }: StandingPoint): boolean => (errorRate ?? 0) > 0.01;

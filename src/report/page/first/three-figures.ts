@@ -1,12 +1,12 @@
-import { formatFigure, formatMs, formatRate, formatRatio } from '../../../base/format.ts';
-import type { Measurement } from '../../../profiler/measurement.ts';
+import { formatFigure, formatRatio } from '../../../base/format.ts';
 import { representative } from '../../../study/final/final.ts';
 import { constraintsOf, missedConstraints } from '../../../study/goal/goal.ts';
 import { metricCell, metricText } from '../../../study/goal/metrics/format.ts';
 import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
-import { describeLevel, rateUnitOf } from '../../../study/summary/describe.ts';
+import { basisNotes } from '../../../study/summary/deciding-figures.ts';
+import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
@@ -36,10 +36,9 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
   const metrics = metricsOf(goal);
   const stands = representative(state, trial);
   if (!stands) return notMeasured(name);
-  const { measurement, feasible } = stands;
+  const { measurement, compared, feasible } = stands;
   const [objective, ...others] = goal.objectives.map(({ metric }) => metrics.named(metric));
   if (!objective) return notMeasured(name);
-  const compared = state.speeds.comparable(measurement);
   const read = (metric: string): number | undefined => metrics.read(metric, compared, trial.candidate);
   const interval = objective.interval?.of(compared, trial.candidate);
   const range =
@@ -62,18 +61,11 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
       ...others.map((metric) => `${metric.label} ${metricText(metric, read(metric.name))}`),
       `at ${describeLevel(measurement.level)}`,
       limits.join(', '),
-      ...(compared === measurement ? [] : [measuredNote(measurement)]),
+      ...basisNotes(stands, goal.budget),
     ],
     tone: feasible ? 'plain' : 'bad',
   };
 }
-
-/** Returns the measured figures, if the machine's speed was unusual. */
-const measuredNote = (measurement: Measurement): string => {
-  const { throughput, budgetLatencyMs } = measurement;
-  const rate = formatRate(throughput.value, rateUnitOf(measurement));
-  return `normalised to the machine's usual speed; measured ${rate}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`;
-};
 
 /** Units that explain the figure by themselves. */
 const TELLING_UNITS = ['infer/s', 'requests/s', 'tokens/s'];
@@ -92,7 +84,7 @@ function otherCard(state: StudyState): Card {
   const others = trials.filter((trial) => trial !== baseline && trial.measurements.length > 0);
   const rejected = others.find(({ number }) => number === gain?.rejected?.trial);
   const name = 'best alternative';
-  const throughputOf = (trial: Trial): number => representative(state, trial)?.measurement.throughput.value ?? 0;
+  const throughputOf = (trial: Trial): number => representative(state, trial)?.compared.throughput.value ?? 0;
   const feasible = others.filter((trial) => representative(state, trial)?.feasible);
   const other = rejected ?? feasible.toSorted((a, b) => throughputOf(b) - throughputOf(a))[0];
   return other ? cardOf(state, `${name}: trial ${other.number}`, other) : { ...notMeasured(name), value: 'none' };
@@ -155,8 +147,8 @@ function quotientOf(state: StudyState, metrics: Metrics, name: string | undefine
   const { best, baseline } = state;
   if (!best || !baseline || name === undefined) return null;
   const [after, before] = [best, baseline].map((trial) => {
-    const measurement = representative(state, trial)?.measurement;
-    return measurement && metrics.read(name, state.speeds.comparable(measurement), trial.candidate);
+    const compared = representative(state, trial)?.compared;
+    return compared && metrics.read(name, compared, trial.candidate);
   });
   if (!after || !before) return null;
   return metrics.named(name).better === 'higher' ? after / before : before / after;

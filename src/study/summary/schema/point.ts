@@ -24,24 +24,11 @@ import { classPoint, frontPoint, stagePoint, tokenPoint, workloadPoint } from '.
 
 /** The configs in `summary.json`, with what was measured of them. */
 
-const pointFields = {
-  trial: count.describe('number of the trial; 0 is the original config'),
-  fingerprint: text.describe('digest of everything that the candidate sets'),
-  assignment,
-  config,
-  models: z
-    .record(text, z.strictObject({ assignment, config }))
-    .optional()
-    .describe('of models that are tuned together: the part of each, under the names of its own parameters'),
-  load: load.describe('the load level of the figures'),
-  feasible: z.boolean().describe('whether it meets the budget and the constraints'),
+/** Figures that a comparison may use. */
+const comparedFields = {
   throughput,
   latencyMs,
   budgetLatencyMs,
-  errorRate,
-  failure: text.optional().describe('message of the first failed request; absent if none failed'),
-  stable: z.boolean().describe('whether the intervals became as narrow as `--precision` asks'),
-  openLoop: openLoop.optional().describe('how well the request rate was kept; at a request rate only'),
   tokens: tokenPoint.optional().describe('times and rates of tokens; of a language model only'),
   goodput: interval
     .optional()
@@ -59,6 +46,24 @@ const pointFields = {
     .record(text, workloadPoint)
     .optional()
     .describe('what was measured under each, where a study has several workloads'),
+};
+
+const pointFields = {
+  trial: count.describe('number of the trial; 0 is the original config'),
+  fingerprint: text.describe('digest of everything that the candidate sets'),
+  assignment,
+  config,
+  models: z
+    .record(text, z.strictObject({ assignment, config }))
+    .optional()
+    .describe('of models that are tuned together: the part of each, under the names of its own parameters'),
+  load: load.describe('the load level of the figures'),
+  feasible: z.boolean().describe('whether it meets the budget and the constraints'),
+  ...comparedFields,
+  errorRate,
+  failure: text.optional().describe('message of the first failed request; absent if none failed'),
+  stable: z.boolean().describe('whether the intervals became as narrow as `--precision` asks'),
+  openLoop: openLoop.optional().describe('how well the request rate was kept; at a request rate only'),
 };
 
 export const point: z.ZodType<SummaryPoint> = z
@@ -131,9 +136,10 @@ const standingFields = {
       description:
         'how safely the budget is kept, and up to which levels; null where the goal is not throughput within a latency budget',
     }),
-  compared: z.strictObject({ throughput, budgetLatencyMs }).nullable().meta({
+  compared: z.strictObject(comparedFields).nullable().meta({
     id: 'compared',
-    description: "the figures at the machine's usual speed; null where they were measured at it",
+    description:
+      "the figures at the machine's usual speed, by which `feasible` and the best were decided; null where they were measured at it",
   }),
   cost: cost.optional().describe('what it costs, where the study has prices'),
 };
