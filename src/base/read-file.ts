@@ -30,6 +30,8 @@ export const fileLimits = {
 /** Without waiting for the other end of a FIFO, and without taking a terminal. Windows has neither. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const CHUNK_BYTES = MIB;
+/** For what comes after as many bytes as a file is said to have: mostly its end. */
+const REST_BYTES = 64 * KIB;
 const END_BYTES = 4 * MIB;
 
 /** Thrown for a path that is no regular file, or for a file that is too long. Callers say in their error which file that is. */
@@ -59,12 +61,13 @@ export const readTextSync = (path: string, limitBytes: number): string =>
 export async function* piecesOf(path: string, limitBytes: number, isWhole = false): AsyncGenerator<Buffer, void, void> {
   const file = await open(path, FLAGS);
   try {
-    const { size } = regular(await file.stat());
-    for (let [left, bytes] = firstOf(size, limitBytes, isWhole); ; bytes = CHUNK_BYTES) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(bytes), 0, bytes, null);
+    const { size } = regular(await file.stat(), limitBytes);
+    for (let read = 0; ; ) {
+      const buffer = Buffer.allocUnsafeSlow(nextBytes(size - read, isWhole));
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
       if (bytesRead === 0) return;
-      left -= bytesRead;
-      if (left < 0) throw tooLong(limitBytes);
+      read += bytesRead;
+      if (read > limitBytes) throw tooLong(limitBytes);
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
@@ -76,13 +79,13 @@ export async function* piecesOf(path: string, limitBytes: number, isWhole = fals
 export function* piecesSync(path: string, limitBytes: number, isWhole = false): Generator<Buffer, void, void> {
   const file = openSync(path, FLAGS);
   try {
-    const { size } = regular(fstatSync(file));
-    for (let [left, bytes] = firstOf(size, limitBytes, isWhole); ; bytes = CHUNK_BYTES) {
-      const buffer = Buffer.allocUnsafeSlow(bytes);
-      const bytesRead = readSync(file, buffer, 0, bytes, null);
+    const { size } = regular(fstatSync(file), limitBytes);
+    for (let read = 0; ; ) {
+      const buffer = Buffer.allocUnsafeSlow(nextBytes(size - read, isWhole));
+      const bytesRead = readSync(file, buffer, 0, buffer.length, null);
       if (bytesRead === 0) return;
-      left -= bytesRead;
-      if (left < 0) throw tooLong(limitBytes);
+      read += bytesRead;
+      if (read > limitBytes) throw tooLong(limitBytes);
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
@@ -137,18 +140,17 @@ function realPath(path: string): string {
   }
 }
 
-/** Returns the bytes that may come, and the length of the first piece: all of a file that is read as a whole, which then is not copied. */
-function firstOf(size: number, limitBytes: number, isWhole: boolean): [left: number, bytes: number] {
-  if (size > limitBytes) throw tooLong(limitBytes);
-  return [limitBytes, isWhole && size > 0 ? Math.min(size, GIB) : CHUNK_BYTES];
-}
+/** Returns the length of the next piece, from what a file is said to have left: all of it where a file is read as a whole, which then is not copied. */
+const nextBytes = (leftBytes: number, isWhole: boolean): number =>
+  leftBytes > 0 ? Math.min(leftBytes, isWhole ? GIB : CHUNK_BYTES) : REST_BYTES;
 
 const joined = (pieces: readonly Buffer[]): Buffer =>
   pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 
-function regular(stats: Stats): Stats {
-  if (stats.isFile()) return stats;
-  throw new FileFault(`it is ${kindOf(stats)}, not a file`);
+function regular(stats: Stats, limitBytes = Number.POSITIVE_INFINITY): Stats {
+  if (!stats.isFile()) throw new FileFault(`it is ${kindOf(stats)}, not a file`);
+  if (stats.size > limitBytes) throw tooLong(limitBytes);
+  return stats;
 }
 
 function kindOf(stats: Stats): string {
