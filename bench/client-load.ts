@@ -55,7 +55,8 @@ async function openShared(): Promise<SharedRegions> {
   const control = load.protocol === 'grpc' ? connectGrpc(order.url) : connectHttp(order.url);
   const config = await control.modelConfig(load.model);
   const regions = await openRegions(control, {
-    ...{ requests: plain, config },
+    inputs: [{ requests: plain.requests, mostBatch: 1, values: [zeros.raw] }],
+    config,
     ...{ maxInFlight: load.concurrency, unknownOutputBytes: 102_400 },
   });
   return { ...regions, close: () => regions.close().finally(() => control.close()) };

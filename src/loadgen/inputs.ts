@@ -1,7 +1,8 @@
 import { TrituneError } from '../base/errors.ts';
 import type { ModelConfig } from '../triton/config/model-config.ts';
 import type { ModelMetadata } from '../triton/types.ts';
-import { batchRequests, type RequestOptions } from './input-data/batch-requests.ts';
+import { adjacentSamples } from './input-data/adjacent-samples.ts';
+import { batchRequests, type RequestOptions, type SampleStream } from './input-data/batch-requests.ts';
 import { type AssumedInput, generatedStream } from './input-data/generated-stream.ts';
 import { readStreams } from './input-data/read-streams.ts';
 import { type GivenShapes, namesOf, type Sample } from './input-data/sample.ts';
@@ -28,6 +29,10 @@ export interface SuppliedInputOptions extends CommonOptions {
 export interface PreparedInputs extends RequestSet {
   /** Choices that were made for the user. */
   readonly assumed: readonly AssumedInput[];
+  /** Samples in the largest of these requests, whatever their config. */
+  readonly mostBatch: number;
+  /** Pieces of memory: the values of each request's inputs are part of one. Empty unless they will be in shared memory. */
+  readonly values: readonly Uint8Array[];
   /**
    * Returns the same requests for another config of the model, for the model of that name, or with another batch. Errors: INPUT_INVALID if it does
    * not take the batch.
@@ -43,10 +48,12 @@ export function prepareInputs(metadata: ModelMetadata, config: ModelConfig, opti
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
   const shapes = checkedNames(tensors, options.shapes ?? {});
-  const { samples, assumed } = generatedStream(tensors, options.mostBatch ?? options.batch, shapes, options);
+  const mostBatch = mostBatchOf(options);
+  const { samples: generated, assumed } = generatedStream(tensors, mostBatch, shapes, options);
+  const { samples, values } = options.isShared ? adjacentSamples(generated, mostBatch) : apart(generated);
   // One request holds everything that was generated for it.
-  const streamsOf = (batch: number): Sample[][] => [samples.slice(0, batch)];
-  return prepared(tensors.model, streamsOf, config, options, assumed);
+  const streamsOf = (batch: number) => [{ samples, steps: batch }];
+  return prepared(tensors.model, { streamsOf, values, assumed }, config, options);
 }
 
 /** Returns requests with the values of files and directories. Errors: INPUT_INVALID, UNSUPPORTED (an unknown data type). */
@@ -57,16 +64,31 @@ export async function readInputs(
 ): Promise<PreparedInputs> {
   const tensors = modelTensors(metadata, config);
   checkBatch(metadata.name, config, options.batch);
-  const streams = await readStreams(options.paths, tensors, checkedNames(tensors, options.shapes ?? {}));
-  return prepared(tensors.model, () => streams, config, options, []);
+  const read = await readStreams(options.paths, tensors, checkedNames(tensors, options.shapes ?? {}));
+  // The last request of a stream may begin with its last step.
+  const more = mostBatchOf(options) - 1;
+  const streams = read.map((samples) => ({
+    ...(options.isShared ? adjacentSamples(samples, samples.length + more) : apart(samples)),
+    steps: samples.length,
+  }));
+  const values = streams.flatMap((stream) => stream.values);
+  return prepared(tensors.model, { streamsOf: () => streams, values, assumed: [] }, config, options);
+}
+
+const mostBatchOf = ({ batch, mostBatch = batch }: RequestOptions): number => mostBatch;
+
+/** Samples that nothing shares. */
+const apart = (samples: readonly Sample[]) => ({ samples, values: [] });
+
+interface Prepared extends Pick<PreparedInputs, 'values' | 'assumed'> {
+  readonly streamsOf: (batch: number) => readonly SampleStream[];
 }
 
 function prepared(
   model: string,
-  streamsOf: (batch: number) => readonly (readonly Sample[])[],
+  { streamsOf, values, assumed }: Prepared,
   config: ModelConfig,
   options: RequestOptions,
-  assumed: readonly AssumedInput[],
 ): PreparedInputs {
   // Candidates of other batch sizes take the same requests; the requests differ only without batching.
   const sets = new Map<string, RequestSet>();
@@ -79,7 +101,7 @@ function prepared(
     sets.set(key, set);
     return set;
   };
-  return { ...forConfig(config), assumed, forConfig };
+  return { ...forConfig(config), assumed, mostBatch: mostBatchOf(options), values, forConfig };
 }
 
 function checkBatch(model: string, config: ModelConfig, batch: number): void {

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { optionsFor } from '../../src/adapter/triton/front-options.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
-import { type FrontAsked, openFronts } from '../../src/app/traffic/open-fronts.ts';
+import { openFronts } from '../../src/app/traffic/open-fronts.ts';
+import type { TrafficAsked } from '../../src/app/traffic/open-traffic.ts';
 import { requestsOf } from '../../src/app/traffic/requests.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
@@ -53,10 +54,14 @@ async function profileOf(name: string, topology: Topology) {
     const config = fronts[model] as ModelConfig;
     const inputs = await requestsOf(spec, { config, metadata: await client.modelMetadata(model) });
     const levels = { mode: 'concurrency', low: 1, high: 16 } as const;
-    return { spec, config, inputs, levels, timeoutMs: 5000, requestDistribution: 'constant' } as const;
+    return { spec, config, inputs, levels, timeoutMs: 5000 } as const;
   });
   const [first, ...others] = await Promise.all(asked);
-  const open = await openFronts({ client, server, tls: undefined, headers: [] }, [first as FrontAsked, ...others]);
+  const open = await openFronts(
+    { client, server, tls: undefined, headers: [] },
+    [first as TrafficAsked, ...others],
+    'constant',
+  );
   onTestFinished(async () => {
     await open.close();
     await client.close();

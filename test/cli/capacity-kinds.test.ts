@@ -71,7 +71,7 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
     expect((forecaster as number) / (detector as number)).toBeCloseTo(3 / 2, 0);
   });
 
-  it('plays a workload file in whole passes, with the limits of its classes', async () => {
+  it('plays a workload file in whole passes over shared memory, with the limits of its classes', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile({ a: 10, b: 0.1 }) });
     const file = join(await freshDirectory(), 'day.yaml');
     const workload = {
@@ -88,8 +88,12 @@ describe('tritune capacity', { timeout: 180_000 }, () => {
     };
     await writeFile(file, JSON.stringify(workload));
     const where = ['-m', 'm', '-u', emulator.grpcUrl, '-i', 'grpc'];
-    const { code, stdout, read } = await capacity([...where, '--workload', file, '--passes', '2']);
+    const shared = ['--shared-memory', 'system'];
+    const { code, stdout, read } = await capacity([...where, ...shared, '--workload', file, '--passes', '2']);
     expect(code).toBe(0);
+    const client = connectHttp(emulator.httpUrl);
+    expect(await client.sharedMemoryRegions()).toEqual([]);
+    await client.close();
     const document = await read();
     checkWhole(document);
     expect(document).toMatchObject({ arrivals: 'day', closedLoops: [] });

@@ -6,6 +6,7 @@ import { callCli } from '../support/call-cli.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { emulatorForTest, everyKindProfile, smallProfile } from '../support/emulator.ts';
 import { openAiServer } from '../support/openai-server.ts';
+import { ownObjects } from '../support/shared-memory-suite.ts';
 
 const phases = [
   { durationS: 0.5, arrivals: { process: 'constant', perSecond: 40 } },
@@ -85,6 +86,18 @@ describe('profile --workload', PATIENT, () => {
       expect(errorRate).toBe(0);
       expect((classes ?? []).reduce((sum, each) => sum + each.requests, 0)).toBe(requests);
     }
+  });
+
+  it.each(['grpc', 'http'])('sends classes of several sizes over shared memory, by %s', async (protocol) => {
+    const emulator = await emulatorForTest({ profile: smallProfile() });
+    const url = protocol === 'grpc' ? emulator.grpcUrl : emulator.httpUrl;
+    const args = ['-m', 'm', '-u', url, '-i', protocol, '--passes', '1', '--shared-memory', 'system'];
+    const { code, stderr, read } = await profile(twoClasses, args);
+    expect([code, stderr]).toEqual([0, '']);
+    const [{ classes, errorRate }] = (await read()).levels as [Measurement];
+    expect(errorRate).toBe(0);
+    expect(classes?.every(({ requests }) => requests > 10)).toBe(true);
+    expect(ownObjects()).toEqual([]);
   });
 
   it('sends the classes of several models at the same time', async () => {

@@ -23,7 +23,7 @@ describe('the options of transports', () => {
   });
 
   it('want shared memory of the machine, none, or of a device, which there is not', async () => {
-    const plan = { requests: { model: 'm', version: '', batch: 1, requests: [] }, config: {}, maxInFlight: 1 };
+    const plan = { inputs: [{ requests: [], mostBatch: 1, values: [] }], config: {}, maxInFlight: 1 };
     const control = {} as SharedMemory;
     expect(await sharedRegionsOf({}, control, plan)).toBeUndefined();
     expect(await sharedRegionsOf({ sharedMemory: 'none' }, control, plan)).toBeUndefined();

@@ -1,9 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { ownObjects } from '../support/shared-memory-suite.ts';
 
 const space = `name: batches
 parameters:
@@ -53,6 +55,50 @@ describe('the best batch for one client', () => {
     expect(await callCli(['tune', '--resume', output, ...at])).toMatchObject({ code: 0 });
   });
 
+  it.each(['random', 'a file'])(
+    'is found over shared memory, registered once for all sizes and candidates, with data: %s',
+    { timeout: 180_000 },
+    async (data) => {
+      const profile = smallProfile({ a: 2, b: 0.2, config: { dynamic_batching: {} } });
+      const emulator = await emulatorForTest({ profile });
+      const client = connectGrpc(emulator.grpcUrl);
+      onTestFinished(() => client.close());
+      const directory = await freshDirectory();
+      const [file, values, output] = ['space.yaml', 'data.json', 'run'].map((name) => join(directory, name)) as [
+        string,
+        string,
+        string,
+      ];
+      await writeFile(file, space);
+      const steps = [1, 2, 3].map((value) => ({ IN: [value, 0, 0, 0] }));
+      const validation_data = steps.map(() => ({ OUT: [0, 0, 0, 0] }));
+      await writeFile(values, JSON.stringify({ data: steps, validation_data }));
+      const at = ['-u', emulator.grpcUrl, '--metrics-url', emulator.metricsUrl, '--shared-memory', 'system'];
+      const study = ['--concurrency', '1', '--batch-size', '1:1024', '--space', file, '--max-trials', '1'];
+      const short = ['--percentile', '50', '--latency-budget', '60', '--precision', '20'];
+      const inputs = data === 'random' ? [] : ['--input-data', values];
+      const running = callCli(['tune', '-m', 'm', ...at, ...study, ...short, ...inputs, '-o', output]);
+      const names = new Set<string>();
+      const watch = setInterval(async () => {
+        for (const { name } of await client.sharedMemoryRegions().catch(() => [])) names.add(name);
+      }, 5);
+      const { code, stderr } = await running;
+      clearInterval(watch);
+      expect([code, stderr]).toEqual([0, '']);
+      const { best } = await summaryOf(output);
+      expect(best?.load).toMatchObject({ mode: 'concurrency', value: 1, batch: expect.any(Number) });
+      expect(best?.assignment).toEqual({ max_batch_size: 32 });
+      expect(best?.load.batch).toBeGreaterThan(16);
+      const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
+      expect(measured.flatMap(({ measurement: { failures } }) => failures)).toEqual([]);
+      expect(new Set(measured.map(({ measurement }) => measurement.level.batch)).size).toBeGreaterThan(2);
+      // Two for the requests that are sent first, and two for all others.
+      expect(names.size).toBeLessThanOrEqual(4);
+      expect(await client.sharedMemoryRegions()).toEqual([]);
+      expect(ownObjects()).toEqual([]);
+    },
+  );
+
   it('says which options do not go with it', async () => {
     const emulator = await emulatorForTest({ profile: smallProfile() });
     const refused = async (...more: string[]) => {
@@ -61,6 +107,5 @@ describe('the best batch for one client', () => {
     };
     expect(await refused('--request-rate', '10:20')).toMatch(/^tritune: USAGE: --batch-size .* --request-rate /);
     expect(await refused('-b', '4')).toMatch(/^tritune: USAGE: --batch-size .* --batch /);
-    expect(await refused('--shared-memory', 'system')).toMatch(/^tritune: USAGE: --batch-size .* --shared-memory /);
   });
 });

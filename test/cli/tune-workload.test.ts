@@ -1,9 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, summaryOf } from '../support/cli.ts';
 import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { ownObjects } from '../support/shared-memory-suite.ts';
 
 const space = `name: batches
 parameters:
@@ -18,7 +20,7 @@ const workloadOf = (name: string, perSecond: number, arrivals: object, limitMs?:
 });
 
 /** Writes workload files, JSON being YAML too, and returns their paths. */
-async function written(...workloads: readonly { readonly name: string }[]) {
+async function written(...workloads: readonly { readonly name: string; readonly classes?: object }[]) {
   const directory = await freshDirectory();
   const files = workloads.map(({ name }) => join(directory, `${name}.yaml`));
   for (const [index, workload] of workloads.entries())
@@ -98,6 +100,32 @@ describe('tune --workload', () => {
     expect(changed.stderr).toContain('has changed since the study began');
   });
 
+  it('plays every class of every file over shared memory, which is gone afterwards', { timeout: 240_000 }, async () => {
+    const classes = { one: {}, four: { requests: { batch: 4 } } };
+    const { directory, files, space } = await written(
+      { ...workloadOf('even', 40, { process: 'constant' }), classes },
+      { ...workloadOf('other', 20, { process: 'poisson' }), classes: { two: { requests: { batch: 2 } } } },
+    );
+    const { grpcUrl, metricsUrl } = await emulator();
+    const client = connectGrpc(grpcUrl);
+    onTestFinished(() => client.close());
+    const output = join(directory, 'run');
+    const at = ['-u', grpcUrl, '--metrics-url', metricsUrl, '--shared-memory', 'system'];
+    const under = files.flatMap((file) => ['--workload', file]);
+    const study = ['--request-rate', '40:40', '--client-batch', '4', '--space', space, '--sampler', 'grid'];
+    const goal = ['--max-trials', '1', '--percentile', '50', '--latency-budget', '500'];
+    const { code, stderr } = await callCli(['tune', '-m', 'm', ...at, ...under, ...study, ...goal, '-o', output]);
+    expect([code, stderr]).toEqual([0, '']);
+    const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
+    expect(measured.length).toBeGreaterThanOrEqual(2);
+    for (const { measurement } of measured) {
+      expect(measurement.failures).toEqual([]);
+      expect(measurement.workloads?.map(({ workload }) => workload)).toEqual(['even', 'other']);
+    }
+    expect(await client.sharedMemoryRegions()).toEqual([]);
+    expect(ownObjects()).toEqual([]);
+  });
+
   it('says what it would do, and for how long', { timeout: 180_000 }, async () => {
     const { files, space } = await written(workloadOf('day', 40, { process: 'constant' }));
     const { grpcUrl, metricsUrl } = await emulator();
@@ -117,7 +145,7 @@ describe('tune --workload', () => {
     const { directory, files } = await written(workloadOf('one', 40, { process: 'constant' }), {
       ...workloadOf('two', 40, { process: 'constant' }),
       classes: { other: { model: 'elsewhere' } },
-    } as never);
+    });
     const [one = '', two = ''] = files;
     const { grpcUrl } = await emulator();
     const refused = async (...more: string[]): Promise<string> =>
@@ -126,9 +154,6 @@ describe('tune --workload', () => {
       '--workload cannot be used with --concurrency',
     );
     expect(await refused('--workload', one, '--batch-size', '1:4')).toContain('cannot be used with --batch-size');
-    expect(await refused('--workload', one, '--shared-memory', 'system')).toContain(
-      'cannot be used with --shared-memory',
-    );
     expect(await refused('--workload', one, '--robust', 'best')).toContain("'best' is not a rule");
     expect(await refused('--workload', one, '--workload-weights', '1,2')).toContain('as many weights as files');
     expect(await refused('--workload', one, '--workload', one)).toContain("are both named 'one'");

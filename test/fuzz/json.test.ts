@@ -33,7 +33,13 @@ describe('input data that is bad', () => {
     const streams = refusedOr(() => jsonStreams('f.json', text, tensors, {}), 'INPUT_INVALID');
     if (!streams) return;
     const set = refusedOr<RequestSet>(
-      () => batchRequests('m', streams, true, { batch: 2 }),
+      () =>
+        batchRequests(
+          'm',
+          streams.map((samples) => ({ samples, steps: samples.length })),
+          true,
+          { batch: 2 },
+        ),
       'INPUT_INVALID', // samples that do not go together
     );
     for (const { inputs } of set?.requests ?? []) {

@@ -10,6 +10,7 @@ import { openCuda } from '../../src/loadgen/shared-memory/cuda-driver.ts';
 import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { CudaMemoryRegion, TritonClient } from '../../src/triton/types.ts';
+import { sharedInputs } from '../support/shared-inputs.ts';
 import { ownObjects } from '../support/shared-memory-suite.ts';
 import { loadStandInCuda, onGpu } from '../support/stand-in-cuda.ts';
 
@@ -80,9 +81,11 @@ describe('regions in a GPU', () => {
   });
   const planOf = (...values: Uint8Array[]) => {
     const inputs = values.map((raw) => ({ name: 'IN', datatype: 'UINT8', shape: [raw.length], raw }));
-    const requests = inputs.map((input) => ({ model: 'm', version: '', batch: 1, inputs: [input] }));
+    const each = inputs.map((input) => ({ model: 'm', version: '', batch: 1, inputs: [input] }));
+    const requests = { model: 'm', version: '', batch: 1, requests: each };
     return {
-      requests: { model: 'm', version: '', batch: 1, requests },
+      requests,
+      inputs: [sharedInputs(requests)],
       config: { output: [{ name: 'OUT', data_type: 'TYPE_FP32', dims: [4] }] },
       ...{ maxInFlight: 4, unknownOutputBytes: 100, memory: { kind: 'cuda' as const, device: 0 } },
     };

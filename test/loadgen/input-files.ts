@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { readInputs, type SuppliedInputOptions } from '../../src/loadgen/inputs.ts';
-import type { RequestSet } from '../../src/loadgen/types.ts';
+import { type PreparedInputs, readInputs, type SuppliedInputOptions } from '../../src/loadgen/inputs.ts';
 import type { ModelConfig, TensorConfig } from '../../src/triton/config/model-config.ts';
 import type { ModelMetadata } from '../../src/triton/types.ts';
 
@@ -52,7 +51,7 @@ export async function requestsOfJson(
   model: TestModel,
   json: unknown,
   options: Partial<SuppliedInputOptions> = {},
-): Promise<RequestSet> {
+): Promise<PreparedInputs> {
   const directory = await filesForTest({ 'data.json': typeof json === 'string' ? json : JSON.stringify(json) });
   const { metadata, config } = modelOf(model);
   return readInputs(metadata, config, { batch: 1, paths: [join(directory, 'data.json')], ...options });

@@ -8,9 +8,11 @@ import { createSharedObject, type SharedObject } from '../../src/loadgen/shared-
 import { partOfOutputs, type SharedOutputs } from '../../src/loadgen/shared-memory/shared-outputs.ts';
 import { SharingTransport } from '../../src/loadgen/shared-memory/sharing-transport.ts';
 import { Slots } from '../../src/loadgen/shared-memory/slots.ts';
-import type { InferRequest, PreparedRequest, SendOutcome, Transport } from '../../src/loadgen/types.ts';
+import type { InferRequest, PreparedRequest, RequestSet, SendOutcome, Transport } from '../../src/loadgen/types.ts';
 import type { SharedMemory } from '../../src/triton/types.ts';
+import { sharedInputs } from '../support/shared-inputs.ts';
 import { ownObjects } from '../support/shared-memory-suite.ts';
+import { modelOf, requestsOfJson, type TestModel } from './input-files.ts';
 
 const requestOf = (...raws: Uint8Array[]): InferRequest => ({
   model: 'm',
@@ -59,9 +61,9 @@ describe('slots', () => {
 });
 
 describe('the layout', () => {
-  it('puts each different tensor in one place, and no two in the same', () => {
+  it('puts each piece of values in a place of its own', () => {
     const [a, b] = [new Uint8Array(100), new Uint8Array(64)];
-    const { offsets, byteSize } = layoutOfInputs(setOf(requestOf(a, b), requestOf(a)));
+    const { offsets, byteSize } = layoutOfInputs([a, b]);
     expect([...offsets]).toEqual([
       [a, 0],
       [b, 128],
@@ -202,10 +204,18 @@ describe('a transport with shared outputs', () => {
   });
 });
 
+/** The values of the inputs of a request, as the server finds them. */
+const valuesIn = ({ inputs }: InferRequest): Buffer[] =>
+  inputs.map(({ shared }) => {
+    const { region = '', offset = 0, byteSize = 0 } = shared ?? {};
+    return readFileSync(`/dev/shm/${region}`).subarray(offset, offset + byteSize);
+  });
+
 describe('regions', () => {
   const config = { max_batch_size: 1, output: [{ name: 'A', data_type: 'TYPE_FP32', dims: [4] }] };
   const raw = Uint8Array.of(1, 2, 3);
-  const plan = { requests: setOf(requestOf(raw)), config, maxInFlight: 4, unknownOutputBytes: 100 };
+  const requests = setOf(requestOf(raw));
+  const plan = { inputs: [sharedInputs(requests)], config, maxInFlight: 4, unknownOutputBytes: 100 };
   const server = (change: Partial<SharedMemory> = {}): { calls: string[]; server: SharedMemory } => {
     const calls: string[] = [];
     const plain: SharedMemory = {
@@ -222,14 +232,55 @@ describe('regions', () => {
   it('hold the inputs, and are gone after the close', async () => {
     const { calls, server: fake } = server();
     const regions = await openRegions(fake, plan);
-    const { requests } = regions.placed(plan.requests);
-    const shared = requests[0]?.inputs[0]?.shared;
+    const placed = regions.placed(requests);
+    const shared = placed.requests[0]?.inputs[0]?.shared;
     expect(readFileSync(`/dev/shm/${shared?.region}`).subarray(shared?.offset, 3)).toEqual(Buffer.from(raw));
-    expect(regions.placed(plan.requests).requests).toBe(requests);
+    expect(regions.placed(requests)).toBe(placed);
     await regions.close();
     await regions.close();
     const names = calls.filter((call) => call.startsWith('+')).map((call) => call.slice(1));
     expect(calls).toEqual([...names.map((name) => `+${name}`), ...names.map((name) => `-${name}`)]);
+  });
+
+  it('hold every batch of a range, each of the same requests as without them', async () => {
+    const steps = fc.array(
+      fc.record({ A: fc.tuple(fc.nat(255)), T: fc.array(fc.string(), { minLength: 1, maxLength: 1 }) }),
+      {
+        minLength: 1,
+        maxLength: 6,
+      },
+    );
+    const model: TestModel = { maxBatchSize: 16, inputs: { A: ['UINT8', [1]], T: ['BYTES', [1]] } };
+    const { config: batching } = modelOf(model);
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 3 }), async (data) => {
+        const range = { batch: 1, mostBatch: 16 };
+        const [plain, inputs] = await Promise.all([
+          requestsOfJson(model, { data }, range),
+          requestsOfJson(model, { data }, { ...range, isShared: true }),
+        ]);
+        const regions = await openRegions(server().server, { ...plan, inputs: [inputs] });
+        for (let batch = 1; batch <= 16; batch++) {
+          const [wanted, placed] = [plain, inputs].map((each) => each.forConfig(batching, batch));
+          const read = regions.placed(placed as RequestSet).requests.map(valuesIn);
+          expect(read).toEqual(wanted?.requests.map((request) => request.inputs.map(({ raw }) => Buffer.from(raw))));
+        }
+        await regions.close();
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('hold the inputs of several workloads, and outputs of the largest of their requests', async () => {
+    const [one, other] = [Uint8Array.of(1, 2, 3), Uint8Array.of(4, 5)].map((each) => setOf(requestOf(each)));
+    const inputs = [sharedInputs(one as RequestSet), { ...sharedInputs(other as RequestSet), mostBatch: 8 }];
+    const regions = await openRegions(server().server, { ...plan, inputs, config: { ...config, max_batch_size: 8 } });
+    expect(regions.outputs.outputs).toMatchObject([{ name: 'A', byteSize: 8 * 4 * 4 }]);
+    expect([one, other].map((set) => regions.placed(set as RequestSet).requests.map(valuesIn))).toEqual([
+      [[Buffer.of(1, 2, 3)]],
+      [[Buffer.of(4, 5)]],
+    ]);
+    await regions.close();
   });
 
   it('are gone, too, when the server does not take them', async () => {

@@ -33,7 +33,7 @@ describe('shared memory with a real Triton', () => {
     const [metadata, config] = [await client.modelMetadata('every_type'), await client.modelConfig('every_type')];
     const all = Object.fromEntries(metadata.inputs.map(({ name }) => [name, [3, 2]]));
     for (const shapes of [all, { BYTES: [1, 2], FP16: [1, 2] }]) {
-      const set = prepareInputs(metadata, config, { batch: 3, seed: 1, kind: 'random', shapes });
+      const set = prepareInputs(metadata, config, { batch: 3, seed: 1, kind: 'random', shapes, isShared: true });
       const requests = {
         ...set,
         requests: set.requests.map((request) => ({
@@ -41,7 +41,7 @@ describe('shared memory with a real Triton', () => {
           expected: request.inputs.map((input) => ({ ...input, name: `${input.name}_BACK` })),
         })),
       };
-      const regions = await openRegions(client, { requests, config, maxInFlight: 8, unknownOutputBytes: 4000 });
+      const regions = await openRegions(client, { inputs: [set], config, maxInFlight: 8, unknownOutputBytes: 4000 });
       const common = { url: urls[protocol], timeoutMs: 10_000, sharedOutputs: regions.outputs };
       const transport = openTransport(protocol, { ...common, check: replyCheck(0) });
       try {

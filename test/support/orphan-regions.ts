@@ -1,5 +1,6 @@
 import { openRegions } from '../../src/loadgen/shared-memory/open-regions.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
+import { sharedInputs } from './shared-inputs.ts';
 
 /** Registers shared memory for a model, and ends as soon as it is sent anything: `node orphan-regions.ts HOST:PORT MODEL [cuda]`. */
 const [url, model, kind] = process.argv.slice(2) as [string, string, string?];
@@ -8,6 +9,12 @@ const client = connectGrpc(url);
 const input = { name: 'any', datatype: 'FP32', shape: [1], raw: new Uint8Array(4) };
 const requests = { model, version: '', batch: 1, requests: [{ model, version: '', batch: 1, inputs: [input] }] };
 const config = await client.modelConfig(model);
-await openRegions(client, { requests, config, maxInFlight: 4, unknownOutputBytes: 1000, memory });
+await openRegions(client, {
+  inputs: [sharedInputs(requests)],
+  config,
+  maxInFlight: 4,
+  unknownOutputBytes: 1000,
+  memory,
+});
 process.stdin.once('data', () => process.exit(130));
 process.stdout.write('registered\n');

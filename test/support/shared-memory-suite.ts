@@ -13,10 +13,11 @@ import { openRegions, type RegionsPlan, type SharedRegions } from '../../src/loa
 import { createSharedObject } from '../../src/loadgen/shared-memory/shared-object.ts';
 import type { SharedOutputs } from '../../src/loadgen/shared-memory/shared-outputs.ts';
 import { type OpenOptions, openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest, SendOutcome } from '../../src/loadgen/types.ts';
+import type { InferRequest, RequestSet, SendOutcome } from '../../src/loadgen/types.ts';
 import { openWorkers } from '../../src/loadgen/workers/open-workers.ts';
 import type { ModelConfig, TensorConfig } from '../../src/triton/config/model-config.ts';
 import type { ModelStatistics, TritonClient } from '../../src/triton/types.ts';
+import { sharedInputs } from './shared-inputs.ts';
 import { sendMany, until } from './transport-suite.ts';
 
 /** A server, and a model of its that takes one FP32 tensor and gives one of the same size, in some milliseconds. */
@@ -66,9 +67,11 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       ];
       return { model: server.model, version: '', batch: SAMPLES, inputs, expected };
     };
-    const planOf = (...requests: InferRequest[]): RegionsPlan => {
+    const planOf = (...requests: InferRequest[]): RegionsPlan & { readonly requests: RequestSet } => {
       const set = { model: server.model, version: '', batch: SAMPLES, requests };
-      return { requests: set, config, maxInFlight: MOST_AT_ONCE, unknownOutputBytes: 1000, memory: subject.memory };
+      const inputs = [sharedInputs(set)];
+      const { memory } = subject;
+      return { requests: set, inputs, config, maxInFlight: MOST_AT_ONCE, unknownOutputBytes: 1000, memory };
     };
     const sent = async (
       regions: SharedRegions,

@@ -100,12 +100,11 @@ export const levelsOfStudy = (
 ): LevelRange => started?.levels ?? levelsOf(spec, places);
 
 /** Errors: USAGE for options that do not work with requests of several sizes. */
-function checkBatchRange({ batch, sharedMemory = 'none' }: StudySpec['traffic'], hasRate: boolean): void {
+function checkBatchRange({ batch }: StudySpec['traffic'], hasRate: boolean): void {
   const refuse = (what: string, hint: string): never => {
     throw new TrituneError('USAGE', `--batch-size cannot be used with ${what}`, hint);
   };
   if (batch > 1) refuse('--batch', 'give --batch N for requests of one size, or --batch-size LOW:HIGH for a search');
   if (hasRate)
     refuse('--request-rate', 'give --concurrency: how many requests of a batch a server takes is found there');
-  if (sharedMemory !== 'none') refuse('--shared-memory', 'find the batch without it, then tune with --batch and it');
 }

@@ -8,11 +8,6 @@ import type { OpenServer } from '../server/open-server.ts';
 import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic.ts';
 import { rateSchedule } from './schedule.ts';
 
-/** The traffic of one front: its model and requests. */
-export interface FrontAsked extends TrafficAsked {
-  readonly requestDistribution: RequestDistribution;
-}
-
 /** The senders for the fronts of a study, each with its own threads, in the form that a profile takes. */
 export interface OpenFronts {
   readonly traffic: FrontTraffic & Required<Pick<ProfileOptions, 'otherFronts'>>;
@@ -25,7 +20,8 @@ export interface OpenFronts {
 /** Opens the traffic of each front, the study's first. Errors: USAGE, UNSUPPORTED, SERVER_FAILED; on an error, leaves nothing open. */
 export async function openFronts(
   opened: Pick<OpenServer, 'client' | 'server' | 'tls' | 'headers'>,
-  fronts: readonly [FrontAsked, ...FrontAsked[]],
+  fronts: readonly [TrafficAsked, ...TrafficAsked[]],
+  requestDistribution: RequestDistribution,
 ): Promise<OpenFronts> {
   const open: OpenTraffic[] = [];
   const close = async (): Promise<void> => {
@@ -37,28 +33,33 @@ export async function openFronts(
     await close();
     throw error;
   }
-  const [first, ...otherFronts] = open.map((traffic, index) => frontTraffic(traffic, fronts[index] as FrontAsked));
+  const [first, ...otherFronts] = open.map((traffic, index) =>
+    frontTraffic(traffic, fronts[index] as TrafficAsked, requestDistribution),
+  );
   return {
     traffic: { ...(first as FrontTraffic), otherFronts },
-    requestsFrom: (place, inputs) => requestsOf(open[place] as OpenTraffic, fronts[place] as FrontAsked, inputs),
+    requestsFrom: (place, inputs) => requestsOf(open[place] as OpenTraffic, fronts[place] as TrafficAsked, inputs),
     close,
   };
 }
 
 function requestsOf(
   traffic: OpenTraffic,
-  { config }: FrontAsked,
+  { config }: TrafficAsked,
   inputs?: PreparedInputs,
 ): FrontTraffic['requestsFor'] {
   const configIn = (candidate: Candidate) => configOfModel(candidate, config.name ?? '', config);
   return (candidate, batch) => traffic.requestsFor(configIn(candidate), batch, inputs);
 }
 
-function frontTraffic(traffic: OpenTraffic, asked: FrontAsked): FrontTraffic {
-  const { spec, requestDistribution } = asked;
+function frontTraffic(
+  traffic: OpenTraffic,
+  asked: TrafficAsked,
+  requestDistribution: RequestDistribution,
+): FrontTraffic {
   return {
     ...traffic.sending,
     requestsFor: requestsOf(traffic, asked),
-    scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: spec.seed }, perSecond),
+    scheduleAt: (perSecond) => rateSchedule({ requestDistribution, seed: asked.spec.seed }, perSecond),
   };
 }

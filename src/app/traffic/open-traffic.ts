@@ -32,6 +32,8 @@ export interface TrafficAsked {
   /** The model's config when the requests are made. */
   readonly config: ModelConfig;
   readonly inputs: PreparedInputs;
+  /** Other inputs that are sent too, such as those of further workloads. */
+  readonly otherInputs?: readonly PreparedInputs[] | undefined;
   readonly levels: LevelRange;
   readonly timeoutMs: number;
   /** Called for every request that the threads sent, soon after its end. */
@@ -94,21 +96,20 @@ export async function openTraffic(opened: Opened, asked: TrafficAsked): Promise<
 
 async function prepared(
   { client, server, tls, headers }: Opened,
-  { spec, config, inputs, levels, timeoutMs, check: own }: TrafficAsked,
+  { spec, config, inputs, otherInputs = [], levels, timeoutMs, check: own }: TrafficAsked,
 ) {
   const sequences = sequencesOf(spec, config, levels);
   const kind = transportOptionsOf(spec, config);
   const check = own === undefined ? replyCheckOf(inputs, spec) : (own ?? undefined);
-  const requests = inputs.forConfig(config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
   const traffic = await openSharedTransport(
     server.protocol,
     { url: server.url, tls, timeoutMs, headers, check, timesRequests: true, ...kind },
     spec,
     client,
-    { requests, config, maxInFlight },
+    { inputs: [inputs, ...otherInputs], config, maxInFlight },
   );
   const requestsFor = (candidate: ModelConfig, batch?: number, from = inputs): RequestSet =>
     traffic.placed(from.forConfig(candidate, batch));
-  return { traffic, sequences, requests, requestsFor };
+  return { traffic, sequences, requests: requestsFor(config), requestsFor };
 }

@@ -5,13 +5,15 @@ import { type PreparedInputs, prepareInputs, readInputs } from '../../loadgen/in
 import { replyCheck } from '../../loadgen/reply-check.ts';
 import type { SequenceRule } from '../../loadgen/sequences.ts';
 import type { ReplyCheck } from '../../loadgen/types.ts';
+import type { TransportSpec } from '../../spec/traffic-spec.ts';
 import type { LevelRange } from '../../study/types.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { RequestSpec } from '../../workload/request-spec.ts';
 import type { OriginalModel } from '../server/open-server.ts';
 
-/** The requests; `seed` seeds everything random in them. */
-export type SeededRequests = RequestSpec & { readonly seed: number; readonly mostBatch?: number };
+/** The requests, and whether their values are in shared memory; `seed` seeds everything random in them. */
+export type SeededRequests = RequestSpec &
+  Pick<TransportSpec, 'sharedMemory'> & { readonly seed: number; readonly mostBatch?: number };
 
 /** Returns the requests that the options describe for this model. Errors: USAGE, INPUT_INVALID, UNSUPPORTED (an unknown data type). */
 export async function requestsOf(
@@ -19,7 +21,8 @@ export async function requestsOf(
   { metadata, config }: Pick<OriginalModel, 'metadata' | 'config'>,
 ): Promise<PreparedInputs> {
   const { batch, mostBatch, seed, inputData = ['random'], shape: shapes, requestParameter: parameters } = options;
-  const common = { batch, mostBatch, shapes, parameters };
+  const isShared = (options.sharedMemory ?? 'none') !== 'none';
+  const common = { batch, mostBatch, shapes, parameters, isShared };
   const [kind] = inputData;
   if (kind !== 'zero' && kind !== 'random') return readInputs(metadata, config, { ...common, paths: inputData });
   if (inputData.length > 1) {

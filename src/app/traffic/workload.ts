@@ -123,6 +123,8 @@ export async function classInputsOf(
   return {
     ...forConfig(original.config),
     assumed: inputs.flatMap(({ assumed }) => assumed),
+    mostBatch: Math.max(...inputs.map(({ mostBatch }) => mostBatch)),
+    values: inputs.flatMap(({ values }) => values),
     forConfig,
   };
 }

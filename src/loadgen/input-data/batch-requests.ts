@@ -1,4 +1,5 @@
 import type { InferRequest, OutputTensor, RequestParameter, RequestSet, RequestTensor } from '../types.ts';
+import { joinedBytes } from './adjacent-samples.ts';
 import { MAX_TENSOR_BYTES } from './directory-data.ts';
 import { invalidInput, type Sample, type SampleTensor } from './sample.ts';
 import { shapeText } from './shapes.ts';
@@ -9,6 +10,14 @@ export interface RequestOptions {
   /** Samples in the largest request, if several sizes are requested. */
   readonly mostBatch?: number | undefined;
   readonly parameters?: readonly RequestParameter[] | undefined;
+  /** The values will be in memory that the server shares. */
+  readonly isShared?: boolean | undefined;
+}
+
+/** The samples of a stream: its steps, and maybe the first of them again, to fill its last request with. */
+export interface SampleStream {
+  readonly samples: readonly Sample[];
+  readonly steps: number;
 }
 
 /**
@@ -17,13 +26,13 @@ export interface RequestOptions {
  */
 export function batchRequests(
   model: string,
-  streams: readonly (readonly Sample[])[],
+  streams: readonly SampleStream[],
   isBatching: boolean,
   { batch, parameters = [] }: RequestOptions,
 ): RequestSet {
   const common = { model, version: '', batch };
-  const byStream = streams.map((samples) =>
-    Array.from({ length: Math.ceil(samples.length / batch) }, (_, index): InferRequest => {
+  const byStream = streams.map(({ samples, steps }) =>
+    Array.from({ length: Math.ceil(steps / batch) }, (_, index): InferRequest => {
       const taken = Array.from({ length: batch }, (_, i) => samples[(index * batch + i) % samples.length] as Sample);
       const expected = joined(taken, isBatching, (sample) => sample.expected);
       return {
@@ -65,7 +74,7 @@ function joinedTensor(first: Sample, tensors: readonly SampleTensor[], isBatchin
   if (bytes > MAX_TENSOR_BYTES) {
     throw invalidInput(first.place, `'${spec.name}' is too large for one request`, 'choose a smaller batch');
   }
-  const all = tensors.length === 1 ? raw : Buffer.concat(tensors.map((tensor) => tensor.raw));
+  const all = tensors.length === 1 ? raw : joinedBytes(tensors.map((tensor) => tensor.raw));
   return { ...common, shape: [tensors.length, ...shape], raw: all };
 }
 

@@ -1,23 +1,21 @@
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import { numericType } from '../tensors/data-types.ts';
-import type { RequestSet } from '../types.ts';
 
 /** Tensors begin at multiples of a cache line, which is suitable for every data type. */
 const ALIGNMENT = 64;
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
-/** Returns the offset of each different tensor of the requests, and their total bytes. Batches with the same values share an offset. */
-export function layoutOfInputs({ requests }: RequestSet): {
+/** Returns the offset of each piece of values, and their total bytes. */
+export function layoutOfInputs(values: readonly Uint8Array[]): {
   readonly offsets: ReadonlyMap<Uint8Array, number>;
   readonly byteSize: number;
 } {
   const offsets = new Map<Uint8Array, number>();
   let byteSize = 0;
-  for (const { raw } of requests.flatMap((request) => request.inputs)) {
-    if (offsets.has(raw)) continue;
-    offsets.set(raw, byteSize);
-    byteSize += aligned(raw.byteLength);
+  for (const piece of values) {
+    offsets.set(piece, byteSize);
+    byteSize += aligned(piece.byteLength);
   }
   return { offsets, byteSize };
 }

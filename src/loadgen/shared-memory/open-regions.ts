@@ -1,6 +1,7 @@
 import { TrituneError } from '../../base/errors.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { SharedMemory } from '../../triton/types.ts';
+import type { PreparedInputs } from '../inputs.ts';
 import type { RequestSet, SharedPlace } from '../types.ts';
 import { blocksOf, type Contents, type MemoryKind, type SharedBlock } from './blocks.ts';
 import { layoutOfInputs, layoutOfOutputs } from './layout.ts';
@@ -8,7 +9,8 @@ import type { SharedOutputs } from './shared-outputs.ts';
 
 /** The requests of a run and its maximum number in flight. */
 export interface RegionsPlan {
-  readonly requests: RequestSet;
+  /** All inputs that will be sent, made for shared memory: each piece of their values has a buffer of its own. */
+  readonly inputs: readonly Pick<PreparedInputs, 'values' | 'mostBatch' | 'requests'>[];
   readonly config: ModelConfig;
   readonly maxInFlight: number;
   /** Bytes for an output of unknown size. */
@@ -20,7 +22,7 @@ export interface RegionsPlan {
 /** Shared memory that is registered with one server: the inputs, written once, and room for outputs. */
 export interface SharedRegions {
   readonly outputs: SharedOutputs;
-  /** Returns the requests with their inputs in shared memory. They must be those of the plan, or the same for another config. */
+  /** Returns the requests with their inputs in shared memory. Their values must be those of the plan. */
   placed(set: RequestSet): RequestSet;
   /** Call this after the traffic: unregisters our regions only, and frees the memory. Never throws. */
   close(): Promise<void>;
@@ -36,8 +38,10 @@ const NOT_HERE = new Uint8Array();
  * SERVER_FAILED if the server cannot use it, for example because it is on another machine.
  */
 export async function openRegions(server: SharedMemory, plan: RegionsPlan): Promise<SharedRegions> {
-  const inputs = layoutOfInputs(plan.requests);
-  const { outputs, slotBytes } = layoutOfOutputs(plan.config, plan.requests.batch, plan.unknownOutputBytes);
+  const inputs = layoutOfInputs(plan.inputs.flatMap(({ values }) => values));
+  const mostBatch = Math.max(...plan.inputs.map((each) => each.mostBatch));
+  const mostRequests = Math.max(...plan.inputs.map(({ requests }) => requests.length));
+  const { outputs, slotBytes } = layoutOfOutputs(plan.config, mostBatch, plan.unknownOutputBytes);
   const source = blocksOf(plan.memory ?? { kind: 'system' });
   const slots = plan.maxInFlight + source.spareSlots;
   const blocks: SharedBlock[] = [];
@@ -58,7 +62,7 @@ export async function openRegions(server: SharedMemory, plan: RegionsPlan): Prom
         region: output.name,
         memory: output.place,
         ...{ slotBytes, firstSlot: 0, slots, outputs },
-        encodingsKept: Math.max(1, Math.floor(MAX_ENCODINGS / plan.requests.requests.length)),
+        encodingsKept: Math.max(1, Math.floor(MAX_ENCODINGS / mostRequests)),
       },
       placed: placing(input.name, inputs.offsets),
       close,
@@ -72,11 +76,11 @@ export async function openRegions(server: SharedMemory, plan: RegionsPlan): Prom
 /** Returns the same set for the same input, so that it is not encoded again. */
 function placing(region: string, offsets: ReadonlyMap<Uint8Array, number>): (set: RequestSet) => RequestSet {
   const known = new Map<RequestSet, RequestSet>();
-  const placeOf = (raw: Uint8Array): SharedPlace => {
-    const offset = offsets.get(raw);
-    if (offset === undefined)
-      throw new TrituneError('INTERNAL', 'a tensor is not in shared memory', 'please report it');
-    return { region, offset, byteSize: raw.byteLength };
+  const starts = new Map([...offsets].map(([{ buffer, byteOffset }, offset]) => [buffer, offset - byteOffset]));
+  const placeOf = ({ buffer, byteOffset, byteLength }: Uint8Array): SharedPlace => {
+    const start = starts.get(buffer);
+    if (start === undefined) throw new TrituneError('INTERNAL', 'a tensor is not in shared memory', 'please report it');
+    return { region, offset: start + byteOffset, byteSize: byteLength };
   };
   return (set) => {
     const placed = known.get(set) ?? {

@@ -45,7 +45,7 @@ export const tensors = modelTensors(metadata, config);
 
 /** Reads requests of the streams, and checks that each tensor has as many bytes as its shape says. */
 async function requestsOf(path: string): Promise<unknown> {
-  const streams = await readStreams([path], tensors, {});
+  const streams = (await readStreams([path], tensors, {})).map((samples) => ({ samples, steps: samples.length }));
   const set = batchRequests('m', streams, true, { batch: 2 });
   for (const { inputs } of set.requests)
     for (const { name, shape, raw } of inputs)

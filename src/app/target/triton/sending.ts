@@ -20,7 +20,8 @@ import { levelsOfStudy } from '../../study/goal.ts';
 import type { OpenStudy, TargetSetting } from '../../study/study.ts';
 import { compareReplies, expectsOutputs } from '../../traffic/compare-outputs.ts';
 import { lookFirst } from '../../traffic/first-requests.ts';
-import { type FrontAsked, openFronts } from '../../traffic/open-fronts.ts';
+import { openFronts } from '../../traffic/open-fronts.ts';
+import type { TrafficAsked } from '../../traffic/open-traffic.ts';
 import { assumptionsOf } from '../../traffic/requests.ts';
 import { promptRequests } from '../requests/prompt-requests.ts';
 import { requestProfile } from '../requests/request-profile.ts';
@@ -28,7 +29,7 @@ import type { FoundTriton } from './describe.ts';
 import type { TritonModels } from './models.ts';
 import { type FrontInputs, trafficTo } from './pipeline/front-inputs.ts';
 import { inputsOfStudy } from './study-inputs.ts';
-import { profiledWorkloads } from './tensor-workloads.ts';
+import { profiledWorkloads, type WorkloadInputs } from './tensor-workloads.ts';
 
 /** The open senders of a study, in the form of a profile. */
 export interface StudySending {
@@ -77,13 +78,11 @@ export async function openTensors(
   const isGuarded = isExpected && (spec.accuracy !== undefined || space.hasVariants);
   const levels = levelsOfStudy(study, space.places);
   const [first, ...others] = [{ config, inputs }, ...otherFronts].map((front, index) =>
-    frontAsked(spec, levels, front, index),
-  ) as [FrontAsked, ...FrontAsked[]];
-  const fronts = await openFronts(opened, [
-    // Outputs that the accuracy guard has checked need not be checked in every reply.
-    { ...first, ...(isGuarded && spec.traffic.outputTolerance === undefined && { check: null }) },
-    ...others,
-  ]);
+    trafficAsked(spec, levels, front, index, underWorkloads),
+  ) as [TrafficAsked, ...TrafficAsked[]];
+  // Outputs that the accuracy guard has checked need not be checked in every reply.
+  const unchecked = isGuarded && spec.traffic.outputTolerance === undefined && { check: null };
+  const fronts = await openFronts(opened, [{ ...first, ...unchecked }, ...others], spec.levels.requestDistribution);
   const devices = devicesOf(opened, model);
   const profile = createProfile({
     ...fronts.traffic,
@@ -117,15 +116,19 @@ export async function openTensors(
 }
 
 /** Fronts with the same seed would get arrivals at the same moments. The first front has the study's seed, and each further one the next. */
-const frontAsked = (
+const trafficAsked = (
   spec: StudySpec,
   levels: LevelRange,
   { config, inputs }: FrontInputs,
   index: number,
-): FrontAsked => ({
+  underWorkloads: WorkloadInputs,
+): TrafficAsked => ({
   spec: { ...trafficTo(spec, config.name ?? ''), seed: spec.seed + index },
-  ...{ config, inputs, levels, timeoutMs: (spec.traffic.requestTimeoutSeconds ?? REQUEST_TIMEOUT_S) * MS_PER_S },
-  requestDistribution: spec.levels.requestDistribution,
+  config,
+  inputs,
+  otherInputs: underWorkloads.flatMap((inputsOf) => inputsOf[index] ?? []).filter((each) => each !== inputs),
+  levels,
+  timeoutMs: (spec.traffic.requestTimeoutSeconds ?? REQUEST_TIMEOUT_S) * MS_PER_S,
 });
 
 /** With a budget, the budgeted latency must be stable, and the budget is the threshold. */
