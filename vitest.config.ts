@@ -66,7 +66,14 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [
-            ...['test/real/**', 'test/report/browser/**', 'test/package/**', 'test/fleet/temporal/**', 'test/site/**'],
+            ...[
+              'test/real/**',
+              'test/report/browser/**',
+              'test/package/**',
+              'test/fleet/temporal/**',
+              'test/site/**',
+              'test/combinations/**',
+            ],
             ...[...computing, ...alone],
           ],
           isolate: false,
@@ -86,6 +93,15 @@ export default defineConfig({
       },
       { test: { name: 'triton-runs', include: runs, ...onTriton } },
       { test: { name: 'triton-parts', include: ['test/real/**/*.test.ts'], exclude: runs, ...onTriton } },
+      // Whatever can be combined, on the emulator.
+      {
+        test: {
+          name: 'combinations',
+          globalSetup: [ownFolder],
+          include: ['test/combinations/**/*.test.ts'],
+          maxWorkers: 3,
+        },
+      },
       // On a real Temporal, with workers and servers in processes of their own.
       {
         test: {

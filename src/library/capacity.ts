@@ -3,6 +3,7 @@ import { capacityDefaults } from '../app/capacity/capacity-spec.ts';
 import { type CapacityOutputs, prepareCapacity, writeCapacity } from '../app/capacity/documents.ts';
 import { limitAsked, measureCapacity } from '../app/capacity/measure.ts';
 import { openCapacity } from '../app/capacity/open-capacity.ts';
+import { combinationOfService } from '../app/profile/services/combination-of-service.ts';
 import { serviceKindOf } from '../app/profile/services/kind-of.ts';
 import { afterRestoring } from '../app/restore/restore-first.ts';
 import { withProtocol } from '../app/server/find-protocol.ts';
@@ -10,6 +11,7 @@ import { warnIfInsecure } from '../app/server/tls.ts';
 import { TrituneError } from '../base/errors.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
 import type { CapacityEvent } from '../capacity/means.ts';
+import { checkCombination } from '../spec/combinations.ts';
 import { DEFAULT_DOCKER_IMAGE } from '../spec/server-spec.ts';
 
 /**
@@ -52,6 +54,7 @@ export async function capacity(
   if (!checked.model) throw new TrituneError('USAGE', 'the model is missing', 'give its name as model');
   limitAsked(checked);
   const kind = serviceKindOf({ serviceKind, endpoint: checked.endpoint });
+  checkCombination(combinationOfService('capacity', kind, checked));
   const spec =
     kind === 'triton'
       ? await withProtocol<CapacitySpec>({ ...checked, protocol: given.protocol })

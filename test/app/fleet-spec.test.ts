@@ -31,13 +31,16 @@ describe('a study over a group of servers', () => {
     [{ trace: true }, '--trace', /on one server/],
     [{ adapter: 'a.ts' }, '--adapter', /without --temporal/],
     [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
-    [{ endpoint: 'openai' }, '--endpoint openai', /triton-grpc/],
   ])('is refused with %j, and says what to do', (options, name, hint) => {
     const refusal = expect.objectContaining({
       ...{ code: 'USAGE', message: `${name} cannot be used with --temporal` },
       hint: expect.stringMatching(hint),
     });
     expect(() => checkFleetSpec(study(options))).toThrow(refusal);
+  });
+
+  it('is refused for a server that is no Triton', () => {
+    expect(() => checkFleetSpec(study({ endpoint: 'openai' }))).toThrow(/^fleet cannot be combined with OpenAI, /);
   });
 
   it.each([{ workload: ['w.yaml'] }, { endpoint: 'triton-grpc' }, { clientThreads: 4 }])('may have %j', (options) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/base/json.ts';
 import { migrated } from '../../src/study/records/migrate.ts';
 import { recordJsonSchema } from '../../src/study/records/record-schema.ts';
-import { exitCodesPage, metricsPage, resultsCsvPage } from './reference/code-pages.ts';
+import { combinationsPage, exitCodesPage, metricsPage, resultsCsvPage } from './reference/code-pages.ts';
 import type { JsonSchema } from './reference/json-schema.ts';
 import { printSections } from './reference/markdown.ts';
 import type { SchemaDocument } from './reference/parts.ts';
@@ -33,6 +33,7 @@ describe.each(schemaPages)('docs/reference/$file', (page) => {
 
 describe('docs/reference', () => {
   it.each([
+    ['combinations.md', combinationsPage],
     ['exit-codes.md', exitCodesPage],
     ['metrics.md', metricsPage],
     ['results-csv.md', resultsCsvPage],

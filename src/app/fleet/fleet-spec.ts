@@ -1,4 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
+import { combinationOf } from '../../spec/combination-of.ts';
+import { checkCombination } from '../../spec/combinations.ts';
 import { type HeaderSpec, headerSpec, type TlsSpec, tlsSpec } from '../../spec/server-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { type AgentsSpec, agentsSpec, type TrafficSpec } from '../../spec/traffic-spec.ts';
@@ -22,7 +24,8 @@ export const fleetTrust = ({ server, trustRun }: OwnSpec, tell: (line: string) =
 type Refused = readonly [isGiven: boolean, what: string, hint: string];
 
 /** Checks that a fleet can run the study: each server must be a Triton with its own worker. Errors: USAGE. */
-export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): void {
+export function checkFleetSpec(spec: StudySpec): void {
+  const { adapter, server, trace, traffic } = spec;
   const ofWorkers = 'leave it out: the workers name the servers, with tritune fleet worker --server HOST:8001';
   const wrong: readonly Refused[] = [
     [adapter !== undefined, '--adapter', 'tune this server without --temporal: workers drive Tritons only'],
@@ -31,11 +34,6 @@ export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): 
       server.launchCommand !== undefined,
       '--launch-command',
       'start the servers yourself, or tune one without --temporal',
-    ],
-    [
-      server.endpoint !== undefined && !server.endpoint.startsWith('triton-'),
-      `--endpoint ${server.endpoint}`,
-      'give triton-grpc, or triton-generate for workers with --protocol http',
     ],
     [trace === true, '--trace', 'leave it out, and trace the best on one server afterwards'],
     ...ownOfServers.map((key) => [server[key] !== undefined, flagOf(key), ofWorkers] as const),
@@ -46,8 +44,9 @@ export function checkFleetSpec({ adapter, server, trace, traffic }: StudySpec): 
     ],
   ];
   const [, what, hint] = wrong.find(([isGiven]) => isGiven) ?? [];
-  if (what === undefined || hint === undefined) return;
-  throw new TrituneError('USAGE', `${what} cannot be used with --temporal`, hint);
+  if (what !== undefined && hint !== undefined)
+    throw new TrituneError('USAGE', `${what} cannot be used with --temporal`, hint);
+  checkCombination(combinationOf(spec, true));
 }
 
 /**

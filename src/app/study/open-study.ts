@@ -1,6 +1,8 @@
 import type { AdapterDefinition } from '../../adapter/definition.ts';
 import { checkFree } from '../../base/run-files.ts';
 import { DOCUMENT_NAMES } from '../../report/write-run.ts';
+import { combinationOf } from '../../spec/combination-of.ts';
+import { checkCombination } from '../../spec/combinations.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
 import { builtInMetrics, type Metrics } from '../../study/goal/metrics/registry.ts';
@@ -120,6 +122,7 @@ export function checkSpec(spec: StudySpec, metrics?: Metrics): void {
   goalOf(spec, metrics);
   levelsOf(spec);
   headersOf(spec.server);
+  checkCombination(combinationOf(spec));
   checkWorkloads(spec);
 }
 

@@ -6,6 +6,16 @@ import {
 import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '../../../src/cli/exit-codes.ts';
 import { circumstances, fixedColumns, laterColumns } from '../../../src/report/results-columns.ts';
 import { failureColumns, trialColumns } from '../../../src/report/results-csv.ts';
+import {
+  drivers,
+  extras,
+  type LoadKind,
+  loads,
+  type Refusal,
+  refusalOf,
+  refusals,
+  subjects,
+} from '../../../src/spec/combinations.ts';
 import { columnsOf } from '../../../src/study/goal/metrics/columns.ts';
 import { type Metric, metricNeeds } from '../../../src/study/goal/metrics/metric.ts';
 import { builtInMetrics } from '../../../src/study/goal/metrics/registry.ts';
@@ -102,4 +112,31 @@ function metricRow({ name, description, unit, units, better, interval, needs }: 
     interval ? `from ${interval.from === 'windows' ? 'windows' : 'histograms'}` : '',
     needs.map((need) => metricNeeds[need].words).join(', '),
   ];
+}
+
+/** Returns the page of what can be combined, as Markdown. */
+export function combinationsPage(): string {
+  const place = (refusal: Refusal | null): string =>
+    refusal === null ? 'yes' : `[${refusals.indexOf(refusal) + 1}](#why-not)`;
+  const usual = (driver: (typeof drivers)[number]): LoadKind =>
+    driver === 'capacity' ? 'request rate' : 'concurrency';
+  const tableOf = (driver: (typeof drivers)[number]): string =>
+    printTable(
+      [driver, ...loads, ...extras],
+      subjects.map((subject) => {
+        // Several models share a load only under a workload, when they are measured as they are.
+        const load = subject === 'several models' && driver !== 'tune' ? 'workload' : usual(driver);
+        return [
+          subject,
+          ...loads.map((each) => place(refusalOf({ subject, driver, load: each, extras: [] }))),
+          ...extras.map((extra) => place(refusalOf({ subject, driver, load, extras: [extra] }))),
+        ];
+      }),
+    );
+  return printPage('What can be combined', [
+    'Whatever is measured, however it is loaded: `yes` works, and a number is the reason why it does not. Every combination but those of fleets is played in one suite of tests.',
+    ...drivers.map(tableOf),
+    '## Why not',
+    refusals.map(({ reason, hint }, index) => `${index + 1}. Not possible, ${reason}: ${hint}.`).join('\n'),
+  ]);
 }

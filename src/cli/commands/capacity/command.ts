@@ -1,7 +1,9 @@
 import { Command } from 'commander';
+import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
 import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
+import { checkCombination } from '../../../spec/combinations.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -38,6 +40,7 @@ export function capacityCommand(terminal: Terminal): Command {
     const given = command.options.filter(
       (option) => command.getOptionValueSource(option.attributeName()) === 'cli' && !ofAll.has(option.attributeName()),
     );
+    checkCombination(combinationOfService('capacity', kind, options));
     refuseOthers(
       kind,
       given.filter((option) => !Object.hasOwn(ownNames, option.attributeName())),

@@ -3,6 +3,7 @@ import type { CapacityOutputs } from '../../../app/capacity/documents.ts';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import type { BurstShape } from '../../../capacity/loads.ts';
+import { type AgentsSpec, agentsSpec } from '../../../spec/traffic-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { costOptionTable } from '../../options/cost.ts';
 import { type OptionTable, under } from '../../options/option-table.ts';
@@ -23,9 +24,11 @@ const shared = [
     'stringData',
     'stringLength',
     'maxInputSize',
+    'outputTolerance',
     'requestParameter',
   ] as const),
   ...(['compression', 'tensorFormat', 'sharedMemory', 'outputSharedMemorySize', 'streaming'] as const),
+  ...(Object.keys(agentsSpec.shape) as (keyof AgentsSpec)[]),
   ...(['clientThreads', 'goodput', 'workload', 'timeScale', 'passes', 'requestTimeout', 'seed'] as const),
   ...(['tls', 'tlsCa', 'tlsCert', 'tlsKey', 'tlsServerName', 'tlsInsecure'] as const),
   ...(['header', 'headerEnv', 'headerFile', 'tokenEnv', 'tokenFile'] as const),

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import type { EndpointSpec } from '../../../app/profile/profile-spec.ts';
+import { combinationOfService } from '../../../app/profile/services/combination-of-service.ts';
 import { serviceKindOf } from '../../../app/profile/services/kind-of.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
+import { checkCombination } from '../../../spec/combinations.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
 import { addExamples, type Example } from '../../help.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';
@@ -60,6 +62,7 @@ export function profileCommand(terminal: Terminal): Command {
     refuse();
     const kind = serviceKindOf(given);
     const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
+    checkCombination(combinationOfService('profile', kind, given));
     refuseOthers(
       kind,
       command.options.filter((option) => isGiven(option.attributeName())),

@@ -1,0 +1,3 @@
+import { combinationsSuite } from './suite.ts';
+
+combinationsSuite('capacity');
