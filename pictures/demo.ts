@@ -1,4 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,6 +25,7 @@ const LONGEST_RUN_MS = 300_000;
 /** Runs `npm run demo` on a terminal, watches it, and looks at its end on a larger one as well. */
 export async function playDemo(): Promise<DemoPictures> {
   const cwd = await mkdtemp(join(tmpdir(), 'tritune-pictures-'));
+  await cp(resolve(import.meta.dirname, '../examples'), join(cwd, 'examples'), { recursive: true });
   const at = sitDown([...(await demoArguments()), '-o', 'demo'], { ...filmSize, cwd, env: { FORCE_COLOR: '1' } });
   try {
     const frames = await film(at);
