@@ -89,16 +89,19 @@ export function readInferReply(
   const jsonEnd = Number.isNaN(jsonBytes) ? body.length : jsonBytes;
   const json = JSON.parse(body.toString('utf8', 0, jsonEnd)) as {
     readonly outputs: readonly {
-      readonly name: string;
-      readonly datatype: string;
-      readonly shape?: readonly number[];
-      readonly parameters?: { readonly binary_data_size?: number };
+      readonly name: unknown;
+      readonly datatype: unknown;
+      readonly shape?: unknown;
+      readonly parameters?: { readonly binary_data_size?: unknown };
     }[];
   };
   let at = jsonEnd;
   return json.outputs.map(({ name, datatype, shape = [], parameters }) => {
+    if (typeof name !== 'string' || typeof datatype !== 'string' || !isShape(shape)) {
+      throw new TypeError('an output without a name, a datatype or a shape');
+    }
     if (shared.some((output) => output.name === name)) return { name, datatype, shape, raw: new Uint8Array() };
-    const size: unknown = parameters?.binary_data_size;
+    const size = parameters?.binary_data_size;
     if (!isLength(size) || at + size > body.length) throw new RangeError(`output '${name}' has not the bytes it says`);
     at += size;
     return { name, datatype, shape, raw: body.subarray(at - size, at) };
@@ -107,6 +110,7 @@ export function readInferReply(
 
 /** The server may have sent anything. */
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isShape = (value: unknown): value is readonly number[] => Array.isArray(value) && value.every(isLength);
 
 /** Returns the `error` field of a failed call's body, or the body itself if it is not such JSON. */
 export function errorOfBody(body: string): string {
