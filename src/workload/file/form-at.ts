@@ -9,9 +9,13 @@ export interface FormAt {
   readonly description: string | null;
 }
 
+/** Made once: it takes longer than all else that is done for a fault. */
+let made: JsonObject | undefined;
+
 /** Follows a path through the schema, and through the value where it decides between several forms. */
 export function formAt(value: unknown, path: readonly PropertyKey[]): FormAt {
-  const document = workloadJsonSchema();
+  made ??= workloadJsonSchema();
+  const document = made;
   let forms: readonly JsonObject[] = chosen([document], value);
   let description: string | null = null;
   let inner = value;
