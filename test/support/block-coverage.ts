@@ -4,7 +4,7 @@ interface FunctionCoverage {
   readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
 }
 
-/** Which blocks of the sources have run, as V8 counts them in this thread. */
+/** Which blocks of the sources have run, as V8 counts them in this thread. Of functions that ran before there is one, it knows only that they run. */
 export class BlockCoverage {
   readonly #session = new Session();
   readonly #seen = new Set<string>();
@@ -13,6 +13,11 @@ export class BlockCoverage {
     this.#session.connect();
     this.#post('Profiler.enable');
     this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+  }
+
+  /** How many have run. */
+  get blocks(): number {
+    return this.#seen.size;
   }
 
   /** Returns how many blocks have run since the last call that never ran before; `keep`: they count as seen from now on. */
@@ -33,11 +38,6 @@ export class BlockCoverage {
       }
     }
     return fresh;
-  }
-
-  close(): void {
-    this.#post('Profiler.stopPreciseCoverage');
-    this.#session.disconnect();
   }
 
   /** A session of one's own thread answers at once. */

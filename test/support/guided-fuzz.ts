@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pick, type Random, randomFor } from '../../src/base/random.ts';
-import { BlockCoverage } from './block-coverage.ts';
-import { checkPrototypes, hostileNames, hostileNumbers, isNightly } from './fuzz.ts';
+import type { BlockCoverage } from './block-coverage.ts';
+import { checkPrototypes, hostileNames, hostileNumbers } from './fuzz.ts';
 
 /** A reader of what is not ours. */
 export interface Subject {
@@ -18,15 +18,36 @@ export interface Subject {
   readonly isSlow?: boolean;
 }
 
-/** Cases of each parser. Every usual run has the same; each night has others. */
-const CASES = Number(process.env.TRITUNE_FUZZ_CASES ?? (isNightly ? 1_000_000 : 300));
-const NIGHT = isNightly ? new Date().toISOString().slice(0, 10) : 'always';
-/** Coverage is read after so many cases: that takes as long as some hundred of them. */
-const BATCH = 2_000;
+export interface FuzzPlan {
+  readonly cases: number;
+  /** Ends it before it has had all cases. */
+  readonly limitMs?: number;
+  /** The same seed makes the same cases, as long as nothing guides them. */
+  readonly seed: string;
+  /** Inputs that reach new code are damaged further. */
+  readonly guide?: BlockCoverage;
+  /** Keeps these inputs for other runs. */
+  readonly corpusFolder?: string;
+  /** Hears of each input before it is read. */
+  readonly onCase?: (bytes: Buffer) => void;
+}
+
+export interface FuzzResult {
+  readonly cases: number;
+  /** Inputs that were worth damaging, of which most reached code that those before had not. */
+  readonly inputs: number;
+  readonly blocks: number;
+  readonly longestMs: number;
+}
+
+/** Coverage is read after so many cases: that takes as long as some hundred of them. At first almost every input reaches new code: small batches find out which. */
+const BATCHES = { first: 50, largest: 2_000 };
 const LONGEST_INPUT = 16_384;
 /** Far above what any of these short inputs takes, on any machine: one that takes longer would hang with a longer one. */
-const HANG_MS = 20_000;
+export const HANG_MS = 20_000;
 const SHRINKS = 400;
+/** Of the time for cases, for finding out which of a batch reached new code. */
+const GUIDED_SHARE = 1 / 4;
 
 const examples = join(import.meta.dirname, '../fuzz/examples');
 const slug = (name: string): string => name.replace(/[^a-z0-9]+/gi, '-').toLowerCase();
@@ -41,90 +62,114 @@ export function examplesOf({ name }: Subject): ReadonlyMap<string, Buffer> {
   }
 }
 
+/** Keeps an input that fails, and returns its file. */
+export function keepExample({ name }: Subject, bytes: Buffer): string {
+  const folder = join(examples, slug(name));
+  mkdirSync(folder, { recursive: true });
+  return keepIn(folder, bytes);
+}
+
+function keepIn(folder: string, bytes: Buffer): string {
+  const file = join(folder, createHash('sha256').update(bytes).digest('hex').slice(0, 12));
+  writeFileSync(file, bytes);
+  return file;
+}
+
 /**
- * Checks the subject with damaged forms of its seeds. At night V8's block coverage guides it: inputs that reach new code of ours are damaged further, and
- * kept for other nights in the folder that TRITUNE_FUZZ_CORPUS names. A library would be better, but the binary of Jazzer.js 4.0 needs glibc 2.38, and the
- * images of Node on Debian 12 have 2.36. The shortest form found of an input that fails is kept as an example.
+ * Checks the subject with damaged forms of its seeds. A library would be better, but the binary of Jazzer.js 4.0 needs glibc 2.38, and the images of Node
+ * on Debian 12 have 2.36. The shortest form found of an input that fails is kept as an example.
  */
-export async function fuzzSubject(subject: Subject): Promise<void> {
-  const random = randomFor(`${NIGHT} ${subject.name}`);
-  const corpus = new Corpus(subject, random);
-  const guide = isNightly ? new BlockCoverage() : null;
-  try {
-    for (const bytes of corpus.inputs) await tried(subject, bytes);
-    guide?.fresh();
-    const cases = subject.isSlow && !isNightly ? CASES / 10 : CASES;
+export function fuzzSubject(subject: Subject, plan: FuzzPlan): Promise<FuzzResult> {
+  return new Run(subject, plan).cases(plan);
+}
+
+class Run {
+  readonly #subject: Subject;
+  readonly #corpus: Corpus;
+  readonly #guide: BlockCoverage | undefined;
+  readonly #onCase: ((bytes: Buffer) => void) | undefined;
+  #longestMs = 0;
+
+  constructor(subject: Subject, { seed, corpusFolder, guide, onCase }: FuzzPlan) {
+    this.#subject = subject;
+    const folder = corpusFolder === undefined ? null : join(corpusFolder, slug(subject.name));
+    this.#corpus = new Corpus(subject, folder, randomFor(`${seed} ${subject.name}`));
+    this.#guide = guide;
+    this.#onCase = onCase;
+  }
+
+  async cases({ cases, limitMs = Number.POSITIVE_INFINITY }: FuzzPlan): Promise<FuzzResult> {
+    const startMs = performance.now();
+    const corpus = this.#corpus;
+    for (const bytes of corpus.inputs) await this.#try(bytes);
+    this.#guide?.fresh();
+    let done = 0;
     let [triedMs, guidedMs] = [0, 0];
-    for (let done = 0; done < cases; done += BATCH) {
-      const batch = Array.from({ length: Math.min(BATCH, cases - done) }, () => corpus.damaged());
-      const startMs = performance.now();
-      for (const bytes of batch) await tried(subject, bytes);
+    for (let size = BATCHES.first; done < cases && performance.now() - startMs < limitMs; ) {
+      const batch = Array.from({ length: Math.min(size, cases - done) }, () => corpus.damaged());
+      size = Math.min(2 * size, BATCHES.largest);
+      const batchMs = performance.now();
+      for (const bytes of batch) await this.#try(bytes);
+      done += batch.length;
       const triedAtMs = performance.now();
-      triedMs += triedAtMs - startMs;
-      // At first almost every input reaches new code, and to find out which takes many runs: half of the time is for that.
-      if (!guide || guidedMs > triedMs || guide.fresh(false) === 0) continue;
-      for (const bytes of await newIn(subject, batch, guide)) corpus.keep(bytes);
+      triedMs += triedAtMs - batchMs;
+      if (!this.#guide || guidedMs > triedMs * GUIDED_SHARE || this.#guide.fresh(false) === 0) continue;
+      for (const bytes of await this.#newIn(batch, this.#guide)) corpus.keep(bytes);
       guidedMs += performance.now() - triedAtMs;
     }
-  } finally {
-    guide?.close();
+    const { inputs } = corpus;
+    return { cases: done, inputs: inputs.length, blocks: this.#guide?.blocks ?? 0, longestMs: this.#longestMs };
   }
-}
 
-/** Those of the inputs that reach new code: by halves, because coverage is of all that ran since it was last read. */
-async function newIn(subject: Subject, batch: readonly Buffer[], guide: BlockCoverage): Promise<readonly Buffer[]> {
-  if (batch.length === 0) return [];
-  for (const bytes of batch) await tried(subject, bytes);
-  if (guide.fresh(batch.length === 1) === 0) return [];
-  if (batch.length === 1) return batch;
-  const middle = batch.length >> 1;
-  return [
-    ...(await newIn(subject, batch.slice(0, middle), guide)),
-    ...(await newIn(subject, batch.slice(middle), guide)),
-  ];
-}
-
-async function tried(subject: Subject, bytes: Buffer): Promise<void> {
-  const fault = await faultOf(subject, bytes);
-  if (fault === null) return;
-  const shortest = await shrunk(subject, bytes);
-  const folder = join(examples, slug(subject.name));
-  const file = join(folder, createHash('sha256').update(shortest).digest('hex').slice(0, 12));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(file, shortest);
-  throw new Error(
-    `${subject.name} failed with what is now the example ${file}: ${JSON.stringify(shortest.toString('latin1').slice(0, 500))}`,
-    {
-      cause: (await faultOf(subject, shortest)) ?? fault,
-    },
-  );
-}
-
-async function faultOf(subject: Subject, bytes: Buffer): Promise<unknown> {
-  const startMs = performance.now();
-  try {
-    await subject.read(Buffer.from(bytes));
-    checkPrototypes();
-  } catch (error) {
-    return error;
+  /** Those of the inputs that reach new code: by halves, because coverage is of all that ran since it was last read. */
+  async #newIn(batch: readonly Buffer[], guide: BlockCoverage): Promise<readonly Buffer[]> {
+    if (batch.length === 0) return [];
+    for (const bytes of batch) await this.#try(bytes);
+    if (guide.fresh(batch.length === 1) === 0) return [];
+    if (batch.length === 1) return batch;
+    const middle = batch.length >> 1;
+    return [...(await this.#newIn(batch.slice(0, middle), guide)), ...(await this.#newIn(batch.slice(middle), guide))];
   }
-  const ms = performance.now() - startMs;
-  return ms > HANG_MS ? new Error(`it took ${(ms / 1e3).toFixed(0)} s`) : null;
-}
 
-/** A shorter input that fails too: without as many of its parts as can be left out. */
-async function shrunk(subject: Subject, bytes: Buffer): Promise<Buffer> {
-  let best = bytes;
-  let tries = 0;
-  for (let size = best.length >> 1; size >= 1; size >>= 1) {
-    for (let at = 0; at < best.length && tries < SHRINKS; ) {
-      const shorter = Buffer.concat([best.subarray(0, at), best.subarray(at + size)]);
-      tries++;
-      if ((await faultOf(subject, shorter)) !== null) best = shorter;
-      else at += size;
+  async #try(bytes: Buffer): Promise<void> {
+    const fault = await this.#faultOf(bytes);
+    if (fault === null) return;
+    const shortest = await this.#shrunk(bytes);
+    const file = keepExample(this.#subject, shortest);
+    throw new Error(
+      `${this.#subject.name} failed with what is now the example ${file}: ${JSON.stringify(shortest.toString('latin1').slice(0, 500))}`,
+      { cause: (await this.#faultOf(shortest)) ?? fault },
+    );
+  }
+
+  async #faultOf(bytes: Buffer): Promise<unknown> {
+    this.#onCase?.(bytes);
+    const startMs = performance.now();
+    try {
+      await this.#subject.read(Buffer.from(bytes));
+      checkPrototypes();
+    } catch (error) {
+      return error;
     }
+    const ms = performance.now() - startMs;
+    this.#longestMs = Math.max(this.#longestMs, ms);
+    return ms > HANG_MS ? new Error(`it took ${(ms / 1e3).toFixed(0)} s`) : null;
   }
-  return best;
+
+  /** A shorter input that fails too: without as many of its parts as can be left out. */
+  async #shrunk(bytes: Buffer): Promise<Buffer> {
+    let best = bytes;
+    let tries = 0;
+    for (let size = best.length >> 1; size >= 1; size >>= 1) {
+      for (let at = 0; at < best.length && tries < SHRINKS; ) {
+        const shorter = Buffer.concat([best.subarray(0, at), best.subarray(at + size)]);
+        tries++;
+        if ((await this.#faultOf(shorter)) !== null) best = shorter;
+        else at += size;
+      }
+    }
+    return best;
+  }
 }
 
 /** Inputs that are worth damaging. */
@@ -134,10 +179,9 @@ class Corpus {
   readonly #random: Random;
   readonly #folder: string | null;
 
-  constructor({ name, seeds, words = [] }: Subject, random: Random) {
+  constructor({ seeds, words = [] }: Subject, folder: string | null, random: Random) {
     this.#random = random;
-    const root = process.env.TRITUNE_FUZZ_CORPUS;
-    this.#folder = root === undefined ? null : join(root, slug(name));
+    this.#folder = folder;
     this.inputs = [...seeds.map((seed) => Buffer.from(seed)), ...this.#kept()];
     this.#words = ['\n', ...words, ...words, ...hostileNames, ...hostileNumbers].map((word) => Buffer.from(word));
   }
@@ -150,8 +194,7 @@ class Corpus {
 
   keep(bytes: Buffer): void {
     this.inputs.push(bytes);
-    if (this.#folder === null) return;
-    writeFileSync(join(this.#folder, createHash('sha256').update(bytes).digest('hex').slice(0, 12)), bytes);
+    if (this.#folder !== null) keepIn(this.#folder, bytes);
   }
 
   /** One of the inputs with some changes. */

@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 import { timedRequestsOf } from '../../../src/app/traffic/schedule.ts';
 import { recordedWorkload } from '../../../src/app/workload/from-log.ts';
 import { checkRecording, readGridFile } from '../../../src/benchmark/recording.ts';
@@ -49,7 +49,7 @@ async function requestsOf(path: string): Promise<unknown> {
   const set = batchRequests('m', streams, true, { batch: 2 });
   for (const { inputs } of set.requests)
     for (const { name, shape, raw } of inputs)
-      if (name === 'A') expect(raw.length).toBe(4 * shape.reduce((product, size) => product * size, 1));
+      if (name === 'A') assert.equal(raw.length, 4 * shape.reduce((product, size) => product * size, 1));
   return set;
 }
 
@@ -96,7 +96,7 @@ const traceFile = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
       yield* inPieces(bytes, [1 + (bytes[0] ?? 0) / 4, 7, 40]);
     }
     const summary = summarizeTraces(await readTraces([{ name: 'f', chunks: chunks() }]));
-    expect(traceLines(summary, true).join('\n')).not.toMatch(/undefined|\[object/);
+    assert.doesNotMatch(traceLines(summary, true).join('\n'), /undefined|\[object/);
     return summary;
   },
   seeds: [
@@ -143,7 +143,7 @@ const gate = refusing(['INPUT_INVALID'], {
     const after = readGateDocument(text, 'f');
     const rule = { tolerance: 0.05, confidence: 0.95, mustSee: 0.1 };
     for (const decision of [decideGate([earlier], [after], rule), decideGate([after], [earlier], rule)])
-      for (const write of [gateJson, gateJUnit, gateMarkdown]) expect(write(decision)).not.toBe('');
+      for (const write of [gateJson, gateJUnit, gateMarkdown]) assert.notEqual(write(decision), '');
     return after;
   },
   seeds: gateDocuments,
@@ -177,10 +177,10 @@ const times = refusing(['INPUT_INVALID', 'USAGE'], {
       const source = sources[turn++ % sources.length] as (typeof sources)[0];
       const timed = await timedRequestsOf({ traceSpeed: 1, ...source(path) });
       if (!timed) return 'none';
-      expect(timed.perSecond).toBeGreaterThan(0);
+      assert.ok(timed.perSecond > 0);
       const { schedule } = timed;
       const timesNs = 'gapsNs' in schedule ? schedule.gapsNs : 'arrivalsNs' in schedule ? schedule.arrivalsNs : [];
-      expect(timesNs.every((ns) => Number.isFinite(ns) && ns >= 0)).toBe(true);
+      assert.ok(timesNs.every((ns) => Number.isFinite(ns) && ns >= 0));
       return timed;
     });
   })(),
@@ -201,7 +201,7 @@ const logs = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
   ],
   read: inFile('log', async (path) => {
     const workload = await recordedWorkload([path], { mostClasses: 4 });
-    for (const { durationS } of workload.phases) expect(durationS === null || durationS >= 0).toBe(true);
+    for (const { durationS } of workload.phases) assert.ok(durationS === null || durationS >= 0);
     return workload;
   }),
   seeds: [

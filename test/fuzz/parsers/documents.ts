@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect } from 'vitest';
 import { readLaunchCommand } from '../../../src/adapter/engine/launch-command.ts';
 import { readPrices } from '../../../src/app/study/cost/cost-terms.ts';
 import { readCandidates } from '../../../src/app/study/read-candidates.ts';
@@ -56,7 +56,7 @@ const space = refusing(['SPACE_INVALID'], {
   ],
   read: (text) => {
     const compiled = compileSpace(inherit([readSource('my.yaml', text)]));
-    expect(spaceToJson(spaceFromJson(spaceToJson(compiled)))).toEqual(spaceToJson(compiled));
+    assert.deepEqual(spaceToJson(spaceFromJson(spaceToJson(compiled))), spaceToJson(compiled));
     const seen = viewSpace(compiled, originalOf(originalConfig));
     for (const assignment of seen.assignments()) {
       seen.build(assignment);
@@ -224,8 +224,8 @@ const configText = refusing(['CONFIG_INVALID'], {
   read: (text) => {
     const { config, unknownFields } = parseConfigText(text, 'config.pbtxt');
     const printed = printConfigText(config, { unknownFields });
-    expect(canonicalJson(parseConfigText(printed, 'printed').config)).toBe(canonicalJson(config));
-    for (const { path, reason } of validateConfig(config)) expect(`${path}${reason}`).not.toBe('');
+    assert.equal(canonicalJson(parseConfigText(printed, 'printed').config), canonicalJson(config));
+    for (const { path, reason } of validateConfig(config)) assert.notEqual(`${path}${reason}`, '');
     return config;
   },
   seeds: readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8')),
@@ -276,7 +276,7 @@ const resultTable = refusing(['INPUT_INVALID'], {
     for (const { rows } of setUps) {
       levelsToFit(rows);
       for (const { concurrency, inferPerSecond, latencyMs } of rows)
-        expect([concurrency, inferPerSecond, latencyMs.p50, latencyMs.mean].every(Number.isFinite)).toBe(true);
+        assert.ok([concurrency, inferPerSecond, latencyMs.p50, latencyMs.mean].every(Number.isFinite));
     }
     return setUps;
   },

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
-import { expect } from 'vitest';
 import { builtFiles } from '../../../src/adapter/triton/variants/cache.ts';
 import { readSeriesFile } from '../../../src/app/series/directory.ts';
 import { endingsIn } from '../../../src/app/series/record.ts';
@@ -58,7 +58,7 @@ const journal = refusing(['JOURNAL_INVALID', 'UNSUPPORTED'], {
   ],
   read: (_, bytes) => {
     const state = foldStudy(parseJournal(bytes, 'journal.jsonl').records);
-    expect(summarize(state, 'journal.jsonl').counts.trials).toBe(state.trials.length);
+    assert.equal(summarize(state, 'journal.jsonl').counts.trials, state.trials.length);
     for (const { candidate } of state.trials) checkedArtifactOf(candidate);
     return state;
   },

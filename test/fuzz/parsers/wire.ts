@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type protobuf from 'protobufjs';
-import { expect } from 'vitest';
 import { readInferRequest } from '../../../src/emulator/grpc/infer-codec.ts';
 import { jsonOf } from '../../../src/emulator/http/request.ts';
 import { changedSettings, engineSettings } from '../../../src/emulator/language/engine-settings.ts';
@@ -98,7 +98,7 @@ const http1: Parser = {
   ],
   read: (bytes) => {
     const [whole, cut] = cuts(bytes).map((sizes) => answersIn(bytes, sizes));
-    expect(cut).toEqual(whole);
+    assert.deepEqual(cut, whole);
     return whole;
   },
   seeds: soundHttp1,
@@ -143,7 +143,7 @@ const frames: Parser = {
   sources: ['http2/frame-reader.ts', 'loadgen/transports/h2/connection.ts', 'emulator/grpc/connection.ts'],
   read: (bytes) => {
     const [whole, cut] = cuts(bytes).map((sizes) => framesOf(bytes, sizes));
-    expect(cut).toEqual(whole);
+    assert.deepEqual(cut, whole);
     return whole;
   },
   seeds: soundH2,
@@ -155,8 +155,8 @@ const settings = throwing([ProtocolError], {
   read: (_, bytes) => {
     const peer = new PeerSettings();
     peer.update(bytes, 0, bytes.length);
-    expect(peer.initialWindow).toBeLessThan(2 ** 31);
-    expect(peer.maxFrame).toBeGreaterThanOrEqual(16_384);
+    assert.ok(peer.initialWindow < 2 ** 31);
+    assert.ok(peer.maxFrame >= 16_384);
     return peer;
   },
   seeds: [h2.settingsFrame([4, 1], [5, 16_384], [1, 0]).subarray(9)],
@@ -186,7 +186,7 @@ const hpack = throwing([ProtocolError], {
       if (headers.extend(4, 1, bytes, middle, bytes.length)) headers.decode({ field });
     } finally {
       // An entry of the table is 4 KiB at most, and a byte names one.
-      expect(chars).toBeLessThan(2 * 4096 * (bytes.length + 1));
+      assert.ok(chars < 2 * 4096 * (bytes.length + 1));
     }
     return 'read';
   },
@@ -234,7 +234,7 @@ const httpTexts = replies.map(([method, message]) =>
 let answer: { readonly status: number; readonly body: Buffer } = { status: 200, body: Buffer.alloc(0) };
 const server = createServer((request, response) => {
   request.resume();
-  response.writeHead(answer.status, { connection: 'close' }).end(answer.body);
+  response.writeHead(answer.status).end(answer.body);
 });
 server.listen(0, '127.0.0.1').unref();
 await new Promise((done) => server.once('listening', done));
@@ -310,10 +310,10 @@ const expected = outputs.map((output, index) => ({ ...output, raw: raws[index] a
 const check = replyCheck(0.1);
 /** What comes out of a reply lies within it, can be compared, and can be written. */
 function look(tensors: readonly OutputTensor[], bytes: number): readonly OutputTensor[] {
-  expect(tensors.reduce((sum, { raw }) => sum + raw.length, 0)).toBeLessThanOrEqual(bytes);
+  assert.ok(tensors.reduce((sum, { raw }) => sum + raw.length, 0) <= bytes);
   const verdict = check({ expected } as unknown as InferRequest, tensors);
-  if (verdict && !verdict.ok) expect(verdict.message).not.toBe('');
-  expect(() => JSON.parse(exportedTensors(tensors))).not.toThrow();
+  if (verdict && !verdict.ok) assert.notEqual(verdict.message, '');
+  JSON.parse(exportedTensors(tensors));
   return tensors;
 }
 
@@ -361,7 +361,7 @@ export const inferHttp = throwing([Error], {
   name: 'an infer reply over HTTP',
   sources: ['loadgen/transports/infer-http.ts', 'loadgen/transports/json-tensors.ts'],
   read: (text, bytes) => {
-    expect(typeof errorOfBody(text)).toBe('string');
+    assert.equal(typeof errorOfBody(text), 'string');
     const lengths = [whole.jsonBytes, whole.jsonBytes + 1, Number.NaN, 0, -1, 1.5, 2 ** 31];
     for (const length of [whole.jsonBytes, lengths[bytes.length % lengths.length] as number]) {
       let tensors: readonly OutputTensor[];
@@ -403,7 +403,7 @@ const events: Parser = {
     'loadgen/endpoints/event-endpoint.ts',
   ],
   read: (bytes) => {
-    expect(typeof errorOfReply(bytes.toString())).toBe('string');
+    assert.equal(typeof errorOfReply(bytes.toString()), 'string');
     return [openAiEvents, tritonEventsOf('text_output')].map((format) => {
       const [one, other] = cuts(bytes).map((sizes) => {
         const reply = new EventStreamReply(format);
@@ -414,7 +414,7 @@ const events: Parser = {
         });
         return reply.outcome();
       });
-      expect(other).toEqual(one);
+      assert.deepEqual(other, one);
       return one;
     });
   },
