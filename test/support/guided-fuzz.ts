@@ -40,8 +40,11 @@ export interface FuzzResult {
   readonly longestMs: number;
 }
 
-/** Coverage is read after so many cases: that takes as long as some hundred of them. At first almost every input reaches new code: small batches find out which. */
-const BATCHES = { first: 50, largest: 2_000 };
+/**
+ * Coverage is read after so many cases. Batches grow to where a batch takes so long that reading it does not matter: those of slow parsers stay small,
+ * because an input that reached new code is found by running its batch again.
+ */
+const BATCHES = { first: 50, largest: 2_000, shortestMs: 150 };
 const LONGEST_INPUT = 16_384;
 /** Far above what any of these short inputs takes, on any machine: one that takes longer would hang with a longer one. */
 export const HANG_MS = 20_000;
@@ -107,28 +110,31 @@ class Run {
     let [triedMs, guidedMs] = [0, 0];
     for (let size = BATCHES.first; done < cases && performance.now() - startMs < limitMs; ) {
       const batch = Array.from({ length: Math.min(size, cases - done) }, () => corpus.damaged());
-      size = Math.min(2 * size, BATCHES.largest);
       const batchMs = performance.now();
       for (const bytes of batch) await this.#try(bytes);
       done += batch.length;
       const triedAtMs = performance.now();
       triedMs += triedAtMs - batchMs;
+      if (triedAtMs - batchMs < BATCHES.shortestMs) size = Math.min(2 * size, BATCHES.largest);
       if (!this.#guide || guidedMs > triedMs * GUIDED_SHARE || this.#guide.fresh(false) === 0) continue;
-      for (const bytes of await this.#newIn(batch, this.#guide)) corpus.keep(bytes);
+      for (const bytes of await this.#newIn(batch, this.#guide, true)) corpus.keep(bytes);
       guidedMs += performance.now() - triedAtMs;
     }
     const { inputs } = corpus;
     return { cases: done, inputs: inputs.length, blocks: this.#guide?.blocks ?? 0, longestMs: this.#longestMs };
   }
 
-  /** Those of the inputs that reach new code: by halves, because coverage is of all that ran since it was last read. */
-  async #newIn(batch: readonly Buffer[], guide: BlockCoverage): Promise<readonly Buffer[]> {
-    if (batch.length === 0) return [];
-    for (const bytes of batch) await this.#try(bytes);
-    if (guide.fresh(batch.length === 1) === 0) return [];
-    if (batch.length === 1) return batch;
+  /** Those of the inputs that reach new code: by halves, because coverage is of all that ran since it was last read. `isFresh`: some do. */
+  async #newIn(batch: readonly Buffer[], guide: BlockCoverage, isFresh: boolean): Promise<readonly Buffer[]> {
+    const isOne = batch.length === 1;
+    if (isOne || !isFresh) {
+      for (const bytes of batch) await this.#try(bytes);
+      if (guide.fresh(isOne) === 0) return [];
+    }
+    if (isOne) return batch;
     const middle = batch.length >> 1;
-    return [...(await this.#newIn(batch.slice(0, middle), guide)), ...(await this.#newIn(batch.slice(middle), guide))];
+    const first = await this.#newIn(batch.slice(0, middle), guide, false);
+    return [...first, ...(await this.#newIn(batch.slice(middle), guide, first.length === 0))];
   }
 
   async #try(bytes: Buffer): Promise<void> {
