@@ -1,5 +1,6 @@
+import { checkInOrder } from './reply-check.ts';
 import { numericType } from './tensors/data-types.ts';
-import type { InferRequest, OutputTensor, ReplyCheck } from './types.ts';
+import type { OutputTensor, ReplyCheck } from './types.ts';
 
 /** How outputs differ from the expected ones, over all elements. */
 export interface Accuracy {
@@ -29,15 +30,11 @@ export interface Comparison {
 export function compareOutputs(tolerance: Tolerance): Comparison {
   const tally = { elements: 0, outside: 0, absolute: 0, relative: 0 };
   return {
-    check: (request: InferRequest, outputs) => {
-      for (const expected of request.expected ?? []) {
-        const actual = outputs.find(({ name }) => name === expected.name);
-        const message = formFault(expected, actual);
-        if (message !== null) return { ok: false, kind: 'mismatch', message: `output '${expected.name}' ${message}` };
-        addDifferences(tally, expected, actual as OutputTensor, tolerance);
-      }
-      return null;
-    },
+    check: checkInOrder((expected, actual) => {
+      const fault = formFault(expected, actual);
+      if (fault === null) addDifferences(tally, expected, actual as OutputTensor, tolerance);
+      return fault;
+    }),
     read: () => {
       const { elements, outside, absolute, relative } = tally;
       return { elements, outsideShare: elements === 0 ? 0 : outside / elements, absolute, relative };

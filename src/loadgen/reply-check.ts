@@ -1,32 +1,42 @@
 import { type NumericType, numericType } from './tensors/data-types.ts';
-import type { OutputTensor, ReplyCheck } from './types.ts';
+import type { OutputTensor, ReplyCheck, SendFailure } from './types.ts';
+
+/** Compares an output with the expected one. Returns the difference in words, or null. */
+type CompareOutput = (expected: OutputTensor, actual: OutputTensor | undefined) => string | null;
 
 /**
- * Compares a reply with the expected outputs of its request. With a tolerance of 0 every byte must be equal. Otherwise floats a and b (expected)
- * are equal if |a − b| ≤ tolerance × max(1, |b|), and NaN equals NaN.
+ * Returns a check that compares the replies to a request with the expected ones in order: as many replies, each with the expected outputs, by
+ * name. A request that expects nothing may have any replies.
  */
-export function replyCheck(tolerance: number): ReplyCheck {
-  return (request, outputs) => {
-    for (const expected of request.expected ?? []) {
-      const message = difference(
-        expected,
-        outputs.find((output) => output.name === expected.name),
-        tolerance,
-      );
-      if (message !== null) return { ok: false, kind: 'mismatch', message: `output '${expected.name}' ${message}` };
+export function checkInOrder(compare: CompareOutput): ReplyCheck {
+  return ({ expected }, replies) => {
+    if (expected === undefined) return null;
+    if (replies.length !== expected.length)
+      return mismatch(`there were ${counted(replies.length)} where ${expected.length} were expected`);
+    for (const [index, outputs] of expected.entries()) {
+      for (const output of outputs) {
+        const message = compare(
+          output,
+          replies[index]?.find(({ name }) => name === output.name),
+        );
+        const whose = expected.length > 1 ? ` of reply ${index + 1}` : '';
+        if (message !== null) return mismatch(`output '${output.name}'${whose} ${message}`);
+      }
     }
     return null;
   };
 }
 
-/** Combines two checks, if there are two. The second sees the reply first, whatever the verdict of the first. */
-export const bothChecks = (first: ReplyCheck | undefined, second: ReplyCheck | undefined): ReplyCheck | undefined =>
-  first && second
-    ? (request, outputs) => {
-        const failure = second(request, outputs);
-        return first(request, outputs) ?? failure;
-      }
-    : (first ?? second);
+const mismatch = (message: string): SendFailure => ({ ok: false, kind: 'mismatch', message });
+
+const counted = (replies: number): string => (replies === 1 ? '1 reply' : `${replies} replies`);
+
+/**
+ * Compares replies with the expected outputs of their request. With a tolerance of 0 every byte must be equal. Otherwise floats a and b (expected)
+ * are equal if |a − b| ≤ tolerance × max(1, |b|), and NaN equals NaN.
+ */
+export const replyCheck = (tolerance: number): ReplyCheck =>
+  checkInOrder((expected, actual) => difference(expected, actual, tolerance));
 
 function difference(expected: OutputTensor, actual: OutputTensor | undefined, tolerance: number): string | null {
   if (!actual) return 'is not in the reply';

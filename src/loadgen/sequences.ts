@@ -120,7 +120,10 @@ export class Sequences<P extends PreparedRequest> implements Transport<PreparedR
 
   #advance(sequence: Sequence, isLast: boolean, done: (outcome: SendOutcome) => void): void {
     const isFirst = sequence.sent === 0;
-    const request = sequence.stream[sequence.sent % sequence.stream.length] as InferRequest;
+    const { stream, sent } = sequence;
+    const step = stream[sent % stream.length] as InferRequest;
+    // Outputs depend on the requests before, so those of a step are known only the first time.
+    const request = sent < stream.length ? step : { ...step, expected: undefined };
     sequence.sent++;
     this.#transport.send(this.#transport.prepare(inSequence(request, sequence.id, isFirst, isLast)), (outcome) => {
       if (!outcome.ok) sequence.sent = 0;

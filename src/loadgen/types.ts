@@ -52,8 +52,8 @@ export interface InferRequest {
   readonly parameters?: readonly RequestParameter[];
   /** The only requested outputs, and where they are written; without it the reply has all outputs. */
   readonly sharedOutputs?: readonly SharedOutput[];
-  /** The expected outputs, for transports that check replies. */
-  readonly expected?: readonly OutputTensor[];
+  /** The expected outputs of each reply, in order, for transports that check replies; absent if any replies are right. */
+  readonly expected?: readonly ReplyOutputs[];
   /** The prompt for a language model, for the transports of its endpoints; the request then has no inputs. */
   readonly prompt?: Prompt;
   /** The body of this request to a plain HTTP server, if it is not that of the transport; the request then has no inputs. */
@@ -75,6 +75,9 @@ export interface OutputTensor {
   /** The shape stated in the reply, if any. */
   readonly shape?: readonly number[];
 }
+
+/** The outputs of one reply; only a decoupled model may give several replies to a request, or none. */
+export type ReplyOutputs = readonly OutputTensor[];
 
 /** A request class: counted separately, with its own limits. */
 export interface RequestClass {
@@ -113,6 +116,8 @@ export interface SendSuccess {
   readonly times?: ClientTimes;
   /** Responses to a request of a model with any number of them, without an empty final one. */
   readonly responses?: number;
+  /** The replies with outputs, in order; only if the transport reads them. The values are valid only until the call ends. */
+  readonly replies?: readonly ReplyOutputs[];
   /** The request was the last of its sequence. */
   readonly endsSequence?: true;
   /** The reply of a request over plain HTTP. */
@@ -195,8 +200,8 @@ export interface RequestHeader {
   readonly value: string;
 }
 
-/** Checks the outputs of a good reply: returns null if they are right, or else the outcome of the request. */
-export type ReplyCheck = (request: InferRequest, outputs: readonly OutputTensor[]) => SendFailure | null;
+/** Checks the replies to a request: returns null if they are right, or else the outcome of the request. */
+export type ReplyCheck = (request: InferRequest, replies: readonly ReplyOutputs[]) => SendFailure | null;
 
 export type TensorFormat = 'binary' | 'json';
 
@@ -209,8 +214,8 @@ export interface TransportOptions {
   readonly timeoutMs: number;
   /** Sent with every request. */
   readonly headers?: readonly RequestHeader[] | undefined;
-  /** If set, replies are read, by transports that cost more than the lean ones, which never look into a good reply. */
-  readonly check?: ReplyCheck | undefined;
+  /** If true, replies are read, by transports that cost more than the lean ones, which never look into a good reply. */
+  readonly readsReplies?: boolean | undefined;
   /** If absent, connections are in plaintext. */
   readonly tls?: TlsOptions | undefined;
   /** Compression of requests; the server decides how to compress its replies. */

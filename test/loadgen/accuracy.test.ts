@@ -10,8 +10,8 @@ const floats = (...values: number[]): OutputTensor => ({
 
 function compared(expected: OutputTensor, actual: OutputTensor, tolerance: Tolerance = { absolute: 0, relative: 0 }) {
   const comparison = compareOutputs(tolerance);
-  const request = { model: 'm', version: '', batch: 1, inputs: [], expected: [expected] };
-  const outcome = comparison.check(request, [actual]);
+  const request = { model: 'm', version: '', batch: 1, inputs: [], expected: [[expected]] };
+  const outcome = comparison.check(request, [[actual]]);
   return { outcome, ...comparison.read() };
 }
 

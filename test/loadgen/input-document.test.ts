@@ -18,5 +18,5 @@ it('reads the examples of the document', async () => {
   expect(one.requests[1]?.inputs[0]).toEqual(one.requests[0]?.inputs[0]);
   const two = await requestsOfJson(model, streams);
   expect(two.streamLengths).toEqual([1, 1]);
-  expect(two.requests.map(({ expected }) => expected?.map(({ name }) => name))).toEqual([['score'], undefined]);
+  expect(two.requests.map(({ expected }) => expected?.flat().map(({ name }) => name))).toEqual([['score'], undefined]);
 });

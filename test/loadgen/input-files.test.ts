@@ -34,7 +34,7 @@ describe('a directory', () => {
       { name: 'A', datatype: 'INT16', shape: [2, 2], raw: Buffer.from([1, 0, 2, 0, 1, 0, 2, 0]) },
       { name: 'TEXT', datatype: 'BYTES', shape: [2, 3], raw: Buffer.concat([text, text]) },
     ]);
-    expect(set.requests[0]?.expected).toMatchObject([{ name: 'OUT', raw: Buffer.from('xyxy') }]);
+    expect(set.requests[0]?.expected).toMatchObject([[{ name: 'OUT', raw: Buffer.from('xyxy') }]]);
   });
 
   it.each([
@@ -101,7 +101,7 @@ describe('a batch', () => {
       [3, 1],
       [7, 7],
     ]);
-    expect(set.requests.map((request) => [...bytesOf(request.expected?.[0])])).toEqual(bytes);
+    expect(set.requests.map((request) => [...bytesOf(request.expected?.[0]?.[0])])).toEqual(bytes);
     expect(set.requests.map((request) => request.inputs.map(({ shape }) => shape))).toEqual(
       Array(3).fill([[2, 1], [1]]),
     );
@@ -122,7 +122,7 @@ describe('a batch', () => {
 
   it('is refused when only some of its steps expect an output', async () => {
     const json = { data: [step(1), step(2)], validation_data: [{ OUT: [1] }, {}] };
-    await expect(requestsOfJson(steps, json, { batch: 2 })).rejects.toThrow(/not the same tensors/);
+    await expect(requestsOfJson(steps, json, { batch: 2 })).rejects.toThrow(/do not expect the same replies/);
     const set = await requestsOfJson(steps, json);
     expect(set.requests.map((request) => request.expected?.length)).toEqual([1, undefined]);
   });

@@ -7,13 +7,30 @@ const bytesOf = (array: Float32Array | Int16Array): Uint8Array => new Uint8Array
 const output = (datatype: string, raw: Uint8Array, name = 'OUT'): OutputTensor => ({ name, datatype, raw });
 const floats = (...values: number[]): OutputTensor => output('FP32', bytesOf(Float32Array.from(values)));
 const verdict = (expected: OutputTensor, actual: readonly OutputTensor[], tolerance = 0): string | null => {
-  const request: InferRequest = { model: 'm', version: '', batch: 1, inputs: [], expected: [expected] };
-  const failure = replyCheck(tolerance)(request, actual);
+  const request: InferRequest = { model: 'm', version: '', batch: 1, inputs: [], expected: [[expected]] };
+  const failure = replyCheck(tolerance)(request, [actual]);
   if (failure) expect(failure).toMatchObject({ ok: false, kind: 'mismatch' });
   return failure === null ? null : failure.message;
 };
 
 describe('replyCheck', () => {
+  it('compares the replies to a request in order, and counts them', () => {
+    const check = (expected: InferRequest['expected'], ...replies: OutputTensor[][]) => {
+      const failure = replyCheck(0)({ model: 'm', version: '', batch: 1, inputs: [], expected }, replies);
+      return failure?.message ?? null;
+    };
+    const [one, two] = [[floats(1)], [floats(2)]];
+    expect(check([one, two], one, two)).toBeNull();
+    expect(check([one, []], one, two)).toBeNull();
+    expect(check([one, two], two, one)).toMatch(/^output 'OUT' of reply 1 differs/);
+    expect(check([one, two], one, one)).toMatch(/^output 'OUT' of reply 2 differs/);
+    expect(check([one, two], one)).toBe('there were 1 reply where 2 were expected');
+    expect(check([one], one, two)).toBe('there were 2 replies where 1 were expected');
+    expect(check([], one)).toBe('there were 1 reply where 0 were expected');
+    expect(check([])).toBeNull();
+    expect(check(undefined, one, two)).toBeNull();
+  });
+
   it('finds the same bytes right, whatever else the reply has', () => {
     const { NaN: nan } = Number;
     expect(verdict(floats(1, -2, nan), [output('BYTES', encodeTexts(['x']), 'MORE'), floats(1, -2, nan)])).toBeNull();

@@ -22,6 +22,7 @@ interface Sent {
   readonly end: boolean;
   readonly stream: number;
   readonly step: number;
+  readonly expected: InferRequest['expected'];
   readonly done: (outcome: SendOutcome) => void;
 }
 
@@ -40,6 +41,7 @@ class Inner implements Transport {
       end: value('sequence_end') as boolean,
       stream: stream as number,
       step: step as number,
+      expected: request.expected,
       done,
     });
   }
@@ -69,6 +71,18 @@ function begin(set: RequestSet, change: Partial<SequenceRule> = {}) {
 }
 
 describe('Sequences', () => {
+  it('expect the outputs of a step only the first time, and again after a failure', () => {
+    const set = setOf(2);
+    const requests = set.requests.map((request, step) => ({
+      ...request,
+      expected: [[{ name: 'B', datatype: 'UINT8', raw: Uint8Array.of(step) }]],
+    }));
+    const { inner, turn } = begin({ ...set, requests }, { length: 5 });
+    for (const outcome of [ok, ok, ok, failure, ok, ok]) turn(outcome);
+    const expected = inner.sent.map((sent) => sent.expected?.[0]?.[0]?.raw[0]);
+    expect(expected).toEqual([0, 1, undefined, undefined, 0, 1]);
+  });
+
   it('go through their streams, flagged at both ends, with a new id each', () => {
     const { turn, sequences } = begin(setOf(3, 1, 2));
     const turns = Array.from({ length: 9 }, () => turn());

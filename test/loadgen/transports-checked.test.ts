@@ -15,7 +15,7 @@ const inputs = ['A', 'B'].map((name) => ({ name, datatype: 'UINT8', shape: [4], 
 const request: InferRequest = { model: 'm', version: '', batch: 1, inputs };
 const expecting = (bytes: Uint8Array): InferRequest => ({
   ...request,
-  expected: [{ name: 'B', datatype: 'UINT8', raw: bytes }],
+  expected: [[{ name: 'B', datatype: 'UINT8', raw: bytes }]],
 });
 
 function opened(transport: Transport): Transport {

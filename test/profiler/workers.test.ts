@@ -104,7 +104,7 @@ describe('a level that several threads send', () => {
 
   it('checks replies in the threads, by the tolerance', async () => {
     const { url } = await httpEcho(1);
-    const expected = [{ name: 'IN', datatype: 'UINT8', raw }];
+    const expected = [[{ name: 'IN', datatype: 'UINT8', raw }]];
     const transport = { protocol: 'http', options: { url, timeoutMs: 5000 }, tolerance: 0 } as const;
     const { failures, errorRate } = await measure({ transport, change: { requests: setOf({ expected }) } });
     expect(errorRate).toBe(1);

@@ -72,7 +72,7 @@ describe.each(['grpc', 'http'] as const)('a real Triton over %s', (protocol) => 
       const { requests } = prepareInputs(metadata, config, { batch: 4, seed: 1, kind, shapes });
       const expecting = requests.map((request) => ({
         ...request,
-        expected: request.inputs.map((input) => ({ ...input, name: `${input.name}_BACK` })),
+        expected: [request.inputs.map((input) => ({ ...input, name: `${input.name}_BACK` }))],
       }));
       expect(requests[0]?.inputs).toHaveLength(14);
       expect(await outcomesOf(expecting, 0)).toEqual([{ ok: true }]);
@@ -84,7 +84,7 @@ describe.each(['grpc', 'http'] as const)('a real Triton over %s', (protocol) => 
     const shapes = { FP16: [1, 2] };
     const { requests } = prepareInputs(metadata, config, { batch: 1, seed: 1, kind: 'zero', shapes });
     const one = { name: 'FP16_BACK', datatype: 'FP16', raw: Uint8Array.of(0, 0x3c, 0, 0) };
-    const expecting = requests.map((request) => ({ ...request, expected: [one] }));
+    const expecting = requests.map((request) => ({ ...request, expected: [[one]] }));
     expect(await outcomesOf(expecting, 0.5)).toMatchObject([
       { kind: 'mismatch', message: expect.stringMatching(/value 0 is 0 where 1 was/) },
     ]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { LaunchedServer } from '../../src/launch/types.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { OutputTensor } from '../../src/loadgen/types.ts';
+import type { ReplyOutputs } from '../../src/loadgen/types.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc, connectHttp } from '../../src/triton/control/connect.ts';
 import type { TritonClient } from '../../src/triton/types.ts';
@@ -38,8 +38,8 @@ afterAll(async () => {
 /** The values that a model gives for 1, 2, … in every sample, over gRPC. */
 async function answer(model: string, batch: number): Promise<number[]> {
   let values: number[] = [];
-  const check = (_: unknown, [output]: readonly OutputTensor[]): null => {
-    const raw = Buffer.from(output?.raw ?? []);
+  const check = (_: unknown, [reply]: readonly ReplyOutputs[]): null => {
+    const raw = Buffer.from(reply?.[0]?.raw ?? []);
     values = Array.from({ length: raw.length / 4 }, (__, index) => raw.readFloatLE(4 * index));
     return null;
   };

@@ -9,7 +9,7 @@ import { replyCheck } from '../../src/loadgen/reply-check.ts';
 import { requestCycle } from '../../src/loadgen/request-cycle.ts';
 import { Sequences } from '../../src/loadgen/sequences.ts';
 import { openTransport } from '../../src/loadgen/transports/open.ts';
-import type { InferRequest, OutputTensor } from '../../src/loadgen/types.ts';
+import type { InferRequest, ReplyOutputs } from '../../src/loadgen/types.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory } from '../support/cli.ts';
 
@@ -38,9 +38,9 @@ describe.each(['grpc', 'http'] as const)('sequences on a real Triton over %s', (
     const inputs = await readInputs(metadata, config, { batch: 1, paths: [await dataFile()] });
     const live: number[] = [];
     const right = replyCheck(0);
-    const check = (request: InferRequest, outputs: readonly OutputTensor[]) => {
-      live.push(outputs.find(({ name }) => name === 'LIVE')?.raw[0] as number);
-      return right(request, outputs);
+    const check = (request: InferRequest, replies: readonly ReplyOutputs[]) => {
+      live.push(replies[0]?.find(({ name }) => name === 'LIVE')?.raw[0] as number);
+      return right(request, replies);
     };
     const url = protocol === 'grpc' ? grpcUrl : httpUrl;
     const transport = openTransport(protocol, { url, timeoutMs: 10_000, check });

@@ -38,7 +38,7 @@ describe('shared memory with a real Triton', () => {
         ...set,
         requests: set.requests.map((request) => ({
           ...request,
-          expected: request.inputs.map((input) => ({ ...input, name: `${input.name}_BACK` })),
+          expected: [request.inputs.map((input) => ({ ...input, name: `${input.name}_BACK` }))],
         })),
       };
       const regions = await openRegions(client, { inputs: [set], config, maxInFlight: 8, unknownOutputBytes: 4000 });

@@ -62,9 +62,8 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       const count = SAMPLES * dims.reduce<number>((product, size) => product * Number(size), 1);
       const floats = (of: number): Uint8Array => new Uint8Array(new Float32Array(count).fill(of).buffer);
       const inputs = [{ name, datatype: 'FP32', shape: [SAMPLES, ...dims.map(Number)], raw: floats(value) }];
-      const expected = [
-        { name: config.output?.[0]?.name as string, datatype: 'FP32', raw: floats(server.answer(value)) },
-      ];
+      const output = { name: config.output?.[0]?.name as string, datatype: 'FP32', raw: floats(server.answer(value)) };
+      const expected = [[output]];
       return { model: server.model, version: '', batch: SAMPLES, inputs, expected };
     };
     const planOf = (...requests: InferRequest[]): RegionsPlan & { readonly requests: RequestSet } => {
@@ -127,7 +126,7 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
     it.each(['grpc', 'http'] as const)('finds wrong outputs in it, over %s', async (protocol) => {
       const wrong = {
         ...requestOf(3),
-        expected: requestOf(4).expected?.map((output) => ({ ...output, raw: new Uint8Array(8) })),
+        expected: requestOf(4).expected?.map((reply) => reply.map((output) => ({ ...output, raw: new Uint8Array(8) }))),
       };
       const plan = planOf(wrong as InferRequest);
       const regions = await openRegions(server.client, plan);

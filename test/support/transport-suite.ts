@@ -32,6 +32,13 @@ export function inferRequest(bytes: number): InferRequest {
 }
 
 /** Sends `count` times at once. Rejects when a `done` is missing after 15 s or called twice. */
+/** The values of replies do not outlive the call. */
+function withoutReplies(outcome: SendOutcome): SendOutcome {
+  if (!outcome.ok) return outcome;
+  const { replies: _, ...rest } = outcome;
+  return rest;
+}
+
 export async function sendMany<P extends PreparedRequest>(
   transport: Transport<P>,
   request: InferRequest,
@@ -46,7 +53,7 @@ export async function sendMany<P extends PreparedRequest>(
       transport.send(prepared, (outcome) => {
         if (called.has(index)) reject(new Error(`done was called twice: ${JSON.stringify(outcome)}`));
         called.add(index);
-        outcomes.push(outcome);
+        outcomes.push(withoutReplies(outcome));
         if (outcomes.length < count) return;
         clearTimeout(limit);
         resolve();

@@ -1,3 +1,4 @@
+import { TrituneError } from '../../base/errors.ts';
 import { nullRuns } from '../../loadgen/client/ceiling.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import { defaultOpenLoopRule } from '../../loadgen/pacing/open-loop.ts';
@@ -101,6 +102,7 @@ async function prepared(
   const sequences = sequencesOf(spec, config, levels);
   const kind = transportOptionsOf(spec, config);
   const check = own === undefined ? replyCheckOf(inputs, spec) : (own ?? undefined);
+  if (check) checkReadable(spec, config);
   const maxInFlight = levels.mode === 'concurrency' ? levels.high : defaultOpenLoopRule.maxInFlight;
   const traffic = await openSharedTransport(
     server.protocol,
@@ -112,4 +114,17 @@ async function prepared(
   const requestsFor = (candidate: ModelConfig, batch?: number, from = inputs): RequestSet =>
     traffic.placed(from.forConfig(candidate, batch));
   return { traffic, sequences, requests: requestsFor(config), requestsFor };
+}
+
+/** Errors: USAGE for replies of a decoupled model in shared memory, where each overwrites the one before. */
+function checkReadable(
+  { sharedMemory = 'none' }: SeededTraffic,
+  { name, model_transaction_policy }: ModelConfig,
+): void {
+  if (sharedMemory === 'none' || !model_transaction_policy?.decoupled) return;
+  throw new TrituneError(
+    'USAGE',
+    `'${name}' is decoupled: its replies overwrite each other in shared memory, so they cannot be checked`,
+    'leave out --shared-memory, or the expected outputs',
+  );
 }

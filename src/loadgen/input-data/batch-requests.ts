@@ -34,16 +34,24 @@ export function batchRequests(
   const byStream = streams.map(({ samples, steps }) =>
     Array.from({ length: Math.ceil(steps / batch) }, (_, index): InferRequest => {
       const taken = Array.from({ length: batch }, (_, i) => samples[(index * batch + i) % samples.length] as Sample);
-      const expected = joined(taken, isBatching, (sample) => sample.expected);
+      const expected = expectedOf(taken, isBatching);
       return {
         ...common,
         inputs: joined(taken, isBatching, (sample) => sample.inputs),
         ...(parameters.length > 0 && { parameters }),
-        ...(expected.length > 0 && { expected }),
+        ...(expected && { expected }),
       };
     }),
   );
   return { ...common, requests: byStream.flat(), streamLengths: byStream.map((requests) => requests.length) };
+}
+
+/** The samples of a request are answered together. */
+function expectedOf(samples: readonly Sample[], isBatching: boolean): InferRequest['expected'] {
+  const [first, ...others] = samples as [Sample, ...Sample[]];
+  const other = others.find(({ expected }) => expected?.length !== first.expected?.length);
+  if (other) throw unlike(first, other, 'they do not expect the same replies');
+  return first.expected?.map((_, reply) => joined(samples, isBatching, ({ expected }) => expected?.[reply] ?? []));
 }
 
 function joined(

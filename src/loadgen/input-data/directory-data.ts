@@ -34,7 +34,12 @@ export async function directorySample(directory: string, tensors: ModelTensors, 
     );
   const isInput = (name: string): boolean => tensors.inputs.some((spec) => spec.name === name);
   const outputs = tensors.outputs.filter((spec) => !isInput(spec.name));
-  return { place: directory, inputs: await read(tensors.inputs, shapes), expected: await read(outputs, {}) };
+  const expected = await read(outputs, {});
+  return {
+    place: directory,
+    inputs: await read(tensors.inputs, shapes),
+    ...(expected.length > 0 && { expected: [expected] }),
+  };
 }
 
 async function tensorOfFile(

@@ -63,7 +63,6 @@ export function generatedStream(
   const samples = Array.from({ length: count }, () => ({
     place: model,
     inputs: wanted.map((tensor) => shared.get(tensor) ?? generate(tensor)),
-    expected: [],
   }));
   return { samples, assumed };
 }

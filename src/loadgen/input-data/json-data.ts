@@ -6,6 +6,8 @@ import { type GivenShapes, invalidInput, namesOf, type Sample, type SampleTensor
 import type { ModelTensors, TensorSpec } from './tensor-spec.ts';
 
 type Step = { readonly [tensor: string]: unknown };
+/** The replies to a step: one, which may be empty if nothing is expected of it, or a list. */
+type Replies = Step | readonly Step[];
 
 /**
  * Returns the streams of a JSON data file: `{"data": […]}` with steps, which form one stream, or with lists of steps, each of them a stream.
@@ -26,14 +28,14 @@ export function jsonStreams(
       'use "data" and, for expected outputs, "validation_data"',
     );
   }
-  const streams = stepsOf(file, 'data', data);
-  const expected = validation === undefined ? [] : stepsOf(file, 'validation_data', validation);
+  const streams = stepsOf(file, 'data', data, checkedStep);
+  const expected = validation === undefined ? [] : stepsOf(file, 'validation_data', validation, checkedReplies);
   if (validation !== undefined) checkSameForm(file, streams, expected);
   return streams.map((steps, stream) =>
     steps.map((step, index) => {
       const place = `${file}, stream ${stream}, step ${index}`;
-      const outputs = expected[stream]?.[index] ?? {};
-      return { place, inputs: inputsOf(place, step, tensors, shapes), expected: outputsOf(place, outputs, tensors) };
+      const replies = expectedOf(place, expected[stream]?.[index] ?? {}, tensors);
+      return { place, inputs: inputsOf(place, step, tensors, shapes), ...(replies && { expected: replies }) };
     }),
   );
 }
@@ -50,11 +52,14 @@ function parsed(file: string, text: string, tensors: ModelTensors): Record<strin
   throw invalidInput(file, 'its JSON is not an object', 'write {"data": [{"INPUT": […]}, …]}');
 }
 
-function stepsOf(file: string, name: string, list: unknown): readonly (readonly Step[])[] {
+/** Reads one step of a stream of the part that is called `name`. */
+type ReadStep<S> = (file: string, name: string, stream: number, index: number, step: unknown) => S;
+
+function stepsOf<S>(file: string, name: string, list: unknown, read: ReadStep<S>): readonly (readonly S[])[] {
   if (!Array.isArray(list) || list.length === 0) {
     throw invalidInput(file, `its "${name}" is not a list of steps`, `write {"${name}": [{"TENSOR": […]}, …]}`);
   }
-  if (!list.some(Array.isArray)) return [list.map((step, index) => checkedStep(file, name, 0, index, step))];
+  if (!list.some(Array.isArray)) return [list.map((step, index) => read(file, name, 0, index, step))];
   return list.map((steps: unknown, stream) => {
     if (!Array.isArray(steps)) {
       throw invalidInput(
@@ -66,7 +71,7 @@ function stepsOf(file: string, name: string, list: unknown): readonly (readonly 
     if (steps.length === 0) {
       throw invalidInput(file, `stream ${stream} of "${name}" is empty`, 'give it a step, or leave it out');
     }
-    return steps.map((step: unknown, index) => checkedStep(file, name, stream, index, step));
+    return steps.map((step: unknown, index) => read(file, name, stream, index, step));
   });
 }
 
@@ -76,8 +81,18 @@ function checkedStep(file: string, name: string, stream: number, index: number, 
   throw invalidInput(place, `it is not an object in "${name}"`, 'write {"TENSOR": […], …} for each step');
 }
 
-function checkSameForm(file: string, data: readonly (readonly Step[])[], validation: readonly (readonly Step[])[]) {
-  const lengths = (streams: readonly (readonly Step[])[]): string => streams.map((steps) => steps.length).join(', ');
+/** A list is the replies to one step, in order; a single one needs none around it. */
+const checkedReplies: ReadStep<Replies> = (file, name, stream, index, step) =>
+  Array.isArray(step)
+    ? step.map((reply: unknown) => checkedStep(file, name, stream, index, reply))
+    : checkedStep(file, name, stream, index, step);
+
+function checkSameForm(
+  file: string,
+  data: readonly (readonly unknown[])[],
+  validation: readonly (readonly unknown[])[],
+): void {
+  const lengths = (streams: readonly (readonly unknown[])[]): string => streams.map((steps) => steps.length).join(', ');
   if (lengths(data) === lengths(validation)) return;
   throw invalidInput(
     file,
@@ -98,6 +113,14 @@ function inputsOf(place: string, step: Step, tensors: ModelTensors, shapes: Give
       jsonTensor(`${place}, input '${spec.name}'`, spec, lookUp(step, spec.name), shapeGiven(shapes, spec.name)),
     );
 }
+
+function expectedOf(place: string, replies: Replies, tensors: ModelTensors): Sample['expected'] {
+  if (isList(replies)) return replies.map((reply) => outputsOf(place, reply, tensors));
+  const outputs = outputsOf(place, replies, tensors);
+  return outputs.length > 0 ? [outputs] : undefined;
+}
+
+const isList = (replies: Replies): replies is readonly Step[] => Array.isArray(replies);
 
 function outputsOf(place: string, step: Step, tensors: ModelTensors): SampleTensor[] {
   checkNames(place, step, tensors.outputs, 'output');

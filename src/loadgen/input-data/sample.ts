@@ -10,12 +10,12 @@ export interface SampleTensor {
   readonly raw: Uint8Array;
 }
 
-/** One step of a stream: the inputs of one sample, and its expected outputs, if any. */
+/** One step of a stream: the inputs of one sample, and the expected outputs of each reply to them; absent if nothing is expected. */
 export interface Sample {
   /** Its origin, for messages. */
   readonly place: string;
   readonly inputs: readonly SampleTensor[];
-  readonly expected: readonly SampleTensor[];
+  readonly expected?: readonly (readonly SampleTensor[])[];
 }
 
 /** Input shapes that the user gave, by input name, without the batch dimension. */

@@ -5,10 +5,12 @@ import type {
   InferRequest,
   OutputTensor,
   PreparedRequest,
-  ReplyCheck,
+  ReplyOutputs,
   SendFailure,
   SendFailureKind,
   SendOutcome,
+  SendSuccess,
+  SharedOutput,
   Transport,
 } from '../types.ts';
 import { type OpenMemory, openMemory } from './memory.ts';
@@ -96,7 +98,8 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
     const holder: Holder = {
       slot,
       tell: () => undefined,
-      done: (outcome) => {
+      done: (answer) => {
+        const outcome = answer.ok && answer.replies ? this.#withValues(answer, answer.replies, slot) : answer;
         if (!outcome.ok && isDoubtful.has(outcome.kind)) this.#slots.giveBackInDoubt(slot);
         else this.#slots.giveBack(slot);
         holder.tell(outcome);
@@ -107,42 +110,34 @@ export class SharingTransport<P extends PreparedRequest> implements Transport<Sh
   }
 
   #encoded(prepared: SharingRequest<P>, slot: number): P {
-    const { region, slotBytes, firstSlot, outputs, encodingsKept } = this.#place;
-    const base = (firstSlot + slot) * slotBytes;
-    const sharedOutputs = outputs.map(({ name, offset, byteSize }) => ({
-      name,
-      shared: { region, offset: base + offset, byteSize },
-    }));
+    const { encodingsKept } = this.#place;
+    const sharedOutputs = this.#outputsIn(slot);
     const encoded = this.#inner.prepare({ ...prepared.request, sharedOutputs });
     if (slot < encodingsKept) prepared.bySlot[slot] = encoded;
     return encoded;
   }
-}
 
-/** Returns the check, which reads the outputs that the server wrote from shared memory. */
-export function checkInSharedMemory(check: ReplyCheck, { memory: place }: SharedOutputs): ReplyCheck {
-  return (request, outputs) => {
-    let memory: OpenMemory | undefined;
+  #outputsIn(slot: number): readonly SharedOutput[] {
+    const { region, slotBytes, firstSlot, outputs } = this.#place;
+    const base = (firstSlot + slot) * slotBytes;
+    return outputs.map(({ name, offset, byteSize }) => ({ name, shared: { region, offset: base + offset, byteSize } }));
+  }
+
+  /** Reads the outputs that the server wrote into the slot. */
+  #withValues(outcome: SendSuccess, replies: readonly ReplyOutputs[], slot: number): SendOutcome {
+    const places = this.#outputsIn(slot);
+    const read = (output: OutputTensor): OutputTensor => {
+      const place = places.find(({ name }) => name === output.name)?.shared;
+      if (!place) return output;
+      const bytes = this.#memory.read(place.offset, place.byteSize);
+      return { ...output, raw: bytes.subarray(0, bytesOf(output, bytes)) };
+    };
     try {
-      memory = openMemory(place);
-      const from = memory;
-      return check(
-        request,
-        outputs.map((output) => readOutput(from, request, output)),
-      );
+      return { ...outcome, replies: replies.map((outputs) => outputs.map(read)) };
     } catch (error) {
       return { ok: false, kind: 'malformed', message: `the outputs cannot be read: ${messageOf(error)}` };
-    } finally {
-      memory?.close();
     }
-  };
-}
-
-function readOutput(memory: OpenMemory, request: InferRequest, output: OutputTensor): OutputTensor {
-  const shared = request.sharedOutputs?.find(({ name }) => name === output.name)?.shared;
-  if (!shared) return output;
-  const bytes = memory.read(shared.offset, shared.byteSize);
-  return { ...output, raw: bytes.subarray(0, bytesOf(output, bytes)) };
+  }
 }
 
 /** Returns the number of bytes of an output by its shape; BYTES elements contain their own lengths. */

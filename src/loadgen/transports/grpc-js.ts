@@ -16,11 +16,11 @@ import type {
   TransportOptions,
 } from '../types.ts';
 import { addressOf } from './address.ts';
-import { checkedReply } from './checked-reply.ts';
 import { Deadlines, type Expirable } from './deadlines.ts';
 import { grpcStatusName, INFER_PATH } from './grpc-status.ts';
 import { decodeInferReply, encodeInferMessage } from './infer-message.ts';
 import { badStatus, CLOSED, failed, timedOut } from './outcome.ts';
+import { readReply } from './read-reply.ts';
 
 interface GrpcRequest extends PreparedRequest {
   readonly message: Buffer;
@@ -57,6 +57,8 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
   const deadlines = new Deadlines<Call>(options.timeoutMs);
   const metadata = metadataOf(options.headers ?? []);
   let open = true;
+  const read = (reply: Uint8Array = new Uint8Array()): SendOutcome =>
+    readReply(options.readsReplies, () => decodeInferReply(reply));
 
   class Call implements Expirable {
     readonly #done: (outcome: SendOutcome) => void;
@@ -66,13 +68,9 @@ export function openGrpcJs(options: TransportOptions): Transport<GrpcRequest> {
     constructor(prepared: GrpcRequest, done: (outcome: SendOutcome) => void) {
       this.#done = done;
       this.#call = client.makeUnaryRequest(INFER_PATH, asIs, asIs, prepared.message, metadata, (error, reply) => {
-        this.settle(error ? outcomeOf(error) : this.#verdict(prepared.request, reply));
+        this.settle(error ? outcomeOf(error) : read(reply));
       });
       deadlines.add(this);
-    }
-
-    #verdict(request: InferRequest, reply: Buffer | undefined): SendOutcome {
-      return checkedReply(options.check, request, () => decodeInferReply(reply ?? Buffer.alloc(0)));
     }
 
     settle(outcome: SendOutcome): void {

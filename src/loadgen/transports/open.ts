@@ -1,15 +1,19 @@
 import { TrituneError } from '../../base/errors.ts';
+import { checkedTransport } from '../checked-transport.ts';
 import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
-import { checkInSharedMemory, SharingTransport } from '../shared-memory/sharing-transport.ts';
-import type { Transport, TransportOptions } from '../types.ts';
+import { SharingTransport } from '../shared-memory/sharing-transport.ts';
+import type { ReplyCheck, Transport, TransportOptions } from '../types.ts';
 import { openGrpcJs } from './grpc-js.ts';
 import { openGrpcLean } from './grpc-lean.ts';
 import { openGrpcStream } from './grpc-stream.ts';
 import { openHttpLean } from './http-lean.ts';
 import { redacting } from './redacting-transport.ts';
+import { ReadReplies } from './stream-reply.ts';
 import { openUndici } from './undici.ts';
 
 export interface OpenOptions extends TransportOptions {
+  /** If set, replies are read and checked. */
+  readonly check?: ReplyCheck | undefined;
   /** gRPC only: sends requests on long-lived streams, for models with any number of responses to a request. */
   readonly streaming?: boolean | undefined;
   /** The place where the server writes outputs instead of sending them. */
@@ -20,30 +24,31 @@ export interface OpenOptions extends TransportOptions {
  * Opens a transport to one server. It holds a timer and sockets until `close()`. Errors: USAGE for a bad address, or for options that contradict
  * each other.
  */
-export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, ...options }: OpenOptions): Transport {
-  if (!sharedOutputs) return openRedacting(protocol, options);
-  const check = options.check && checkInSharedMemory(options.check, sharedOutputs);
-  return new SharingTransport(openRedacting(protocol, { ...options, check }), sharedOutputs);
+export function openTransport(protocol: 'grpc' | 'http', { sharedOutputs, check, ...given }: OpenOptions): Transport {
+  const options = { ...given, readsReplies: given.readsReplies || check !== undefined };
+  const plain = openRedacting(protocol, options);
+  const transport = sharedOutputs ? new SharingTransport(plain, sharedOutputs) : plain;
+  return check ? checkedTransport(transport, check) : transport;
 }
 
-function openRedacting(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
+type PlainOptions = Omit<OpenOptions, 'sharedOutputs' | 'check'>;
+
+function openRedacting(protocol: 'grpc' | 'http', options: PlainOptions): Transport {
   const transport = openPlain(protocol, options);
   return options.headers?.length ? redacting(transport, options.headers) : transport;
 }
 
-function openPlain(protocol: 'grpc' | 'http', options: Omit<OpenOptions, 'sharedOutputs'>): Transport {
+function openPlain(protocol: 'grpc' | 'http', options: PlainOptions): Transport {
   if (options.tensorFormat === 'json') {
     if (protocol === 'grpc') throw usage('gRPC does not support JSON tensors', 'use -i http with --tensor-format json');
-    if (options.check)
+    if (options.readsReplies)
       throw usage('replies in JSON cannot be checked', 'use --tensor-format binary, or leave out the expected outputs');
   }
   if (options.streaming) {
     if (protocol === 'http') throw usage('HTTP does not support streaming', 'use -i grpc with --streaming');
-    if (options.check)
-      throw usage('replies on streams cannot be checked', 'leave out --streaming, or the expected outputs');
-    return openGrpcStream(options);
+    return openGrpcStream({ ...options, replies: options.readsReplies ? () => new ReadReplies() : undefined });
   }
-  if (options.check) return protocol === 'grpc' ? openGrpcJs(options) : openUndici(options);
+  if (options.readsReplies) return protocol === 'grpc' ? openGrpcJs(options) : openUndici(options);
   return protocol === 'grpc' ? openGrpcLean(options) : openHttpLean(options);
 }
 

@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs';
-import type { SendFailure, SendOutcome } from '../types.ts';
+import type { ReplyOutputs, SendFailure, SendOutcome } from '../types.ts';
+import { decodeInferReply } from './infer-message.ts';
 import { failed } from './outcome.ts';
 
 /** Takes the replies on a stream, for one request after another. */
@@ -35,6 +36,37 @@ export class PlainReplies implements StreamReplies {
 
   outcome(): SendOutcome {
     return this.#responses === 1 ? SENT_ONE : { ok: true, responses: this.#responses };
+  }
+
+  unfinished(message: string): SendFailure {
+    return failed('malformed', message);
+  }
+
+  lost(why: SendFailure): SendFailure {
+    return why;
+  }
+}
+
+/** Keeps the outputs of the responses. */
+export class ReadReplies implements StreamReplies {
+  #replies: ReplyOutputs[] = [];
+
+  begin(): void {
+    this.#replies = [];
+  }
+
+  take(message: Buffer): StreamReply {
+    let response: Uint8Array = message;
+    const reply = readStreamReply(message, (bytes) => {
+      response = bytes;
+    });
+    // The message is valid only until this returns.
+    if (reply.hasOutputs) this.#replies.push(decodeInferReply(Buffer.from(response)));
+    return reply;
+  }
+
+  outcome(): SendOutcome {
+    return { ok: true, responses: this.#replies.length, replies: this.#replies };
   }
 
   unfinished(message: string): SendFailure {

@@ -10,10 +10,10 @@ import type {
   Transport,
   TransportOptions,
 } from '../types.ts';
-import { checkedReply } from './checked-reply.ts';
 import { Deadlines, type Expirable } from './deadlines.ts';
 import { encodeInferCall, errorOfBody, readInferReply } from './infer-http.ts';
 import { badStatus, CLOSED, failed, socketMessage, timedOut } from './outcome.ts';
+import { readReply } from './read-reply.ts';
 import { gateOptions, type SocketGate, watchSocket } from './socket.ts';
 
 interface HttpRequest extends PreparedRequest {
@@ -22,7 +22,7 @@ interface HttpRequest extends PreparedRequest {
 
 /** Bytes of a failed call's body to keep for its message. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Bytes to keep of a reply that is checked. */
+/** Bytes to keep of a reply that is read. */
 const MAX_KEPT_BYTES = 2 ** 31 - 1;
 
 /** KServe v2 over HTTP/1.1 through undici: one keep-alive connection per request in flight. */
@@ -68,14 +68,14 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     }
 
     onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-      if (this.#isGood() && options.check) this.#keep(chunk);
+      if (this.#isGood() && options.readsReplies) this.#keep(chunk);
       if (this.#isGood() || this.#errorBody.length > MAX_ERROR_BYTES) return;
       this.#errorBody += chunk.toString('utf8');
     }
 
     onResponseEnd(): void {
       if (!this.#isGood()) this.settle(badStatus(String(this.#statusCode), errorOfBody(this.#errorBody)));
-      else this.settle(checkedReply(options.check, this.#request, () => this.#outputs()));
+      else this.settle(readReply(options.readsReplies, () => this.#outputs()));
     }
 
     onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -85,7 +85,7 @@ export function openUndici(options: TransportOptions): Transport<HttpRequest> {
     #keep(chunk: Buffer): void {
       this.#bodyBytes += chunk.length;
       if (this.#bodyBytes <= MAX_KEPT_BYTES) this.#body.push(chunk);
-      else this.end(failed('malformed', `a reply of more than ${MAX_KEPT_BYTES} bytes is not checked`));
+      else this.end(failed('malformed', `a reply of more than ${MAX_KEPT_BYTES} bytes is not read`));
     }
 
     #outputs(): readonly OutputTensor[] {

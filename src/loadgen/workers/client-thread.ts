@@ -8,7 +8,7 @@ import { type Flow, localFlow } from '../flow.ts';
 import { observedTransport } from '../observed-transport.ts';
 import { openPlainHttp } from '../plain-http/plain-http.ts';
 import type { Batch } from '../recorder.ts';
-import { bothChecks, replyCheck } from '../reply-check.ts';
+import { replyCheck } from '../reply-check.ts';
 import { partOfOutputs } from '../shared-memory/shared-outputs.ts';
 import { buffersOf } from '../token-tally.ts';
 import { openTransport } from '../transports/open.ts';
@@ -128,11 +128,10 @@ function openUnlimited(of: ThreadSettings['transport']): Transport {
   }
   if (of.protocol === 'language') return openEndpoint({ ...of.options, gate });
   const { protocol, options, tolerance } = of;
-  const expected = tolerance === undefined ? undefined : replyCheck(tolerance);
-  // A stream's replies cannot be read.
-  const check = bothChecks(expected, options.streaming ? undefined : observed?.look);
+  const check = tolerance === undefined ? undefined : replyCheck(tolerance);
   const sharedOutputs = options.sharedOutputs && partOfOutputs(options.sharedOutputs, settings.part);
-  const opened = openTransport(protocol, { ...options, check, sharedOutputs, gate });
+  const readsReplies = observed !== null;
+  const opened = openTransport(protocol, { ...options, check, readsReplies, sharedOutputs, gate });
   return observed ? observedTransport(opened, clock, (request) => observed.add(request)) : opened;
 }
 

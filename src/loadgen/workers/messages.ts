@@ -52,7 +52,7 @@ export interface PlainHttpTransport {
 /** Options for inference requests. A check is a function and cannot be sent to a thread: `tolerance` replaces it. */
 export interface InferTransport {
   readonly protocol: 'grpc' | 'http';
-  readonly options: Omit<OpenOptions, 'check' | 'gate'>;
+  readonly options: Omit<OpenOptions, 'check' | 'readsReplies' | 'gate'>;
   /** If set, replies are checked as by `replyCheck`. */
   readonly tolerance?: number | undefined;
   /** If true, every finished request is reported with its outputs, which costs the thread more. */

@@ -1,5 +1,5 @@
 import type { ObservedRequest } from '../observed-transport.ts';
-import type { OutputTensor, ReplyCheck, RequestParameter, RequestSet, RequestTensor, SendOutcome } from '../types.ts';
+import type { ReplyOutputs, RequestParameter, RequestSet, RequestTensor, SendOutcome } from '../types.ts';
 
 /** A finished request as sent between threads: both sides know the request itself. */
 export interface PackedObserved {
@@ -11,33 +11,24 @@ export interface PackedObserved {
   readonly startNs: number;
   readonly endNs: number;
   readonly outcome: SendOutcome;
-  readonly outputs: readonly OutputTensor[];
 }
 
-/** Called with each finished request, and with the outputs of its reply if they are read. */
-export type OnObserved = (observed: ObservedRequest, outputs: readonly OutputTensor[]) => void;
+/** Called with each finished request, and with the outputs of its only reply. */
+export type OnObserved = (observed: ObservedRequest, outputs: ReplyOutputs) => void;
 
 /** Keeps this thread's finished requests until they are taken. */
 export class ObservedRequests {
   /** By their inputs, which a request of a sequence shares with the set's request that it is made of. */
   readonly #places = new Map<readonly RequestTensor[], { readonly set: number; readonly index: number }>();
-  #outputs: readonly OutputTensor[] = [];
   #rows: PackedObserved[] = [];
 
   learn(set: number, { requests }: RequestSet): void {
     for (const [index, { inputs }] of requests.entries()) this.#places.set(inputs, { set, index });
   }
 
-  /** A reply is checked just before its request ends. Its outputs are views of the socket's memory, which is too large to send. */
-  readonly look: ReplyCheck = (_, outputs) => {
-    this.#outputs = outputs.map((output) => ({ ...output, raw: new Uint8Array(output.raw) }));
-    return null;
-  };
-
-  add({ request, ...rest }: ObservedRequest): void {
+  add({ request, outcome, ...rest }: ObservedRequest): void {
     const place = this.#places.get(request.inputs);
-    if (place) this.#rows.push({ ...place, ...rest, parameters: request.parameters, outputs: this.#outputs });
-    this.#outputs = [];
+    if (place) this.#rows.push({ ...place, ...rest, parameters: request.parameters, outcome: packed(outcome) });
   }
 
   take(): readonly PackedObserved[] {
@@ -47,14 +38,27 @@ export class ObservedRequests {
   }
 }
 
+/** The outputs are views of the socket's memory, which is too large to send. */
+function packed(outcome: SendOutcome): SendOutcome {
+  if (!outcome.ok || !outcome.replies) return outcome;
+  const copied = (outputs: ReplyOutputs): ReplyOutputs =>
+    outputs.map((output) => ({ ...output, raw: new Uint8Array(output.raw) }));
+  return { ...outcome, replies: outcome.replies.map(copied) };
+}
+
+function onlyReply({ outcome }: Pick<PackedObserved, 'outcome'>): ReplyOutputs {
+  const [only, ...others] = (outcome.ok && outcome.replies) || [];
+  return only && others.length === 0 ? only : [];
+}
+
 /** Reports the requests with the set's information about them. */
 export function tellObserved(
   packed: readonly PackedObserved[],
   sets: readonly RequestSet[],
   onObserved: OnObserved,
 ): void {
-  for (const { set, index, parameters, outputs, ...rest } of packed) {
+  for (const { set, index, parameters, ...rest } of packed) {
     const request = sets[set]?.requests[index];
-    if (request) onObserved({ request: { ...request, ...(parameters && { parameters }) }, ...rest }, outputs);
+    if (request) onObserved({ request: { ...request, ...(parameters && { parameters }) }, ...rest }, onlyReply(rest));
   }
 }

@@ -311,7 +311,7 @@ const check = replyCheck(0.1);
 /** What comes out of a reply lies within it, can be compared, and can be written. */
 function look(tensors: readonly OutputTensor[], bytes: number): readonly OutputTensor[] {
   assert.ok(tensors.reduce((sum, { raw }) => sum + raw.length, 0) <= bytes);
-  const verdict = check({ expected } as unknown as InferRequest, tensors);
+  const verdict = check({ expected: [expected] } as unknown as InferRequest, [tensors]);
   if (verdict && !verdict.ok) assert.notEqual(verdict.message, '');
   JSON.parse(exportedTensors(tensors));
   return tensors;

@@ -184,7 +184,7 @@ describe('the traffic that agents can send', () => {
   it('is checked against expected outputs there', async () => {
     const { url } = await httpEcho(1);
     const request = requestOf(1);
-    const expected = [{ name: 'IN', datatype: 'UINT8', raw: Uint8Array.of(1) }];
+    const expected = [[{ name: 'IN', datatype: 'UINT8', raw: Uint8Array.of(1) }]];
     const workers = await agentsForTest([await agentForTest()], {
       ...{ protocol: 'http', options: { url, timeoutMs: 5000 }, tolerance: 0 },
     });
