@@ -9,7 +9,7 @@ export function formatFigure(value: number): string {
   return Number(value.toPrecision(3)).toString();
 }
 
-/** What a throughput counts: inferences, or the requests to a language model. */
+/** What a throughput counts: inferences, or the requests to a language model or over plain HTTP. */
 export type RateUnit = 'infer/s' | 'requests/s';
 
 export const formatRate = (perSecond: number, unit: RateUnit = 'infer/s'): string =>

@@ -131,12 +131,13 @@ function figures(point: StandingPoint, budget: Summary['budget']): string {
   return `${good}${plainFigures(deciding)}${describeBasis(judgedPoint(point), budget)}`;
 }
 
-function plainFigures({ throughput, load, budgetLatencyMs, latencyMs, tokens }: SummaryPoint): string {
+function plainFigures(point: SummaryPoint): string {
+  const { throughput, load, budgetLatencyMs, latencyMs, tokens } = point;
   const { percentile, value } = budgetLatencyMs;
   if (tokens) return describeTokens(tokens, percentile, ` at ${describeLevel(load)}`);
   const median = percentile === 50 ? '' : `, p50 ${formatMs(latencyMs.p50 ?? Number.NaN)}`;
   const latency = `p${percentile} ${formatMs(value ?? Number.NaN)}${median}`;
-  return `${describeThroughput(throughput)} at ${describeLevel(load)}, ${latency}`;
+  return `${describeThroughput(throughput, rateUnitOf(point))} at ${describeLevel(load)}, ${latency}`;
 }
 
 /** Returns the short list of reasons. The split of a request's time, which other documents show as bars, comes first. */

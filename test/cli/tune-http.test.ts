@@ -32,7 +32,10 @@ describe('tune of a plain HTTP service', { timeout: 240_000 }, () => {
       ...['--path', '/inference', '--bodies-file', join(folder, 'bodies.jsonl'), '-o', output],
     ]);
     expect([run.code, run.stderr]).toEqual([0, '']);
+    expect(run.stdout).toMatch(/^original +[\d,.]+ requests\/s \(95 %/m);
+    expect(run.stdout).not.toContain('infer/s');
     const summary = await summaryOf(output);
+    expect(summary.best).toMatchObject({ rateUnit: 'requests/s' });
     expect(summary.best?.assignment).toMatchObject({ batch: 16 });
     expect(summary.gain?.ratio).toBeGreaterThan(1.3);
     const best = summary.best?.assignment as Record<string, number>;

@@ -3,7 +3,7 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
+import { describeLevel, describeSpeedShare, rateUnitOf, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 
@@ -72,11 +72,12 @@ const areApart = (intervals: readonly Interval[]): boolean =>
 
 function sentenceOf(state: StudyState, { trial, readings }: Repeated): string {
   const { level, budgetLatencyMs } = readings[0] as Measurement;
-  const range = (values: readonly number[], unit: (value: number) => string): string =>
-    `${formatFigure(Math.min(...values))} to ${unit(Math.max(...values))}`;
+  const unit = rateUnitOf(readings[0] as Measurement);
+  const range = (values: readonly number[], text: (value: number) => string): string =>
+    `${formatFigure(Math.min(...values))} to ${text(Math.max(...values))}`;
   const rates = range(
     readings.map(({ throughput }) => throughput.value),
-    formatRate,
+    (rate) => formatRate(rate, unit),
   );
   const times = range(
     readings.map((each) => each.budgetLatencyMs.value),
@@ -84,7 +85,8 @@ function sentenceOf(state: StudyState, { trial, readings }: Repeated): string {
   );
   const who = trial === state.baseline ? 'Your config' : `Trial ${trial.number}`;
   const shown = representative(state, trial)?.measurement;
-  const which = shown && readings.includes(shown) ? `, and this page shows ${formatRate(shown.throughput.value)}` : '';
+  const which =
+    shown && readings.includes(shown) ? `, and this page shows ${formatRate(shown.throughput.value, unit)}` : '';
   return `${who} at ${describeLevel(level)} was measured ${readings.length} times: ${rates}${which}; p${budgetLatencyMs.percentile} ${times}${causeOf(state, readings)}.`;
 }
 

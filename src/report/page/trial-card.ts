@@ -10,7 +10,7 @@ import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
 import { describeAccuracy } from '../../study/summary/accuracy-words.ts';
-import { describeAssignment, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
+import { describeAssignment, describeSpeedShare, rateUnitOf, shortLevel } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
 import { measurementsOf } from './points.ts';
@@ -120,7 +120,7 @@ function notesOf({ speeds }: StudyState, measurement: Measurement, isFinal: bool
   return [
     ...(isCompared
       ? [
-          `at ${describeSpeedShare(speeds.of(measurement).value)} of the first minute's speed: corrected to ${formatRate(throughput.value)}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
+          `at ${describeSpeedShare(speeds.of(measurement).value)} of the first minute's speed: corrected to ${formatRate(throughput.value, rateUnitOf(measurement))}, p${budgetLatencyMs.percentile} ${formatMs(budgetLatencyMs.value)}`,
         ]
       : []),
     ...(isFinal ? ['in the final'] : []),

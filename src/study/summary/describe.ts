@@ -170,17 +170,31 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   variant: 'its other settings',
 };
 
-/** Returns the unit of a throughput: a language model's counts requests. `of`: a measurement, or a point of the summary. */
-export const rateUnitOf = ({ tokens }: { readonly tokens?: unknown }): RateUnit => (tokens ? 'requests/s' : 'infer/s');
+/** What a measurement, or a point of the summary, shows about its unit: tokens of a language model, replies of plain HTTP. */
+interface Counted {
+  readonly tokens?: unknown;
+  readonly replies?: unknown;
+  readonly rateUnit?: RateUnit | undefined;
+}
+
+/** Returns the unit of a throughput: that of a language model and of plain HTTP counts requests. */
+export const rateUnitOf = ({
+  tokens,
+  replies,
+  rateUnit = tokens || replies ? 'requests/s' : 'infer/s',
+}: Counted): RateUnit => rateUnit;
 
 /** The same for tables and axes of a whole study. */
 export const rateUnitOfStudy = ({ trials }: { readonly trials: readonly Pick<Trial, 'measurements'>[] }): RateUnit =>
   rateUnitOf(trials.find(({ measurements }) => measurements.length > 0)?.measurements[0] ?? {});
 
 /** `1,235 infer/s (95 %: 1,200 to 1,270)`. */
-export function describeThroughput({ value, low, high }: Record<'value' | 'low' | 'high', number | null>): string {
+export function describeThroughput(
+  { value, low, high }: Record<'value' | 'low' | 'high', number | null>,
+  unit: RateUnit = 'infer/s',
+): string {
   const interval = `${formatFigure(low ?? Number.NaN)} to ${formatFigure(high ?? Number.NaN)}`;
-  return `${formatRate(value ?? Number.NaN)} (95 %: ${interval})`;
+  return `${formatRate(value ?? Number.NaN, unit)} (95 %: ${interval})`;
 }
 
 /** `66.6 tokens/s (95 %: 60.1 to 73.1), p99 TTFT 63.9 ms, p99 ITL 57.9 ms`; `at`: the level, behind the rate. */

@@ -7,7 +7,7 @@ import { isSameLevel } from '../level/line.ts';
 import type { LatencyBudget } from '../types.ts';
 import { isInCost } from './cost-point.ts';
 import { decidingFigures, describeBasis, judgedPoint } from './deciding-figures.ts';
-import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
+import { describeLevel, describeObjectives, describeRequestLimits, rateUnitOf } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
 import type { StandingPoint, Summary } from './summary.ts';
 import { isOriginal } from './verdict.ts';
@@ -119,10 +119,13 @@ function figures(point: StandingPoint, budget: LatencyBudget | null): string {
   return `${good}${plainFigures(deciding)}${describeBasis(judgedPoint(point), budget)}`;
 }
 
-function plainFigures({ throughput, budgetLatencyMs, tokens }: StandingPoint): string {
+function plainFigures(point: StandingPoint): string {
+  const { throughput, budgetLatencyMs, tokens } = point;
   const { percentile, value } = budgetLatencyMs;
-  if (!tokens)
-    return `${formatRate(throughput.value ?? Number.NaN)} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
+  if (!tokens) {
+    const rate = formatRate(throughput.value ?? Number.NaN, rateUnitOf(point));
+    return `${rate} at p${percentile} ${formatMs(value ?? Number.NaN)}`;
+  }
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;
   const { ttftMs, itlMs } = tokens.budget;
   const time = (of: { readonly value: number | null }): string => formatMs(of.value ?? Number.NaN);

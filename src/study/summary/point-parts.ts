@@ -62,6 +62,8 @@ export interface PointParts {
   readonly classes?: readonly ClassPoint[];
   readonly workloads?: { readonly [workload: string]: WorkloadPoint };
   readonly tokens?: TokenPoint;
+  /** Unit of the throughput over plain HTTP. */
+  readonly rateUnit?: 'requests/s';
   readonly fronts?: { readonly [model: string]: FrontPoint };
   readonly stages?: { readonly [model: string]: StagePoint };
 }
@@ -74,11 +76,12 @@ export function partsOfPoint(
   topology: Topology | undefined,
   shape: Pick<CandidateShape, 'members'>,
 ): PointParts {
-  const { tokens, classes } = measurement;
+  const { tokens, classes, replies } = measurement;
   const goodput = goodputOf(measurement);
   return {
     ...(goodput && { goodput: told(goodput) }),
     ...(classes && { classes: classes.map(told) }),
+    ...(replies && { rateUnit: 'requests/s' }),
     ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: told(tokens) }),
   };
 }

@@ -30,6 +30,7 @@ const comparedFields = {
   latencyMs,
   budgetLatencyMs,
   tokens: tokenPoint.optional().describe('times and rates of tokens; of a language model only'),
+  rateUnit: z.literal('requests/s').optional().describe('unit of the throughput; of plain HTTP only'),
   goodput: interval
     .optional()
     .describe('requests per second that keep all limits of their class; absent without limits'),
