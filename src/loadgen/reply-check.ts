@@ -12,7 +12,7 @@ export function checkInOrder(compare: CompareOutput): ReplyCheck {
   return ({ expected }, replies) => {
     if (expected === undefined) return null;
     if (replies.length !== expected.length)
-      return mismatch(`there were ${counted(replies.length)} where ${expected.length} were expected`);
+      return mismatch(`it had ${counted(replies.length)} instead of ${expected.length}`);
     for (const [index, outputs] of expected.entries()) {
       for (const output of outputs) {
         const message = compare(

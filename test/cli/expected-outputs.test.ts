@@ -89,7 +89,7 @@ describe('expected outputs', { timeout: 180_000 }, () => {
   it('count the replies of a stream', async () => {
     const { level } = await profiled('stream', reply(0));
     expect((await level()).failures).toMatchObject([
-      { kind: 'mismatch', firstMessage: 'there were 3 replies where 1 were expected' },
+      { kind: 'mismatch', firstMessage: 'it had 3 replies instead of 1' },
     ]);
   });
 

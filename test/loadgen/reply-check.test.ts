@@ -24,9 +24,9 @@ describe('replyCheck', () => {
     expect(check([one, []], one, two)).toBeNull();
     expect(check([one, two], two, one)).toMatch(/^output 'OUT' of reply 1 differs/);
     expect(check([one, two], one, one)).toMatch(/^output 'OUT' of reply 2 differs/);
-    expect(check([one, two], one)).toBe('there were 1 reply where 2 were expected');
-    expect(check([one], one, two)).toBe('there were 2 replies where 1 were expected');
-    expect(check([], one)).toBe('there were 1 reply where 0 were expected');
+    expect(check([one, two], one)).toBe('it had 1 reply instead of 2');
+    expect(check([one], one, two)).toBe('it had 2 replies instead of 1');
+    expect(check([], one)).toBe('it had 1 reply instead of 0');
     expect(check([])).toBeNull();
     expect(check(undefined, one, two)).toBeNull();
   });
