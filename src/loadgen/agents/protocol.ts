@@ -6,7 +6,7 @@ import { decodeMessage } from './codec.ts';
 import { commandOrQuestion, figure, reportOfThread, transport, whole } from './message-schemas.ts';
 
 /** The version of the message format. Both sides must have the same tritune version and the same format. */
-export const AGENT_PROTOCOL = 2;
+export const AGENT_PROTOCOL = 3;
 /** The path for WebSocket connections (RFC 6455) and for a supervisor's probe. */
 export const AGENT_PATH = '/agent';
 export const HEALTH_PATH = '/healthz';
