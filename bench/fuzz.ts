@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
+  existsSync,
   ftruncateSync,
   mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ async function all(): Promise<void> {
   const lane = async (number: number): Promise<void> => {
     const input = join(folder, `input-${number}`);
     for (let subject = queue.shift(); subject; subject = queue.shift()) {
-      writeFileSync(input, '');
+      rmSync(input, { force: true });
       const more = ['--parser', subject.name, '--input', input, '--seed', values.seed];
       const child = spawn(
         process.execPath,
@@ -69,7 +69,9 @@ async function all(): Promise<void> {
       );
       let hangs = false;
       const poll = setInterval(() => {
-        hangs = Date.now() - statSync(input).mtimeMs > HANG_MS;
+        // It has none until the parsers are loaded.
+        const readSinceMs = statSync(input, { throwIfNoEntry: false })?.mtimeMs;
+        hangs = readSinceMs !== undefined && Date.now() - readSinceMs > HANG_MS;
         if (hangs) child.kill('SIGKILL');
       }, POLL_MS);
       const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
@@ -78,7 +80,8 @@ async function all(): Promise<void> {
       process.exitCode = 1;
       if (code === DEFECT) continue;
       const why = hangs ? 'hangs' : `ended its process with ${code ?? signal}`;
-      report(`${subject.name} ${why} on what is now the example ${keepExample(subject, readFileSync(input))}`);
+      const example = existsSync(input) ? ` on ${keepExample(subject, readFileSync(input))}` : '';
+      report(`${subject.name} ${why}${example}`);
     }
   };
   await Promise.all(Array.from({ length: Number(values.at) }, (_, number) => lane(number)));

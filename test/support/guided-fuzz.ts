@@ -65,11 +65,11 @@ export function examplesOf({ name }: Subject): ReadonlyMap<string, Buffer> {
   }
 }
 
-/** Keeps an input that fails, and returns its file. */
+/** Keeps an input that fails, and says where, and what it is: nothing else of a run in CI may be left. */
 export function keepExample({ name }: Subject, bytes: Buffer): string {
   const folder = join(examples, slug(name));
   mkdirSync(folder, { recursive: true });
-  return keepIn(folder, bytes);
+  return `what is now the example ${keepIn(folder, bytes)}: ${JSON.stringify(bytes.toString('latin1').slice(0, 500))}`;
 }
 
 function keepIn(folder: string, bytes: Buffer): string {
@@ -141,11 +141,9 @@ class Run {
     const fault = await this.#faultOf(bytes);
     if (fault === null) return;
     const shortest = await this.#shrunk(bytes);
-    const file = keepExample(this.#subject, shortest);
-    throw new Error(
-      `${this.#subject.name} failed with what is now the example ${file}: ${JSON.stringify(shortest.toString('latin1').slice(0, 500))}`,
-      { cause: (await this.#faultOf(shortest)) ?? fault },
-    );
+    throw new Error(`${this.#subject.name} failed with ${keepExample(this.#subject, shortest)}`, {
+      cause: (await this.#faultOf(shortest)) ?? fault,
+    });
   }
 
   async #faultOf(bytes: Buffer): Promise<unknown> {
