@@ -40,7 +40,7 @@ const computing = [
   ...['cli/expected-duration', 'fleet/study/*', 'soak/journal-scale', 'tui/speed', 'tui/state'].map(testFile),
 ];
 /** Files that need a process of their own: they count what it holds, or set a variable that a package reads when it is loaded. */
-const alone = ['soak/soak', 'tui/frames', 'security/hostile-words'].map(testFile);
+const alone = ['soak/soak', 'tui/frames', 'security/hostile-words', 'fuzz/emulator'].map(testFile);
 /** All other files share loaded modules, which takes half of the time: a test leaves the process as it found it. */
 const unit = {
   globalSetup: [ownFolder],
@@ -84,7 +84,7 @@ export default defineConfig({
         test: {
           name: 'unit-shared',
           include: computing,
-          exclude: ['test/report/browser/**'],
+          exclude: ['test/report/browser/**', ...alone],
           isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },

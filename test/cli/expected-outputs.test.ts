@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { CapacityDocument } from '../../src/capacity/document-schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';
 import { callCli } from '../support/call-cli.ts';
@@ -70,18 +71,17 @@ describe.each(['stream', 'seq'] as const)('the expected outputs of %s', { timeou
     }
   });
 
-  it.each([
-    ['met', right[model]],
-    ['missed', wrong[model]],
-  ] as const)('leave the limit of the capacity %s', async (verdict, second) => {
-    const data = ['--input-data', await dataFile(model, second)];
+  it.each(['right', 'wrong'])('count in capacity, when they are %s', async (which) => {
+    const data = ['--input-data', await dataFile(model, which === 'right' ? right[model] : wrong[model])];
+    const json = join(await freshDirectory(), 'capacity.json');
     // Replies take a few milliseconds. A search that ends early may leave sequences open.
-    const limits = ['-l', '1000', '--max-duration', '20s', '--precision', '20'];
+    const limits = ['-l', '1000', '--max-duration', '20s', '--precision', '20', '--json', json];
     const at = where(model, await emulatorForTest({ profile }));
-    const { stdout } = await callCli(['capacity', ...at, ...kinds[model], ...data, ...limits]);
-    const verdicts = [...stdout.matchAll(/p99 [\d.,]+ m?s, (met|missed)/g)].map(([, each]) => each);
-    expect([...new Set(verdicts)]).toContain(verdict);
-    if (verdict === 'missed') expect(verdicts).not.toContain('met');
+    await callCli(['capacity', ...at, ...kinds[model], ...data, ...limits]);
+    const { closedLoops, probes }: CapacityDocument = JSON.parse(await readFile(json, 'utf8'));
+    const failures = [...closedLoops, ...probes].flatMap((each) => ('failure' in each ? (each.failure ?? []) : []));
+    if (which === 'right') expect(failures).toEqual([]);
+    else expect(failures.join()).toContain("output 'OUT'");
   });
 });
 

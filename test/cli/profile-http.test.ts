@@ -300,7 +300,7 @@ describe('a run of plain HTTP', () => {
   it.each([
     [['--service-kind', 'http', '-u', 'http://a', '-m', 'mlp'], '--model does not apply to plain HTTP'],
     [['--service-kind', 'http', '-u', 'http://a', '-b', '1'], '--batch does not apply'],
-    [['--service-kind', 'http', '-u', 'http://a', '--streaming'], '--streaming does not apply'],
+    [['--service-kind', 'http', '-u', 'http://a', '--streaming'], 'streams cannot be combined with plain HTTP, '],
     [['--service-kind', 'http', '-u', 'http://a', '--trace-level', 'MAX'], '--trace-level does not apply'],
     [['-m', 'mlp', '--body', 'x'], '--body is for plain HTTP'],
   ])('ignores nothing in silence: %j', async (args, words) => {

@@ -78,7 +78,8 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const [, { best = null, gain = null } = {}] = summary.models;
     const own = await summaryOf(join(directory, 'b'));
     expect(own).toMatchObject({ model: 'b', budget: { latencyMs: 0.5 }, gain });
-    expect(best).toMatchObject({ trial: own.best?.trial, throughput: own.best?.throughput });
+    const { throughput } = own.best?.compared ?? own.best ?? {};
+    expect(best).toMatchObject({ trial: own.best?.trial, throughput });
     // The original is what the server has: there is nothing to emit.
     if (own.best?.trial === own.baseline?.trial) expect(best?.config).toBeNull();
     else expect(await readFile(join(directory, best?.config ?? ''), 'utf8')).toContain('name: "b"');

@@ -90,7 +90,7 @@ const rawInput = refusing(['INPUT_INVALID'], {
 
 const traceFile = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
   name: 'a trace file',
-  sources: ['triton/control/trace-file.ts', 'app/study/read-traces.ts', 'app/study/calls/traced-calls.ts'],
+  sources: ['triton/control/trace-file.ts', 'app/study/read-traces.ts', 'app/target/triton/calls/traced-calls.ts'],
   read: async (_, bytes) => {
     async function* chunks(): AsyncGenerator<Uint8Array> {
       yield* inPieces(bytes, [1 + (bytes[0] ?? 0) / 4, 7, 40]);

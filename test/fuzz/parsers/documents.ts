@@ -183,7 +183,7 @@ const prices = refusing(['INPUT_INVALID'], {
 
 const engineSettings = refusing(['INPUT_INVALID'], {
   name: "a model.json of an engine's settings",
-  sources: ['app/study/engine/served-settings.ts'],
+  sources: ['app/target/triton/served-settings.ts'],
   read: inFile('model.json', (path) => canonicalJson(readSettings(path))),
   seeds: ['{"model":"facebook/opt","max_num_seqs":8,"nested":{"a":[1,null,"x"]}}'],
   words: ['{', '}', '[', ']', ':', ',', '"__proto__":{}', '1e999', '"max_num_seqs":'],
