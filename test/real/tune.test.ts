@@ -66,7 +66,9 @@ describe('tune on a real Triton', () => {
       expect(summary.emulated).toBeNull();
       expect(summary.best?.throughput.value).toBeGreaterThan(summary.baseline?.throughput.value as number);
       expect(summary.gain?.ratio).toBeGreaterThan(1.2);
-      expect(summary.best?.budgetLatencyMs.value).toBeLessThanOrEqual(80);
+      // On a machine that others slow down, the budget is kept at its usual speed.
+      const { budgetLatencyMs } = summary.best?.compared ?? summary.best ?? {};
+      expect(budgetLatencyMs?.value).toBeLessThanOrEqual(80);
       expect(compareConfigs(before, await client.modelConfig('sleeper'))).toEqual([]);
       expect(summary.restored?.verified).toBe(true);
       const measured = (await recordsOf(output)).filter((record) => record.type === 'trial-measured');
