@@ -1,5 +1,5 @@
 import { type NumericType, numericType } from './tensors/data-types.ts';
-import type { OutputTensor, ReplyCheck, SendFailure } from './types.ts';
+import type { OutputTensor, PreparedRequest, ReplyCheck, SendFailure, Transport } from './types.ts';
 
 /** Compares an output with the expected one. Returns the difference in words, or null. */
 type CompareOutput = (expected: OutputTensor, actual: OutputTensor | undefined) => string | null;
@@ -84,3 +84,15 @@ const shown = (value: number | bigint): string => (Object.is(value, -0) ? '-0' :
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);
+
+/** Returns a transport whose requests fail if their replies do not pass the check. The other transport must read replies. */
+export function checkedTransport<P extends PreparedRequest>(transport: Transport<P>, check: ReplyCheck): Transport<P> {
+  return {
+    prepare: (request) => transport.prepare(request),
+    send: (prepared, done) =>
+      transport.send(prepared, (outcome) =>
+        done(outcome.ok ? (check(prepared.request, outcome.replies ?? []) ?? outcome) : outcome),
+      ),
+    close: () => transport.close(),
+  };
+}

@@ -1,5 +1,5 @@
 import { TrituneError } from '../../base/errors.ts';
-import { checkedTransport } from '../checked-transport.ts';
+import { checkedTransport } from '../reply-check.ts';
 import type { SharedOutputs } from '../shared-memory/shared-outputs.ts';
 import { SharingTransport } from '../shared-memory/sharing-transport.ts';
 import type { ReplyCheck, Transport, TransportOptions } from '../types.ts';
