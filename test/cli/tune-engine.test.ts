@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { shellLine } from '../../src/base/shell-words.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
+import { quickSpace } from '../support/language/quick-space.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
 const launch = `${shellLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
@@ -12,15 +13,7 @@ let asked: readonly string[];
 
 beforeAll(async () => {
   space = join(await freshDirectory(), 'space.json');
-  const drop = [
-    'enable_chunked_prefill',
-    'step-holds-prompt',
-    'gpu_memory_utilization',
-    'speculative',
-    'kv_cache_dtype',
-  ];
-  const parameters = { max_num_seqs: [4], max_num_batched_tokens: [64], enable_prefix_caching: [true] };
-  await writeFile(space, JSON.stringify({ extends: 'engines/vllm', drop, parameters }));
+  await writeFile(space, JSON.stringify(quickSpace(4)));
   asked = [
     ...['tune', '-m', 'quick', '--endpoint', 'openai', '--launch-command', launch, '--space', space],
     ...['--goodput', 'ttft<=1s itl<=500ms', '--input-tokens', '8', '--output-tokens', '4', '--prompts', '8'],

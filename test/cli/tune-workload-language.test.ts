@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { shellLine } from '../../src/base/shell-words.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli } from '../support/cli.ts';
+import { quickSpace } from '../support/language/quick-space.ts';
 
 const script = resolve(import.meta.dirname, '../support/language/quick-engine.ts');
 const launch = `${shellLine([process.execPath, script])} --max-num-seqs 1 --port {port} {flags}`;
@@ -30,9 +31,7 @@ describe('tune --workload with a language model', { timeout: 240_000 }, () => {
       long: { weight: 1, ttftMs: 0.001, prompts: { inputTokens: constant(16), outputTokens: constant(6) } },
     };
     await writeFile(file, JSON.stringify(workload(classes)));
-    const drop = ['enable_chunked_prefill', 'step-holds-prompt', 'gpu_memory_utilization', 'speculative'];
-    const parameters = { max_num_seqs: [8], max_num_batched_tokens: [64], enable_prefix_caching: [true] };
-    await writeFile(space, JSON.stringify({ extends: 'engines/vllm', drop: [...drop, 'kv_cache_dtype'], parameters }));
+    await writeFile(space, JSON.stringify(quickSpace(8)));
     const asked = ['tune', '-m', 'quick', '--endpoint', 'openai', '--launch-command', launch, '--space', space];
     const under = ['--workload', file, '--request-rate', '20:20', '--objective', 'goodput', '--max-trials', '1'];
     const run = await runCli([...asked, ...under, '--ui', 'lines', '-o', output]);

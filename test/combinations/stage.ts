@@ -17,6 +17,7 @@ import {
 import { noLimits, TOKEN } from '../support/agents.ts';
 import { freshDirectory } from '../support/cli.ts';
 import { everyKindProfile, languageProfile } from '../support/emulator.ts';
+import { quickSpace } from '../support/language/quick-space.ts';
 
 /** Returns every combination of a driver: each load alone, and each extra but a fleet with the load that suits the subject. */
 export function combinationsOf(driver: Driver): readonly Combination[] {
@@ -76,21 +77,13 @@ export async function openStage() {
   const workload = (name: string, classes: object) =>
     file(`${name}.json`, { workloadVersion: 1, name, classes, phases });
   const data = [{ IN: [1, 2, 3, 4] }, { IN: [5, 6, 7, 8] }];
-  const drop = [
-    'enable_chunked_prefill',
-    'step-holds-prompt',
-    'gpu_memory_utilization',
-    'speculative',
-    'kv_cache_dtype',
-  ];
-  const parameters = { max_num_seqs: [4], max_num_batched_tokens: [64], enable_prefix_caching: [true] };
   const files = {
     one: await workload('one', { all: {} }),
     several: await workload('several', { m: { model: 'm' }, second: { model: 'second' } }),
     expected: await file('expected.json', { data, validation_data: data.map(() => ({ OUT: [0, 0, 0, 0] })) }),
     body: JSON.stringify({ inputs: [{ name: 'IN', datatype: 'FP32', shape: [1, 4], data: [1, 2, 3, 4] }] }),
     space: await file('space.json', { parameters: { instances: [1, 2] } }),
-    engine: await file('engine.json', { extends: 'engines/vllm', drop, parameters }),
+    engine: await file('engine.json', quickSpace(4)),
     service: await file('service.json', { parameters: { workers: [1, 2] } }),
     token: await file('token', TOKEN),
   };
