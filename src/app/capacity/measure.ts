@@ -52,10 +52,8 @@ export async function measureCapacity(
   signal: AbortSignal,
 ): Promise<CapacityDocument> {
   const { target, service, requestTimeoutSeconds } = opened;
-  const { plan, model, protocol } = service;
+  const { plan, model, server, protocol } = service;
   const { windows, followsHost, batch } = target;
-  const { name, version, url, emulated } = service.server;
-  const head = { model, server: { name, version, url, emulated }, protocol };
   const question = questionOf(spec, {
     batch,
     followsHost,
@@ -84,7 +82,7 @@ export async function measureCapacity(
     if (!signal.aborted || state.probes.length === 0) throw error;
   }
   const arrivals = plan.workload?.workload.name ?? spec.requestDistribution;
-  return capacityDocument({ ...head, trituneVersion, arrivals, commandLine }, question, state, {
+  return capacityDocument({ model, server, protocol, trituneVersion, arrivals, commandLine }, question, state, {
     wasInterrupted: signal.aborted,
     seconds: (realClock.nowNs() - startNs) / NS_PER_S,
     hardware: hardwareOf(spec, target, state),

@@ -10,13 +10,12 @@ export function profileHead(
   { model, server, protocol, endpoint, plan: { mode, rule } }: Service,
   commandLine: readonly string[],
 ): ProfileHead {
-  const { name, version, url, emulated } = server;
   return {
     schemaVersion: 1,
     trituneVersion,
     model,
     modelVersion: spec.modelVersion ?? '',
-    server: { name, version, url, emulated },
+    server,
     protocol,
     batch: spec.batch,
     mode,

@@ -1,15 +1,12 @@
 import { isTrituneError, TrituneError } from '../../../base/errors.ts';
 import { secretsInUrl, shownUrl } from '../../../base/secrets.ts';
 import { MS_PER_S } from '../../../base/units.ts';
-import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import { addressOf } from '../../../loadgen/transports/address.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import { diagnoseTls } from '../../../triton/wire/tls.ts';
-import { devicesOf, isOfThisMachine } from '../../server/devices.ts';
-import { readTls } from '../../server/read-tls.ts';
-import { wantsTls } from '../../server/tls.ts';
+import { isOfThisMachine } from '../../server/devices.ts';
 import type { PlainContent } from '../../traffic/http/content.ts';
 import { contentOf } from '../../traffic/http/content-of-kind.ts';
 import { type HttpServer, httpRequests, openHttp } from '../../traffic/http/open-http.ts';
@@ -23,6 +20,7 @@ import {
   type ServiceSetting,
   type ServiceSpec,
 } from './service.ts';
+import { checkMetricsKnown, devicesAt, readUrl } from './url.ts';
 
 /** The requests and their destination. */
 interface HttpRequestTo extends HttpServer, Pick<PlainContent, 'bodies' | 'batch' | 'notes'> {
@@ -38,8 +36,7 @@ export const findHttp: FindService = async (options, plan, setting) => {
   if (options.protocol !== 'http') throw usage('--service-kind http always uses HTTP/1.1', 'leave out -i');
   checkLimits(options, plan);
   const to = await requestTo(options);
-  if (options.collectMetrics && options.metricsUrl === undefined && !isOfThisMachine(to.address))
-    throw usage('the address of the metrics is unknown', 'add --metrics-url http://HOST:PORT/metrics');
+  checkMetricsKnown(options, to.address);
   return {
     model: options.model ?? to.url,
     server: { name: 'http', version: '', url: to.url, emulated: null },
@@ -60,14 +57,13 @@ async function openService(
   const { address } = to;
   const requests = requestSetOf(to, plan);
   const sender = await openHttp(to, requests, spec.requestTimeout * MS_PER_S, spec);
-  const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
   const target = levelTarget(
     {
       serviceKind: 'HTTP',
       isDecoupled: false,
       assumptions: to.notes,
       fronts: [{ ...sender.sending, requests, stats: null }],
-      devices: devicesOf({ server: { url: address, emulated: null }, ...metrics }, ''),
+      devices: devicesAt(address, spec, ''),
       ...(maxInFlight !== undefined && { usual: { openLoop: { maxInFlight } } }),
       check: async (measurement) => {
         const fault = silenceOf(measurement);
@@ -96,11 +92,7 @@ async function requestTo(options: ServiceSpec): Promise<HttpRequestTo> {
   if (options.url === undefined) {
     throw usage('the URL is missing', 'add it, for example -u http://localhost:8000/inference');
   }
-  const url = plainHttpUrl(options.url, wantsTls(options));
-  if (url.isSecure === false && wantsTls(options)) {
-    throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
-  }
-  const isSecure = url.isSecure ?? wantsTls(options);
+  const { url, tls } = await readUrl(options.url, options);
   const content = await contentOf(options, url.credentials);
   const { host = url.host, method, headers, body, secrets, bodies, batch, refusalsFail, notes } = content;
   // The API of an address without a path.
@@ -109,7 +101,7 @@ async function requestTo(options: ServiceSpec): Promise<HttpRequestTo> {
   return {
     url: shownUrl(options.url),
     address: url.address,
-    tls: isSecure ? await readTls(options) : undefined,
+    tls,
     request: { method, headers, body, host, target },
     bodies,
     batch,

@@ -1,16 +1,12 @@
 import { TrituneError } from '../../../base/errors.ts';
 import { MS_PER_S } from '../../../base/units.ts';
 import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
-import { plainHttpUrl } from '../../../loadgen/plain-http/url.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
 import type { PlayedFront } from '../../../profiler/play.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
-import { devicesOf, isOfThisMachine } from '../../server/devices.ts';
 import { type AskedEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import { headersOf } from '../../server/headers.ts';
-import { readTls } from '../../server/read-tls.ts';
-import { wantsTls } from '../../server/tls.ts';
 import { type ClassPrompts, classPromptsOf } from '../../traffic/class-prompts.ts';
 import { openLanguageTraffic } from '../../traffic/open-language.ts';
 import { promptsOf } from '../../traffic/prompts.ts';
@@ -27,6 +23,7 @@ import {
   type ServiceSetting,
   type ServiceSpec,
 } from './service.ts';
+import { checkMetricsKnown, devicesAt, readUrl } from './url.ts';
 
 /** A model, its requests, and its part of the workload, if any. */
 interface PromptFront {
@@ -39,8 +36,7 @@ interface PromptFront {
 export const findPrompts: FindService = async (options, asFarAsKnown, setting) => {
   const asked = askedOf(options);
   const where = await serverOf(options);
-  if (options.collectMetrics && options.metricsUrl === undefined && !isOfThisMachine(where.address))
-    throw usage('the address of the metrics is unknown', 'add --metrics-url http://HOST:PORT/metrics');
+  checkMetricsKnown(options, where.address);
   const how = { timeoutMs: options.requestTimeout * MS_PER_S, extra: options.extraInputs };
   const wanted = { model: options.model, modelVersion: options.modelVersion ?? '' };
   const { endpoint, model, server } = await findEndpoint({ ...where, ...asked, ...wanted, ...how });
@@ -82,7 +78,6 @@ async function openService(
     await close();
     throw error;
   }
-  const metrics = spec.metricsUrl !== undefined && { metricsUrl: spec.metricsUrl };
   const isTriton = endpoint.kind.startsWith('triton');
   const target = levelTarget(
     {
@@ -90,7 +85,7 @@ async function openService(
       isDecoupled: isTriton,
       assumptions: fronts.flatMap(({ prompts }) => prompts.notes),
       fronts: played,
-      devices: devicesOf({ server: { url: address, emulated: null }, ...metrics }, to.model),
+      devices: devicesAt(address, spec, to.model),
       usual: {
         windows: languageWindows,
         // Requests left over from one level must not affect the next.
@@ -147,19 +142,15 @@ async function frontsOf(
 /** Returns the server of a language model. Errors: USAGE, INPUT_INVALID for files of headers and certificates. */
 async function serverOf(options: TlsSpec & HeaderSpec & { readonly url?: string }) {
   if (options.url === undefined) throw usage('the address of the language model is missing', 'add -u HOST:PORT');
-  const url = plainHttpUrl(options.url, wantsTls(options));
+  const { url, tls } = await readUrl(options.url, options);
   if (url.credentials !== undefined)
     throw usage('the address contains a password', 'give it as a header: -H "Authorization: …"');
-  if (url.isSecure === false && wantsTls(options)) {
-    throw usage('http:// excludes TLS, but there are TLS options', 'write https://, or leave out the TLS options');
-  }
-  const isSecure = url.isSecure ?? wantsTls(options);
   return {
     address: url.address,
     host: url.host,
     basePath: url.target.replace(/\/(v1\/?)?$/, ''),
     headers: headersOf(options),
-    tls: isSecure ? await readTls(options) : undefined,
+    tls,
   };
 }
 

@@ -37,9 +37,10 @@ export const findTensors: FindService = async (options, plan, { signal, tell, al
     // perf_analyzer measures any config as it is, so its drop-in only warns.
     else for await (const error of leftoversIn(opened, models)) tell(`warning: ${errorLine(error)}`);
     const noteSent = await noteOwnRequests(opened, models);
+    const { name, version, url, emulated } = opened.server;
     return {
       model: models.join(', '),
-      server: opened.server,
+      server: { name, version, url, emulated },
       protocol: options.protocol,
       plan,
       triton: opened,
