@@ -13,7 +13,6 @@ import { startStudy, steerStudy } from '../src/fleet/temporal/studies.ts';
 import { bundleNow } from '../src/fleet/temporal/workflow-bundle.ts';
 import { groupQueue, keeperQueue, serverQueue } from '../src/fleet/workflow/names.ts';
 import type { GroupActivities, ServerActivities } from '../src/fleet/workflow/seams.ts';
-import { freePorts } from '../src/launch/free-ports.ts';
 import { specOf } from '../src/spec/spec-of-options.ts';
 import { createJournal } from '../src/study/records/journal.ts';
 import { makeSampler } from '../src/study/search/samplers/registry.ts';
@@ -39,8 +38,7 @@ const PAUSES = 10;
 const PAUSED_MS = 3_000;
 
 const folder = await freshDirectory();
-const [port = 0] = await freePorts(1);
-const temporal = await startTemporal(null, port);
+const temporal = await startTemporal(null);
 const at = { address: temporal.address, namespace: 'default', payloadKey: Buffer.alloc(32, 7) };
 const problem = largeProblem();
 const goal = goalOf(problem);

@@ -72,24 +72,22 @@ export class TestFleet {
   /** Workers and agents that ended without being killed. */
   endedByThemselves = 0;
   readonly #setting: FleetSetting;
-  readonly #temporalPort: number;
   readonly #address: string;
   #said = '';
 
-  private constructor(folder: string, setting: FleetSetting, temporal: TemporalServer, port: number, address: string) {
+  private constructor(folder: string, setting: FleetSetting, temporal: TemporalServer, address: string) {
     this.folder = folder;
     this.#setting = setting;
     this.temporal = temporal;
-    this.#temporalPort = port;
     this.#address = address;
   }
 
   static async start(setting: FleetSetting = {}): Promise<TestFleet> {
     const { servers = 2, agents = 0, front } = setting;
     const folder = await freshDirectory();
-    const [port = 0, ...free] = await freePorts(1 + 3 * servers + agents);
-    const temporal = await startTemporal(databaseIn(folder), port);
-    const fleet = new TestFleet(folder, setting, temporal, port, (await front?.(temporal.address)) ?? temporal.address);
+    const temporal = await startTemporal(databaseIn(folder));
+    const free = await freePorts(3 * servers + agents);
+    const fleet = new TestFleet(folder, setting, temporal, (await front?.(temporal.address)) ?? temporal.address);
     await writeFile(join(folder, 'agents.token'), AGENT_TOKEN);
     if (setting.profile) await writeFile(fleet.#profile, JSON.stringify(setting.profile));
     const agentPorts = free.splice(3 * servers);
@@ -180,7 +178,7 @@ export class TestFleet {
   async killTemporal(between: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await this.temporal.kill();
     await between();
-    this.temporal = await startTemporal(databaseIn(this.folder), this.#temporalPort);
+    this.temporal = await startTemporal(databaseIn(this.folder), this.temporal.address);
   }
 
   /** The journal of a study, where its keeper has it; none while no keeper has. Errors: two keepers have it. */

@@ -36,9 +36,9 @@ async function end(name: string): Promise<CliOutcome> {
 beforeAll(async () => {
   compose = await readCompose();
   const folder = await freshDirectory();
+  temporal = await startTemporal(join(folder, 'temporal.db'));
   const ports = await freePorts(8);
   const local = (at: number): string => `127.0.0.1:${ports[at]}`;
-  temporal = await startTemporal(join(folder, 'temporal.db'), ports[0] as number);
   watchUrl = `http://${local(1)}/`;
   const emulated = (at: number) => [[`triton-${at}:8001`, local(2 * at)] as const];
   place = {
