@@ -288,6 +288,6 @@ function baselineFails({ reason }: TrialFailure): TrituneError {
   return new TrituneError(
     'SERVER_FAILED',
     `the model cannot be measured with its original config: ${reason}`,
-    'check --input-data and --shape, and that the model works',
+    'try one request with tritune profile, and read the log of the server',
   );
 }

@@ -128,6 +128,6 @@ export function exitCodeOf({ reports, wasInterrupted }: ProfileOutcome): number 
     levels.length === 1
       ? describeFailed(first)
       : `at every level most requests failed; at the first ${describeFailed(first)}`,
-    'read the log of the server, or check --input-data and --shape',
+    'read the log of the server, and check what is sent: tensors (--input-data, --shape), prompts, or a body',
   );
 }
