@@ -17,7 +17,7 @@ const DEFAULT_OPEN_DRAIN_MS = 20_000;
 /** After an interruption a model must be restored, and a person is waiting. */
 const INTERRUPTED_DRAIN_MS = 500;
 /** At least this long requests in flight are waited for when the time of a measurement is up. */
-const LATE_DRAIN_MS = 5000;
+const LATE_DRAIN_MS = 2000;
 const DEFAULT_UNREACHABLE_MS = 3000;
 
 /** The requests of one measurement: sends them at its level, records them in batches, and notices a server that is gone. */

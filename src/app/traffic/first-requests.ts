@@ -4,6 +4,7 @@ import { MS_PER_S, nsToMs } from '../../base/units.ts';
 import type { PreparedInputs } from '../../loadgen/inputs.ts';
 import type { PreparedRequest, SendOutcome, Transport } from '../../loadgen/types.ts';
 import { lastLoadSeconds, metricsPage } from '../../profiler/devices/metrics-page.ts';
+import type { StudySpec } from '../../spec/study-spec.ts';
 import type { ModelConfig } from '../../triton/config/model-config.ts';
 import type { OpenServer, OriginalModel } from '../server/open-server.ts';
 import type { Seen } from '../study/expected-duration.ts';
@@ -12,9 +13,18 @@ import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 const MOST_REQUESTS = 10;
 /** Sends no further request after this many milliseconds. */
 const LONG_ENOUGH_MS = 1000;
-const TIMEOUT_MS = 10_000;
+const MAX_TIMEOUT_MS = 10_000;
+const MIN_TIMEOUT_MS = 1000;
+/** The part of a time budget that a request before the study may take. */
+const BUDGET_SHARE = 0.1;
 /** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
+
+/** Returns the milliseconds that a request before a study may take: ten seconds, fewer if the study has little time itself. */
+export const firstTimeoutMs = ({
+  limits: { timeBudgetSeconds = Number.POSITIVE_INFINITY },
+}: Pick<StudySpec, 'limits'>): number =>
+  Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, BUDGET_SHARE * timeBudgetSeconds * MS_PER_S));
 
 /** The result of a few requests, one after another: their median duration in ms, without the first; or why none was answered. */
 export type FirstRequests =
@@ -23,17 +33,17 @@ export type FirstRequests =
 
 /**
  * Sends the model a few requests, for a second or until a slow answer comes. Meanwhile, finds out how long the model takes to load: from the load
- * just made, else from the last one in the server's metrics. Skips sequences, because each one begun would have to end. Errors: as
- * `openLocalTraffic`.
+ * just made, else from the last one in the server's metrics. Skips sequences, because each one begun would have to end. Errors: as `openLocalTraffic`.
  */
 export async function lookFirst(
   spec: SeededTraffic,
   opened: OpenServer,
   { config, loadMs }: OriginalModel,
   inputs: PreparedInputs,
+  timeoutMs: number,
 ): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
   const [first, loadSeconds] = await Promise.all([
-    config.sequence_batching ? null : sendFirstRequests(spec, opened, config, inputs),
+    config.sequence_batching ? null : sendFirstRequests(spec, opened, config, inputs, timeoutMs),
     loadMs === null ? lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
   ]);
   return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };
@@ -44,8 +54,9 @@ async function sendFirstRequests(
   opened: OpenServer,
   config: ModelConfig,
   inputs: PreparedInputs,
+  timeoutMs: number,
 ): Promise<FirstRequests> {
-  const traffic = await openLocalTraffic(opened, { spec, config, inputs, levels: alone, timeoutMs: TIMEOUT_MS });
+  const traffic = await openLocalTraffic(opened, { spec, config, inputs, levels: alone, timeoutMs });
   try {
     const { requests } = traffic.requestsFor(config);
     const latenciesMs: number[] = [];
@@ -66,7 +77,9 @@ async function sendFirstRequests(
 }
 
 async function lastLoad(model: string, { metricsUrl, metricsTls, headers }: OpenServer): Promise<number | null> {
-  const samples = await metricsPage(metricsUrl, model, { tls: metricsTls, headers })(AbortSignal.timeout(TIMEOUT_MS));
+  const samples = await metricsPage(metricsUrl, model, { tls: metricsTls, headers })(
+    AbortSignal.timeout(MAX_TIMEOUT_MS),
+  );
   return samples && lastLoadSeconds(samples, model);
 }
 

@@ -19,7 +19,7 @@ import { nothingSeen, type Seen } from '../../study/expected-duration.ts';
 import { levelsOfStudy } from '../../study/goal.ts';
 import type { OpenStudy, TargetSetting } from '../../study/study.ts';
 import { compareReplies, expectsOutputs } from '../../traffic/compare-outputs.ts';
-import { lookFirst } from '../../traffic/first-requests.ts';
+import { firstTimeoutMs, lookFirst } from '../../traffic/first-requests.ts';
 import { openFronts } from '../../traffic/open-fronts.ts';
 import type { TrafficAsked } from '../../traffic/open-traffic.ts';
 import { assumptionsOf } from '../../traffic/requests.ts';
@@ -107,7 +107,7 @@ export async function openTensors(
   return {
     profile,
     guard: isGuarded ? createAccuracyGuard({ rule, original, compare }) : undefined,
-    look: async () => (await lookFirst(trafficTo(spec, model), opened, models.own, inputs)).seen,
+    look: async () => (await lookFirst(trafficTo(spec, model), opened, models.own, inputs, firstTimeoutMs(spec))).seen,
     close: async () => {
       await devices.close();
       await fronts.close();

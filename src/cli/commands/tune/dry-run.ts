@@ -13,7 +13,7 @@ import { describeTriton } from '../../../app/target/triton/describe.ts';
 import { leaveAsTheyWere, modelsNamedBy, readModels, type TritonModels } from '../../../app/target/triton/models.ts';
 import { inputsOfFronts, trafficTo } from '../../../app/target/triton/pipeline/front-inputs.ts';
 import { inputsOfWorkloads } from '../../../app/target/triton/tensor-workloads.ts';
-import { type FirstRequests, lookFirst } from '../../../app/traffic/first-requests.ts';
+import { type FirstRequests, firstTimeoutMs, lookFirst } from '../../../app/traffic/first-requests.ts';
 import { assumptionsOf } from '../../../app/traffic/requests.ts';
 import { formatDuration, formatMs, plainLine } from '../../../base/format.ts';
 import { MS_PER_S } from '../../../base/units.ts';
@@ -114,7 +114,10 @@ async function tryRequests(
 ) {
   const prepared = workloads ? await inputsOfWorkloads(spec, models, workloads) : [];
   const [{ inputs }] = await inputsOfFronts(spec, models, prepared[0]);
-  return { inputs, ...(await lookFirst(trafficTo(spec, spec.model), opened, models.own, inputs)) };
+  return {
+    inputs,
+    ...(await lookFirst(trafficTo(spec, spec.model), opened, models.own, inputs, firstTimeoutMs(spec))),
+  };
 }
 
 /** Returns how much a sampler would measure. A limit on trials that it cannot reach is left out. */

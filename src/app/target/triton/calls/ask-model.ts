@@ -14,7 +14,6 @@ const ROUNDS = [2, 3] as const;
 export const REQUESTS_SENT = ROUNDS[0] + ROUNDS[1];
 /** A first request may have effects that later ones do not. */
 const ATTEMPTS = 2;
-const REQUEST_TIMEOUT_MS = 10_000;
 /** One request in flight, so that each request is one execution. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 const LEAST_QUIET_MS = 100;
@@ -40,13 +39,12 @@ type Counts = ReadonlyMap<string, number>;
  */
 export async function askModel(
   opened: OpenServer,
-  asked: Pick<TrafficAsked, 'spec' | 'config' | 'inputs'>,
+  asked: Pick<TrafficAsked, 'spec' | 'config' | 'inputs' | 'timeoutMs'>,
   others: readonly string[],
 ): Promise<Answer | { readonly refusal: string }> {
   const { config } = asked;
   const own = config.name ?? '';
-  const common = { levels: alone, timeoutMs: REQUEST_TIMEOUT_MS, check: null };
-  const traffic = await openLocalTraffic(opened, { ...asked, ...common });
+  const traffic = await openLocalTraffic(opened, { ...asked, levels: alone, check: null });
   try {
     const [request] = traffic.requestsFor(config).requests;
     const send = (): Promise<SendOutcome> =>

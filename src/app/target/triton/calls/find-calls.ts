@@ -12,6 +12,7 @@ import { readOtherConfigs } from '../../../../triton/control/other-configs.ts';
 import type { OpenServer, OriginalModel } from '../../../server/open-server.ts';
 import { checkProtected } from '../../../server/protect.ts';
 import type { OpenStudy } from '../../../study/study.ts';
+import { firstTimeoutMs } from '../../../traffic/first-requests.ts';
 import type { SeededTraffic } from '../../../traffic/open-traffic.ts';
 import { requestsOf } from '../../../traffic/requests.ts';
 import type { FindCalls } from '../models.ts';
@@ -94,7 +95,8 @@ async function askFront(
       return null;
     const { configs, unreadable } = await readOtherConfigs(client, ready);
     const traffic = trafficTo(spec, front);
-    const sent = { spec: traffic, config: original.config, inputs: await requestsOf(traffic, original) };
+    const inputs = await requestsOf(traffic, original);
+    const sent = { spec: traffic, config: original.config, inputs, timeoutMs: firstTimeoutMs(spec) };
     const asked = await whileTraced(opened, REQUESTS_SENT, () =>
       askModel(opened, sent, [...Object.keys(configs), ...unreadable.keys()]),
     );
@@ -118,7 +120,11 @@ async function askOther({ spec, opened }: Search, model: string, configs: ModelC
   try {
     const config = lookUp(configs, model) ?? {};
     const inputs = await requestsOf(traffic, { config, metadata: await opened.client.modelMetadata(model) });
-    const answer = await askModel(opened, { spec: traffic, config, inputs }, Object.keys(configs));
+    const answer = await askModel(
+      opened,
+      { spec: traffic, config, inputs, timeoutMs: firstTimeoutMs(spec) },
+      Object.keys(configs),
+    );
     return 'refusal' in answer ? null : (await withoutHeld(opened, answer)).rates;
   } catch (error) {
     if (isTrituneError(error, 'INPUT_INVALID', 'UNSUPPORTED', 'USAGE')) return null;

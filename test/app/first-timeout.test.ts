@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest';
+import { firstTimeoutMs } from '../../src/app/traffic/first-requests.ts';
+
+it('leaves a study with little time most of it, whatever a model does with the requests before it', () => {
+  const within = (timeBudgetSeconds?: number): number =>
+    firstTimeoutMs({ limits: timeBudgetSeconds === undefined ? {} : { timeBudgetSeconds } });
+  expect([within(), within(3600), within(60), within(10), within(1)]).toEqual([10_000, 10_000, 6000, 1000, 1000]);
+});
