@@ -256,6 +256,10 @@ describe('a run of plain HTTP', () => {
     const url = await serve((_, response) => response.end());
     const page = await serve((_, response) => response.end('nv_cpu_utilization 0.5\n'));
     expect((await run({ url, collectMetrics: true, metricsUrl: `${page}/metrics` })).told).toEqual([]);
+    // PyTriton's page counts the inferences of its models, whatever the path of the requests.
+    const counts = 'nv_inference_count{model="mlp",version="1"} 3\nnv_cpu_utilization 0.5\n';
+    const counting = await serve((_, response) => response.end(counts));
+    expect((await run({ url, collectMetrics: true, metricsUrl: `${counting}/metrics` })).told).toEqual([]);
     const empty = await serve((_, response) => response.end(''));
     const { told } = await run({ url, collectMetrics: true, metricsUrl: `${empty}/metrics` });
     expect(told.join()).toContain('no GPU or CPU metrics');

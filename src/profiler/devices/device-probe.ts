@@ -11,7 +11,7 @@ export type DeviceProbe = (signal: AbortSignal) => Promise<DeviceMetrics | null>
  * Returns a probe of Triton's metrics page, as `metricsPage` reads it. By default the server renews its GPU figures every two seconds, so they may
  * be older than a short measurement.
  */
-export function metricsProbe(url: string, model: string, access?: PageAccess): DeviceProbe {
+export function metricsProbe(url: string, model: string | null, access?: PageAccess): DeviceProbe {
   const page = metricsPage(url, model, access);
   return async (signal) => {
     const samples = await page(signal);

@@ -63,7 +63,7 @@ async function openService(
       isDecoupled: false,
       assumptions: to.notes,
       fronts: [{ ...sender.sending, requests, stats: null }],
-      devices: devicesAt(address, spec, ''),
+      devices: devicesAt(address, spec, null),
       ...(maxInFlight !== undefined && { usual: { openLoop: { maxInFlight } } }),
       check: async (measurement) => {
         const fault = silenceOf(measurement);

@@ -27,8 +27,11 @@ export function checkMetricsKnown({ collectMetrics, metricsUrl }: ServiceSpec, a
     throw usage('the address of the metrics is unknown', 'add --metrics-url http://HOST:PORT/metrics');
 }
 
-/** Returns the devices of a server of which only the address, and maybe that of its metrics, is known. */
-export const devicesAt = (address: string, { metricsUrl }: ServiceSpec, model: string): Devices =>
+/**
+ * Returns the devices of a server of which only the address, and maybe that of its metrics, is known. `model` is null where the page may count any
+ * model: then nothing tells whether it is of another server.
+ */
+export const devicesAt = (address: string, { metricsUrl }: ServiceSpec, model: string | null): Devices =>
   devicesOf({ server: { url: address, emulated: null }, ...(metricsUrl !== undefined && { metricsUrl }) }, model);
 
 const usage = (message: string, hint: string): TrituneError => new TrituneError('USAGE', message, hint);
