@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
+import { exitCodeFor, exitCodes } from '../app/exit-codes.ts';
 import { errorLine, oneLine } from '../base/error-line.ts';
 import { isTrituneError, messageOf } from '../base/errors.ts';
-import { exitCodeFor, exitCodes } from './exit-codes.ts';
 import { withCommandName } from './typed-commands.ts';
 
 /** The meaning of a thrown value for the user: the line for stderr (null if already printed) and the exit code. */

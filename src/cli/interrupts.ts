@@ -1,5 +1,5 @@
+import { exitCodes } from '../app/exit-codes.ts';
 import { internalError, messageOf, type TrituneError } from '../base/errors.ts';
-import { exitCodes } from './exit-codes.ts';
 
 export interface Interrupts {
   readonly signal: AbortSignal;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { exitCodes } from '../../src/app/exit-codes.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { requireNode } from '../../src/cli/require-node.ts';
 

@@ -2,13 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { exitCodes, worstExitCode } from '../../src/app/exit-codes.ts';
 import { directoriesFor, readSeriesFile, studiesIn, writeSeriesFile } from '../../src/app/series/directory.ts';
 import { timeShares } from '../../src/app/series/time-shares.ts';
 import { takeTurns } from '../../src/app/series/turns.ts';
 import { VirtualClock } from '../../src/base/clock.ts';
 import { TrituneError } from '../../src/base/errors.ts';
 import { seriesOptionTable } from '../../src/cli/commands/tune/series-options.ts';
-import { exitCodeOf, exitCodes, worstExitCode } from '../../src/cli/exit-codes.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';
 import { modelsIn, type SeriesOptions } from '../../src/spec/series-fields.ts';
 import { optionsFor, seriesOf } from '../../src/spec/series-options.ts';
@@ -154,7 +154,6 @@ describe('turns', () => {
           codes.push(exitCode);
           errors.push(error?.code);
         },
-        exitCodeOf,
       },
       control.signal,
     );

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { exitCodes } from '../../src/app/exit-codes.ts';
 import type { GrpcCall } from '../../src/emulator/grpc/methods.ts';
 import { startGrpcServer } from '../../src/emulator/grpc/server.ts';
 import { openEndpoint } from '../../src/loadgen/endpoints/open-endpoint.ts';

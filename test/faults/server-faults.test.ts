@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { exitCodes } from '../../src/app/exit-codes.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { modelConfigOf } from '../../src/space/model-configs.ts';
 import type { StudyRecord } from '../../src/study/records/records.ts';

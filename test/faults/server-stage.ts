@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exitCodeFor, exitCodes } from '../../src/app/exit-codes.ts';
 import { messageOf, TrituneError } from '../../src/base/errors.ts';
-import { exitCodeFor, exitCodes } from '../../src/cli/exit-codes.ts';
 import type { Disturbance } from '../../src/emulator/faults.ts';
 import type { Profile } from '../../src/emulator/profile/schema.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';

@@ -12,7 +12,6 @@ import { hostileRecords } from '../support/hostile-study.ts';
 import { sourcesIn } from '../support/import-graph.ts';
 
 const gridNames = readdirSync(join(import.meta.dirname, '../../search-grids')).filter((name) => name.endsWith('.json'));
-const exitCodeOf = (): number => 0;
 const SECRET = 'the user has this for nobody else';
 
 let root: string;
@@ -52,7 +51,7 @@ describe('documents written from the journal of somebody else', () => {
     'stay in the directory where a file of a variant is named %j',
     async (place) => {
       await saveJournal(withFiles({ [place]: { path: '', sha256: 'a'.repeat(64), bytes: 1, text: 'fooled' } }));
-      await expect(writeAllDocuments(run, exitCodeOf)).rejects.toMatchObject({ code: 'OUTPUT_UNWRITABLE' });
+      await expect(writeAllDocuments(run)).rejects.toMatchObject({ code: 'OUTPUT_UNWRITABLE' });
       await expectUnharmed();
     },
   );
@@ -61,7 +60,7 @@ describe('documents written from the journal of somebody else', () => {
     'stay in the directory where the model is named %j',
     async (model) => {
       await saveJournal(hostileRecords(model));
-      await writeAllDocuments(run, exitCodeOf);
+      await writeAllDocuments(run);
       await expectUnharmed();
       const [segment = '', ...others] = await readdir(join(run, 'best'));
       expect(others).toEqual([]);
@@ -74,7 +73,7 @@ describe('documents written from the journal of somebody else', () => {
     const text = JSON.stringify(hostileRecords('m')).replaceAll('"models":{', beside);
     expect(text).toContain(beside);
     await saveJournal(JSON.parse(text) as object[]);
-    await writeAllDocuments(run, exitCodeOf);
+    await writeAllDocuments(run);
     expect((await readdir(join(run, 'best'))).sort()).toEqual(['__.._home', 'm']);
     await expectUnharmed();
   });
@@ -87,7 +86,7 @@ describe('documents written from the journal of somebody else', () => {
       { path: home, sha256, bytes: 0 },
     ]) {
       await saveJournal(withFiles({ '1/model.onnx': file }));
-      await writeAllDocuments(run, exitCodeOf);
+      await writeAllDocuments(run);
       const entries = await readdir(run, { recursive: true, withFileTypes: true });
       const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
       for (const each of files) expect(await readFile(each, 'latin1')).not.toContain(SECRET);
@@ -99,7 +98,7 @@ describe('documents written from the journal of somebody else', () => {
     for (const files of [{ '1/x': null }, { '1/x': { path: 5 } }, 7])
       for (const more of [{}, { digest: '../../../home' }, { build: 1 }]) {
         await saveJournal(withFiles(files as object, more));
-        await expect(writeAllDocuments(run, exitCodeOf)).rejects.toMatchObject({ code: 'JOURNAL_INVALID' });
+        await expect(writeAllDocuments(run)).rejects.toMatchObject({ code: 'JOURNAL_INVALID' });
       }
   });
 });
@@ -111,7 +110,7 @@ describe('links in a run directory', () => {
     await saveJournal(hostileRecords('m'));
     await mkdir(dirname(join(run, place)), { recursive: true });
     await symlink(place.includes('.') ? join(home, 'start.sh') : home, join(run, place));
-    await expect(writeAllDocuments(run, exitCodeOf)).rejects.toMatchObject({
+    await expect(writeAllDocuments(run)).rejects.toMatchObject({
       code: 'OUTPUT_UNWRITABLE',
       message: expect.stringContaining('link'),
     });
@@ -122,7 +121,7 @@ describe('links in a run directory', () => {
     await saveJournal(hostileRecords('m'));
     await symlink(join(home, 'start.sh'), join(run, 'report.html.part'));
     await link(join(home, 'start.sh'), join(run, 'results.csv'));
-    await writeAllDocuments(run, exitCodeOf);
+    await writeAllDocuments(run);
     await expectUnharmed();
     expect(await readFile(join(run, 'report.html'), 'utf8')).toContain('<html');
   });

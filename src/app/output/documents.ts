@@ -18,7 +18,7 @@ import type { ModelRestored, StudyRecord, StudyStarted } from '../../study/recor
 import type { Trial } from '../../study/types.ts';
 import type { Emitted } from '../../tuner/adapter.ts';
 import { isSeries, readSeriesFile, studiesIn } from '../series/directory.ts';
-import { type ExitCodeOf, recordSeries } from '../series/record.ts';
+import { recordSeries } from '../series/record.ts';
 import { safeName, studyFiles } from './directory.ts';
 
 /** The files to emit for a candidate. */
@@ -62,10 +62,10 @@ function documentsFor({ adapter, model, spec, space }: StudyStarted): DocumentsO
 }
 
 /** Does `writeDocuments` for the study in a directory, or for each of a series and the series itself. Errors: the same. */
-export async function writeAllDocuments(directory: string, exitCodeOf: ExitCodeOf): Promise<readonly WrittenRun[]> {
+export async function writeAllDocuments(directory: string): Promise<readonly WrittenRun[]> {
   const written: WrittenRun[] = [];
   for (const study of await studiesIn(directory)) written.push(await writeDocuments(study));
-  if (await isSeries(directory)) await recordSeries(directory, (await readSeriesFile(directory)).models, exitCodeOf);
+  if (await isSeries(directory)) await recordSeries(directory, (await readSeriesFile(directory)).models);
   return written;
 }
 

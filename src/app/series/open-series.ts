@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { TrituneError } from '../../base/errors.ts';
 import type { SeriesSpec } from '../../spec/series-spec.ts';
 import type { StudySpec } from '../../spec/study-spec.ts';
 import { foldStudy } from '../../study/records/fold.ts';
@@ -40,6 +41,15 @@ export interface OpenSeries {
   readonly turns: readonly Turn[];
   /** Releases the journals and the directory, and removes what is empty. */
   close(): Promise<void>;
+}
+
+/** Errors: USAGE for several studies with an adapter or a launch command among them. */
+export function checkSeriesStudies(studies: readonly StudySpec[]): void {
+  const byAdapter = studies.some(({ adapter }) => adapter !== undefined);
+  const byCommand = studies.some(({ server: { launchCommand } }) => launchCommand !== undefined);
+  if (studies.length === 1 || !(byAdapter || byCommand)) return;
+  const named = byAdapter ? '--adapter' : '--launch-command';
+  throw new TrituneError('USAGE', `${named} works with one model only`, 'run tritune tune once for each model');
 }
 
 /** Opens the directory of a new series and the studies of its models. Errors: as `openStudy`. */

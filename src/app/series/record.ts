@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { bestConfigPath } from '../../adapter/triton/documents.ts';
-import type { ErrorCode } from '../../base/errors.ts';
 import { fileLimits, readText } from '../../base/read-file.ts';
 import { writeSeriesSummary } from '../../report/write-series.ts';
 import { foldStudy } from '../../study/records/fold.ts';
@@ -15,12 +14,9 @@ import {
   type SeriesSummary,
 } from '../../study/summary/series-summary.ts';
 import { type Summary, summarize } from '../../study/summary/summary.ts';
+import { exitCodeOf } from '../exit-codes.ts';
 import { safeName, studyFiles } from '../output/directory.ts';
-import type { StudyOutcome } from '../study/watch.ts';
 import { hasBegun, type SeriesFile } from './directory.ts';
-
-/** Returns the exit code of an outcome or error, as in `summary.json` of a series. */
-export type ExitCodeOf = (outcome: StudyOutcome | ErrorCode) => number;
 
 /** How a model's turn ended. */
 export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
@@ -32,7 +28,6 @@ export type Ending = Pick<SeriesEntry, 'exitCode' | 'error'>;
 export async function recordSeries(
   directory: string,
   places: SeriesFile['models'],
-  exitCodeOf: ExitCodeOf,
   endings: ReadonlyMap<string, Ending> = new Map(),
 ): Promise<SeriesSummary> {
   const earlier = await endingsIn(directory);
@@ -42,7 +37,7 @@ export async function recordSeries(
       const summary = state && summarize(state, 'journal.jsonl');
       // The model's study may have been continued by itself since the file was written.
       const before = state && isDone(state, false) ? undefined : earlier.get(place.model);
-      const ending = endings.get(place.model) ?? before ?? inferred(summary, exitCodeOf);
+      const ending = endings.get(place.model) ?? before ?? inferred(summary);
       // The best config may belong to another model of the server.
       const { name = place.model } = summary?.best?.config ?? {};
       return entryOf({ ...place, config: bestConfigPath(place.directory, safeName(`${name}`)) }, summary, ending);
@@ -55,7 +50,7 @@ export async function recordSeries(
 const stateIn = async (directory: string): Promise<StudyState | null> =>
   (await hasBegun(directory)) ? foldStudy(await readJournal(studyFiles(directory).journal)) : null;
 
-function inferred(summary: Summary | null, exitCodeOf: ExitCodeOf): Ending {
+function inferred(summary: Summary | null): Ending {
   if (!summary) return { exitCode: null, error: null };
   if (summary.interrupted) return { exitCode: exitCodeOf('interrupted'), error: null };
   return { exitCode: summary.feasible ? exitCodeOf('done') : exitCodeOf('infeasible'), error: null };

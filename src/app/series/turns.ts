@@ -1,4 +1,5 @@
-import type { Ending, ExitCodeOf } from './record.ts';
+import { exitCodeOf } from '../exit-codes.ts';
+import type { Ending } from './record.ts';
 
 export interface TurnTaking<T> {
   /** Takes one turn, however it ends. `left`: the number of turns left, including this one. Never rejects. */
@@ -7,19 +8,18 @@ export interface TurnTaking<T> {
   answers(): Promise<boolean>;
   /** Resolves once the ending is recorded. */
   onEnd(turn: T, ending: Ending): Promise<void>;
-  readonly exitCodeOf: ExitCodeOf;
 }
 
 /** Takes one turn after another. After a failure the next turns still run, unless the server is gone. An interrupt ends all. */
 export async function takeTurns<T>(
   turns: readonly T[],
-  { take, answers, onEnd, exitCodeOf }: TurnTaking<T>,
+  { take, answers, onEnd }: TurnTaking<T>,
   signal: AbortSignal,
 ): Promise<void> {
   let isLost = false;
   for (const [index, turn] of turns.entries()) {
-    if (signal.aborted) await onEnd(turn, interrupted(exitCodeOf));
-    else if (isLost) await onEnd(turn, serverLost(exitCodeOf));
+    if (signal.aborted) await onEnd(turn, interrupted());
+    else if (isLost) await onEnd(turn, serverLost());
     else {
       const ending = await take(turn, turns.length - index);
       await onEnd(turn, ending);
@@ -28,12 +28,12 @@ export async function takeTurns<T>(
   }
 }
 
-const interrupted = (exitCodeOf: ExitCodeOf): Ending => ({
+const interrupted = (): Ending => ({
   exitCode: exitCodeOf('interrupted'),
   error: { code: 'INTERRUPTED', message: 'the run was interrupted before this model' },
 });
 
-const serverLost = (exitCodeOf: ExitCodeOf): Ending => ({
+const serverLost = (): Ending => ({
   exitCode: exitCodeOf('SERVER_UNREACHABLE'),
   error: { code: 'SERVER_UNREACHABLE', message: 'the server could not be reached any more before this model' },
 });

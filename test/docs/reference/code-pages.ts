@@ -1,9 +1,9 @@
+import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '../../../src/app/exit-codes.ts';
 import { type ErrorCode, errorCodes } from '../../../src/base/errors.ts';
 import {
   perfAnalyzerExitCodes,
   perfAnalyzerExitMeanings,
 } from '../../../src/cli/commands/profile/perf-analyzer-verdict.ts';
-import { exitCodeFor, exitCodeMeanings, exitCodes, worstFirst } from '../../../src/cli/exit-codes.ts';
 import { circumstances, fixedColumns, laterColumns } from '../../../src/report/results-columns.ts';
 import { failureColumns, trialColumns } from '../../../src/report/results-csv.ts';
 import {

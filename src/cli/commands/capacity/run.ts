@@ -1,13 +1,13 @@
 import { prepareCapacity, writeCapacity } from '../../../app/capacity/documents.ts';
 import { limitAsked, measureCapacity } from '../../../app/capacity/measure.ts';
 import { openCapacity } from '../../../app/capacity/open-capacity.ts';
+import { exitCodes } from '../../../app/exit-codes.ts';
 import type { ServiceKind } from '../../../app/profile/services/service.ts';
 import { afterRestoring } from '../../../app/restore/restore-first.ts';
 import { commandLineWithoutValues } from '../../../app/server/headers.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import type { CapacityDocument } from '../../../capacity/document-schema.ts';
 import { capacityLines, capacityNotes } from '../../../headless/capacity-lines.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { interruptible, shownCommandLine } from '../profile/run.ts';
 import type { CapacityOptions } from './options.ts';

@@ -1,5 +1,6 @@
 import { access, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { inertLine } from '../../../base/format.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
@@ -7,7 +8,6 @@ import { decideGate, type GateDecision } from '../../../report/gate/decide.ts';
 import { gateAnnotations, gateJson, gateJUnit, gateMarkdown } from '../../../report/gate/documents.ts';
 import { type GateDocument, readGateDocument } from '../../../report/gate/readings.ts';
 import { adviceLine, comparisonLine, decisionLine } from '../../../report/gate/words.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { CompareOptions } from './options.ts';
 

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import type { ExamineOptions } from '../../../app/doctor/examine.ts';
+import { exitCodeFor, worstExitCode } from '../../../app/exit-codes.ts';
 import type { AnyProtocol } from '../../../app/server/find-protocol.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
 import { inertLine } from '../../../base/format.ts';
-import { exitCodeFor, worstExitCode } from '../../exit-codes.ts';
 import { addExamples } from '../../help.ts';
 import { agentsOptionTable } from '../../options/client.ts';
 import { headerOptionTable } from '../../options/headers.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { exitCodeOf, exitCodes } from '../../../app/exit-codes.ts';
 import { followOnFleet } from '../../../app/fleet/follow.ts';
 import { openMirror } from '../../../app/fleet/mirror.ts';
 import { temporalAddress } from '../../../app/fleet/temporal-options.ts';
@@ -7,7 +8,6 @@ import { exportConfig } from '../../../app/output/documents.ts';
 import { inertLine } from '../../../base/format.ts';
 import { openClient } from '../../../fleet/temporal/connection.ts';
 import { listStudies, type StudyStatus, steerStudy, stopStudy } from '../../../fleet/temporal/studies.ts';
-import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { openScreen, type Screen } from '../tune/screen.ts';

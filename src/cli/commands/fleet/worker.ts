@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { agentsIn } from '../../../app/fleet/fleet-spec.ts';
 import { serverHost } from '../../../app/fleet/server-host.ts';
 import { studyHost } from '../../../app/fleet/study-host.ts';
@@ -13,7 +14,6 @@ import { TrituneError } from '../../../base/errors.ts';
 import { runFleetWorker } from '../../../fleet/temporal/worker.ts';
 import type { AddressSpec } from '../../../spec/server-spec.ts';
 import { specOf } from '../../../spec/spec-of-options.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { WorkerFlags } from './options.ts';

@@ -1,3 +1,4 @@
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { openProfileDocuments } from '../../../app/profile/documents.ts';
 import { profileHead } from '../../../app/profile/head.ts';
 import { planProfile } from '../../../app/profile/plan.ts';
@@ -16,7 +17,6 @@ import type { DeviceMetrics } from '../../../profiler/measurement.ts';
 import { sweep } from '../../../profiler/sweep.ts';
 import { type ProfileHead, profileJson } from '../../../report/profile-json.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { PlainHttpFlags } from './http-options.ts';

@@ -1,3 +1,4 @@
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { type PlannedRecording, planRecording, recordingIn, windowsOf } from '../../../app/record/plan-recording.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { openServer, serverOf } from '../../../app/server/open-server.ts';
@@ -7,7 +8,6 @@ import { leaveAsTheyWere, modelsNamedBy, readModels } from '../../../app/target/
 import { formatDuration } from '../../../base/format.ts';
 import { defaultWindowRule } from '../../../profiler/level-options.ts';
 import type { RecordingSpec, StudySpec } from '../../../spec/study-spec.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**

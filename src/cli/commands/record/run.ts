@@ -1,3 +1,4 @@
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { discardEmpty, safeName } from '../../../app/output/directory.ts';
 import { type PlannedRecording, planRecording, recordingIn, windowsOf } from '../../../app/record/plan-recording.ts';
 import { checkOverwritten, writeRecording } from '../../../app/record/write-recording.ts';
@@ -16,7 +17,6 @@ import { specOf } from '../../../spec/spec-of-options.ts';
 import { StudyFold } from '../../../study/records/fold.ts';
 import type { TunerEvent } from '../../../tuner/seams.ts';
 import { tune } from '../../../tuner/tune.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { dryRecording } from './dry-run.ts';

@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
 import { foldStudy } from '../../../study/records/fold.ts';
-import { exitCodeOf } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /** `tritune report DIR`: rewrites the documents of a study from its journal, or shows it. Needs no server. */
@@ -17,7 +16,7 @@ export function reportCommand(terminal: Terminal): Command {
     .action(async (directory: string, { ui, plots }: { readonly ui: 'lines' | 'tui'; readonly plots?: true }) => {
       const { writeAllDocuments, writeAllPlots } = await import('../../../app/output/documents.ts');
       if (ui === 'tui') return browseStudy(directory, terminal);
-      for (const { files } of await writeAllDocuments(directory, exitCodeOf)) {
+      for (const { files } of await writeAllDocuments(directory)) {
         for (const file of Object.values(files)) if (file !== null) terminal.print(file);
       }
       for (const file of plots ? await writeAllPlots(directory) : []) terminal.print(file);

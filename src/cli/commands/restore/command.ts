@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { worstExitCode } from '../../../app/exit-codes.ts';
 import { RUNS_DIRECTORY } from '../../../app/output/directory.ts';
 import { inertLine } from '../../../base/format.ts';
 import type { HeaderSpec, ProtectSpec, TlsSpec } from '../../../spec/server-spec.ts';
-import { worstExitCode } from '../../exit-codes.ts';
 import { failureOf } from '../../failure.ts';
 import { headerOptionTable } from '../../options/headers.ts';
 import { addOptions, type OptionTable } from '../../options/option-table.ts';

@@ -1,3 +1,4 @@
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { temporaryFolder } from '../../../app/output/directory.ts';
 import { nothingSeen } from '../../../app/study/expected-duration.ts';
 import { findSampler } from '../../../app/study/find-sampler.ts';
@@ -11,7 +12,6 @@ import { shownCommand } from '../../../base/secrets.ts';
 import { workloadLines } from '../../../headless/studied-workloads.ts';
 import { spaceFromJson } from '../../../space/source/load.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 import { searchLine } from './dry-run.ts';
 

@@ -1,3 +1,4 @@
+import { exitCodes } from '../../../app/exit-codes.ts';
 import { countClients } from '../../../app/server/client-requests.ts';
 import { checkLeftovers } from '../../../app/server/leftover.ts';
 import { type OpenServer, openServer, serverOf } from '../../../app/server/open-server.ts';
@@ -22,7 +23,6 @@ import type { SeriesSpec } from '../../../spec/series-spec.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { describeClients } from '../../../study/summary/client-words.ts';
 import { latencyWarning } from '../../../study/summary/latency-note.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal } from '../../terminal.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { exitCodeOf, exitCodes } from '../../../app/exit-codes.ts';
 import { checkFleetSpec } from '../../../app/fleet/fleet-spec.ts';
 import { beginOnFleet, followOnFleet } from '../../../app/fleet/follow.ts';
 import { openMirror } from '../../../app/fleet/mirror.ts';
@@ -9,7 +10,6 @@ import { realClock } from '../../../base/clock.ts';
 import { TrituneError } from '../../../base/errors.ts';
 import { openClient } from '../../../fleet/temporal/connection.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
-import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import type { Terminal } from '../../terminal.ts';
 import { attachCommand } from '../fleet/attach-command.ts';

@@ -1,7 +1,8 @@
+import { exitCodeOf, exitCodes } from '../../../app/exit-codes.ts';
 import { discardEmpty } from '../../../app/output/directory.ts';
 import { exportConfig } from '../../../app/output/documents.ts';
 import { isSeries } from '../../../app/series/directory.ts';
-import { newSeries, resumeSeries } from '../../../app/series/open-series.ts';
+import { checkSeriesStudies, newSeries, resumeSeries } from '../../../app/series/open-series.ts';
 import { withStudyProtocol } from '../../../app/server/find-protocol.ts';
 import { checkNames } from '../../../app/server/protect.ts';
 import { warnIfInsecure } from '../../../app/server/tls.ts';
@@ -20,7 +21,6 @@ import { askedOf, optionsFor } from '../../../spec/series-options.ts';
 import { changedSpec } from '../../../spec/spec-of-options.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { togetherOptions } from '../../../spec/together-options.ts';
-import { exitCodeOf, exitCodes } from '../../exit-codes.ts';
 import { listenForInterrupts } from '../../interrupts.ts';
 import { withAnalyzerFile } from '../../model-analyzer/apply.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -83,10 +83,7 @@ function checkOnePlan(studies: readonly StudySpec[], isDryRun: boolean): void {
       '--dry-run cannot be used with --adapter, which may change its server when it is opened',
       'leave out --dry-run',
     );
-  const byCommand = studies.some(({ server: { launchCommand } }) => launchCommand !== undefined);
-  if (studies.length === 1 || !(byAdapter || byCommand)) return;
-  const named = byAdapter ? '--adapter' : '--launch-command';
-  throw new TrituneError('USAGE', `${named} works with one model only`, 'run tritune tune once for each model');
+  checkSeriesStudies(studies);
 }
 
 /** Returns the study or the series in the options, which override a file. Errors: USAGE, INPUT_INVALID. */

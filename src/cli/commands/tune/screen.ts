@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { exitCodes } from '../../../app/exit-codes.ts';
 import type { StudyWatch } from '../../../app/study/watch.ts';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
 import { BREAKS, closingLines } from '../../../headless/closing.ts';
@@ -12,7 +13,6 @@ import type { Trial } from '../../../study/types.ts';
 import type { Tui } from '../../../tui/open.ts';
 import type { Reach } from '../../../tui/store.ts';
 import { Steering } from '../../../tuner/steering.ts';
-import { exitCodes } from '../../exit-codes.ts';
 import type { Terminal, TerminalCanvas } from '../../terminal.ts';
 import type { UiName } from './options.ts';
 

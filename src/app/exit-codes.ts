@@ -1,5 +1,5 @@
-import type { StudyOutcome } from '../app/study/watch.ts';
 import type { ErrorCode } from '../base/errors.ts';
+import type { StudyOutcome } from './study/watch.ts';
 
 /** The contract of the process's exit codes, which are chosen only here. */
 export const exitCodes = {
