@@ -13,6 +13,7 @@ export type { StudySpec, StudySpecInput } from '../spec/study-spec.ts';
 export type { Metric, MetricColumn, MetricInterval, MetricNeed } from '../study/goal/metrics/metric.ts';
 export type { SamplerDefinition, SamplerOptions } from '../study/search/samplers/registry.ts';
 export type { SpaceView } from '../study/search/samplers/space-view.ts';
+export type { RankedModel, SeriesEntry, SeriesSummary } from '../study/summary/series-summary.ts';
 export type { Summary, SummaryPoint } from '../study/summary/summary.ts';
 export type {
   Constraint,
@@ -35,4 +36,12 @@ export { CandidateRefusedError } from '../tuner/refused.ts';
 export type { TunerEvent } from '../tuner/seams.ts';
 export { type CapacityOptions, type CapacityWatch, capacity } from './capacity.ts';
 export type { TuneOptions } from './options.ts';
+export {
+  type SeriesEvent,
+  type SeriesFinished,
+  type SeriesModel,
+  type TuneSeriesOptions,
+  type TuneSeriesWatch,
+  tuneSeries,
+} from './series.ts';
 export { type DocumentsWritten, type TuneEvent, type TuneWatch, tune } from './tune.ts';

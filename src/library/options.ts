@@ -35,19 +35,14 @@ export interface Asked {
 }
 
 /** Returns the options without undefined ones. Errors: USAGE for an unknown option, for programs without types. */
-export function askedOf({
-  resume,
-  trustRun: _trust,
-  spec,
-  sampler,
-  adapter,
-  metrics: _,
-  ...given
-}: TuneOptions): Asked {
+export function askedOf(
+  { resume, trustRun: _trust, spec, sampler, adapter, metrics: _, ...given }: TuneOptions,
+  of = 'tune()',
+): Asked {
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   for (const name of Object.keys(options)) {
     if (studyOptionNames.includes(name)) continue;
-    throw new TrituneError('USAGE', `tune() has no option '${name}'`, 'see docs/library.md for its options');
+    throw new TrituneError('USAGE', `${of} has no option '${name}'`, 'see docs/library.md for its options');
   }
   const own = typeof sampler === 'object' ? sampler : undefined;
   const byName = typeof sampler === 'string' ? sampler : resume === undefined ? own?.name : undefined;
