@@ -20,7 +20,7 @@ function followCost() {
     'rate',
     rates.length - 1,
     nearest,
-    () => `${figure(state.rate)} infer/s`,
+    () => `${figure(state.rate)} ${told.unit}`,
     (at) => {
       state.rate = rates[at];
       update();
@@ -44,7 +44,7 @@ function rateSteps({ rows, rate }) {
   return [...new Set([...steps, rate])].sort((a, b) => a - b);
 }
 
-function showCosts({ rows, currency }, rate) {
+function showCosts({ rows, currency, unit }, rate) {
   const all = rows
     .map((row) => {
       const replicas = Math.max(1, Math.ceil(rate / row.usable - 1e-9));
@@ -53,7 +53,7 @@ function showCosts({ rows, currency }, rate) {
     .sort((a, b) => a.cost - b.cost || a.load - b.load);
   const [best] = all;
   byId('cost-words').textContent =
-    `${figure(rate)} infer/s cost ${amount(best.cost, currency)} an hour at least: ${figure(best.replicas)} × ${best.name}.`;
+    `${figure(rate)} ${unit} cost ${amount(best.cost, currency)} an hour at least: ${figure(best.replicas)} × ${best.name}.`;
   byId('cost-table').tBodies[0].replaceChildren(
     ...all.map((each, index) =>
       make(

@@ -30,7 +30,7 @@ function showWords(told, state, choose) {
         : make('span', {}, 'too near the budget to tell');
   const guess = cell[3] ? ' A guess: nothing that was measured had this many instances, or batches this large.' : '';
   words.replaceChildren(
-    `${range(throughputOf(cell))} infer/s, p${told.percentile} ${range(latency)} ms: `,
+    `${range(throughputOf(cell))} ${told.unit}, p${told.percentile} ${range(latency)} ms: `,
     verdict,
     `.${guess} ${measuredWords(told, trial, state.level)} `,
     ...bestWithin(told, state, choose),
@@ -42,7 +42,7 @@ function measuredWords(told, trial, at) {
   if (trial === null) return 'Not measured.';
   const found = (told.measured[trial] ?? []).find(([level]) => level === told.levels[at]);
   return found
-    ? `Measured as trial ${trial}: ${figure(found[1])} infer/s, p${told.percentile} ${figure(found[2])} ms.`
+    ? `Measured as trial ${trial}: ${figure(found[1])} ${told.unit}, p${told.percentile} ${figure(found[2])} ms.`
     : `Measured as trial ${trial}, not at this level.`;
 }
 
@@ -54,7 +54,7 @@ function bestWithin(told, state, choose) {
   const own = within(told, state.config, state.budgetMs);
   const best = all.reduce((most, each) => (each.found.value > most.found.value ? each : most));
   const ownWords = own
-    ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own.value)} infer/s at most (${told.nameOfLevels}: ${told.levels[own.at]}).`
+    ? `Within ${figure(state.budgetMs)} ms this config should serve ${figure(own.value)} ${told.unit} at most (${told.nameOfLevels}: ${told.levels[own.at]}).`
     : `This config is not expected to meet ${figure(state.budgetMs)} ms at any level.`;
   if (own && best.found.value <= own.value) return [ownWords, ' No other is expected to serve more.'];
   const show = make('a', { href: '#what-if' }, describe(told, best.config));
@@ -64,7 +64,7 @@ function bestWithin(told, state, choose) {
   });
   const isUnsure = own && best.found.low <= own.high;
   const doubt = isUnsure ? ', a difference smaller than the error of the predictions' : '';
-  return [ownWords, ' The highest prediction is for ', show, `: ${figure(best.found.value)} infer/s${doubt}.`];
+  return [ownWords, ' The highest prediction is for ', show, `: ${figure(best.found.value)} ${told.unit}${doubt}.`];
 }
 
 function showTable(told, state) {

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { formatMs, inertLine, listed, wrapped } from '../base/format.ts';
+import { formatMs, inertLine, listed, type RateUnit, wrapped } from '../base/format.ts';
 import { changedSettingsOf } from '../study/analysis/explain/changed-parameters.ts';
 import { labelledWords, type Reason, reasonLabels } from '../study/analysis/explain/reasons.ts';
 import { describeBar } from '../study/analysis/explain/time-bar.ts';
@@ -69,13 +69,13 @@ function verdict(summary: Summary, started: StudyStarted | undefined): string[] 
     ...emulated,
     ...(isBaseline ? [] : settings(summary.feasible ? 'best' : 'nearest', best, started)),
     row(isBaseline ? 'original' : '', figures(best, budget)),
-    ...(best.cost ? costLines(best.cost) : []),
+    ...(best.cost ? costLines(best.cost, rateUnitOf(best)) : []),
     ...(best.recommended && budget && summary.feasible
       ? [row('level', describeRecommendation(best.recommended, budget, best.load))]
       : []),
     ...(best.predicted ? [row('predicted', describePrediction(best.predicted, rateUnitOf(best)))] : []),
     ...(baseline && !isBaseline ? [row('original', figures(baseline, budget))] : []),
-    ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost))] : []),
+    ...(baseline?.cost && !isBaseline ? [row('', describeCost(baseline.cost, rateUnitOf(baseline)))] : []),
     ...clients(summary),
     ...rejected(summary),
     ...speed(summary),
@@ -90,10 +90,10 @@ function settings(name: string, point: SummaryPoint, started: StudyStarted | und
 }
 
 /** Returns the cost, and that on each type of instance if there are several to choose from. */
-function costLines(cost: CostPoint): string[] {
+function costLines(cost: CostPoint, unit: RateUnit): string[] {
   const { currency, instanceTypes = [] } = cost;
   const types = instanceTypes.length > 1 ? instanceTypes.map((type) => describeInstanceType(type, currency)) : [];
-  return [row('cost', describeCost(cost)), ...types.map((type) => row('', type))];
+  return [row('cost', describeCost(cost, unit)), ...types.map((type) => row('', type))];
 }
 
 /** The name of rows about what clients of the best may no longer send or get. */

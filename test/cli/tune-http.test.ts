@@ -30,10 +30,15 @@ describe('tune of a plain HTTP service', { timeout: 240_000 }, () => {
     const run = await runCli([
       ...started(),
       ...['--path', '/inference', '--bodies-file', join(folder, 'bodies.jsonl'), '-o', output],
+      ...['--prices', resolve('examples/prices.yaml'), '--instance-type', 'cpu-16', '--for-rate', '300'],
     ]);
     expect([run.code, run.stderr]).toEqual([0, '']);
     expect(run.stdout).toMatch(/^original +[\d,.]+ requests\/s \(95 %/m);
     expect(run.stdout).not.toContain('infer/s');
+    expect(run.stdout).toMatch(/ for 300 requests\/s: .* for a million requests/);
+    const report = await readFile(join(output, 'report.html'), 'utf8');
+    expect(report).toContain('<th>requests/s per replica</th>');
+    expect(report).not.toContain('infer/s');
     const summary = await summaryOf(output);
     expect(summary.best).toMatchObject({ rateUnit: 'requests/s' });
     expect(summary.best?.assignment).toMatchObject({ batch: 16 });

@@ -3,14 +3,20 @@ import { canonicalJson, type Json } from '../../base/json.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import { differencesOf } from '../../space/differences.ts';
 import { timeSplitOf } from '../../study/analysis/explain/time-split.ts';
-import { metricCell, metricHead } from '../../study/goal/metrics/format.ts';
+import { countedIn, metricCell, metricHead } from '../../study/goal/metrics/format.ts';
 import type { Metric } from '../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../study/goal/metrics/registry.ts';
 import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
 import { describeAccuracy } from '../../study/summary/accuracy-words.ts';
-import { describeAssignment, describeSpeedShare, rateUnitOf, shortLevel } from '../../study/summary/describe.ts';
+import {
+  describeAssignment,
+  describeSpeedShare,
+  rateUnitOf,
+  rateUnitOfStudy,
+  shortLevel,
+} from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
 import { measurementsOf } from './points.ts';
@@ -65,7 +71,7 @@ function columnsFor(state: StudyState): readonly Column[] {
     measurementsOf(state, trial).map(({ measurement }) => ({ candidate: trial.candidate, measurement })),
   );
   const further = measuredMetrics(state.goal, [...BEFORE_SPLIT, ...AFTER_SPLIT, ...TOLD_OTHERWISE], among);
-  const named = (name: string): Metric => metrics.named(name);
+  const named = (name: string): Metric => countedIn(metrics.named(name), rateUnitOfStudy(state));
   const columnOf = (metric: Metric): Column => ({
     head: metricHead(metric),
     cell: (measurement, { candidate }) => {

@@ -3,13 +3,14 @@ import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
 import { describeClientChange, describeSmallerBatch } from '../../study/summary/client-words.ts';
 import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
-import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
+import { describeGainIn, describeRecommendation, rateUnitOf } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
 import type { Summary } from '../../study/summary/summary.ts';
 import { type Html, html } from '../html.ts';
 
 /** Returns the cost of the best as a sentence; '' without prices. */
-export const costText = ({ best }: Summary): string => (best?.cost ? `It costs ${describeCost(best.cost)}.` : '');
+export const costText = ({ best }: Summary): string =>
+  best?.cost ? `It costs ${describeCost(best.cost, rateUnitOf(best))}.` : '';
 
 /** Returns how many times better the best is than the original, and its uncertainty; null if not measured. */
 export function gainText({ gain, objectives }: Summary): string | null {

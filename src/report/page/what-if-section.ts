@@ -5,7 +5,7 @@ import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../s
 import { lineIn, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import { describeAssignment } from '../../study/summary/describe.ts';
+import { describeAssignment, rateUnitOfStudy } from '../../study/summary/describe.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
 /** The maximum size of embedded data, whatever a study holds. */
@@ -22,6 +22,7 @@ export function whatIfSection(state: StudyState): Html {
     return html`<h2>What if</h2><p class="soft">Not available: ${told.reason}.</p>`;
   }
   const block = embedded(told, state);
+  const unit = rateUnitOfStudy(state);
   return html`<h2 id="what-if">What if</h2>
 <p>Predictions of the queueing model, fitted to this study's ${told.from} measurements. Measure before you rely on them.${isCorrected(state) ? ' All figures, measured ones included, are normalised to the usual speed of the machine.' : ''}</p>
 ${block ?? none}
@@ -29,7 +30,7 @@ ${block ?? none}
 <p id="what-if-words" class="words" aria-live="polite" hidden></p>
 <figure id="what-if-figure" hidden><h3></h3><div id="what-if-chart"></div></figure>
 <div class="scroll"><table id="what-if-table"><caption>${describeAssignment(state.best.candidate.assignment)}</caption>
-<thead><tr><th>${nameOfLevels(told, state)}</th><th>predicted, infer/s</th><th>predicted p${told.percentile}, ms</th><th>measured, infer/s</th><th>measured p${told.percentile}, ms</th></tr></thead>
+<thead><tr><th>${nameOfLevels(told, state)}</th><th>predicted, ${unit}</th><th>predicted p${told.percentile}, ms</th><th>measured, ${unit}</th><th>measured p${told.percentile}, ms</th></tr></thead>
 <tbody>${rows(told, told.configs[0], state)}</tbody></table></div>
 <p class="soft">${errorText(told)}</p>`;
 }
@@ -83,6 +84,7 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
   const chosen = best && stands && (lineIn(state, best.number)?.positionOf(stands) ?? stands.value);
   const value = {
     percentile: told.percentile,
+    unit: rateUnitOfStudy(state),
     budgetMs: goal.budget?.latencyMs ?? null,
     level: Math.max(0, told.levels.indexOf(chosen ?? told.levels[0] ?? 1)),
     parameters: told.parameters,

@@ -1,4 +1,4 @@
-import { formatFigure } from '../../base/format.ts';
+import { formatFigure, formatRate, type RateUnit } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Candidate } from '../../space/types.ts';
 import { timesInterval } from '../../stats/interval.ts';
@@ -118,20 +118,25 @@ export function describeAmount(value: Figure, currency: string): string {
 }
 
 /** `2.40 USD an hour for 2,000 infer/s: 3 replicas of 1 × L4, 92 % used; 0.290 USD for a million inferences (95 %: 0.284 to 0.296)`. */
-export function describeCost({ currency, gpus, name, per, perHour, ...more }: CostPoint): string {
+export function describeCost(
+  { currency, gpus, name, per, perHour, ...more }: CostPoint,
+  unit: RateUnit = 'infer/s',
+): string {
   const of = per === 'gpu' && gpus !== null ? `${gpus} × ${name}` : name;
   const { replicas, forRate, load, perMillion, perMillionTokens, throughputPerGpu } = more;
   const used = load == null ? '' : `, ${Math.round(100 * load)} % used`;
   const perGpu =
     gpus !== null && gpus > 1 && throughputPerGpu
-      ? `, ${formatFigure(throughputPerGpu.value ?? Number.NaN)} infer/s for each GPU`
+      ? `, ${formatRate(throughputPerGpu.value ?? Number.NaN, unit)} for each GPU`
       : '';
   const many = replicas?.value ?? null;
   const servers =
     forRate === undefined
       ? ` for ${of}`
-      : ` for ${describeRate(forRate)}: ${many === null ? 'no number of replicas holds it' : `${many} replica${many === 1 ? '' : 's'} of ${of}${used}`}`;
-  const [each, what] = perMillionTokens ? [perMillionTokens, 'output tokens'] : [perMillion, 'inferences'];
+      : ` for ${describeRate(forRate, unit)}: ${many === null ? 'no number of replicas holds it' : `${many} replica${many === 1 ? '' : 's'} of ${of}${used}`}`;
+  const [each, what] = perMillionTokens
+    ? [perMillionTokens, 'output tokens']
+    : [perMillion, unit === 'infer/s' ? 'inferences' : 'requests'];
   const range =
     each.low !== each.high
       ? ` (95 %: ${formatFigure(each.low ?? Number.NaN)} to ${formatFigure(each.high ?? Number.NaN)})`
@@ -153,12 +158,12 @@ export function describeInstanceType(
 }
 
 /** `2,000 infer/s`, or `a 1,500 and b 500 infer/s`. */
-export const describeRate = (forRate: NonNullable<CostTerms['forRate']>): string =>
+export const describeRate = (forRate: NonNullable<CostTerms['forRate']>, unit: RateUnit = 'infer/s'): string =>
   typeof forRate === 'number'
-    ? `${formatFigure(forRate)} infer/s`
+    ? formatRate(forRate, unit)
     : `${Object.entries(forRate)
         .map(([model, rate]) => `${model} ${formatFigure(rate)}`)
-        .join(' and ')} infer/s`;
+        .join(' and ')} ${unit}`;
 
 /** True if a gain is in cost alone. People state such a gain as a share of the earlier cost. */
 export const isInCost = (objectives: readonly Objective[]): boolean =>

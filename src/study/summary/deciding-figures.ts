@@ -1,4 +1,4 @@
-import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate, type RateUnit } from '../../base/format.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { LatencyBudget } from '../types.ts';
 import { describeChance, rateUnitOf } from './describe.ts';
@@ -11,6 +11,8 @@ interface Figures {
     readonly outputTokensPerSecond: Value;
     readonly budget: { readonly ttftMs: Value; readonly itlMs: Value };
   };
+  readonly replies?: unknown;
+  readonly rateUnit?: RateUnit | undefined;
 }
 
 type Value = { readonly value: number | null };
@@ -65,10 +67,15 @@ function normalisedNote({ measurement, compared }: Judged): readonly string[] {
   return measurement === compared ? [] : [`normalised to the usual speed; measured ${describeShort(measurement)}`];
 }
 
-function describeShort({ throughput, budgetLatencyMs: { percentile, value }, tokens }: Figures): string {
+function describeShort(figures: Figures): string {
+  const {
+    throughput,
+    budgetLatencyMs: { percentile, value },
+    tokens,
+  } = figures;
   const ms = (of: Value): string => formatMs(of.value ?? Number.NaN);
   if (!tokens)
-    return `${formatRate(throughput.value ?? Number.NaN, rateUnitOf({ tokens }))}, p${percentile} ${ms({ value })}`;
+    return `${formatRate(throughput.value ?? Number.NaN, rateUnitOf(figures))}, p${percentile} ${ms({ value })}`;
   const rate = `${formatFigure(tokens.outputTokensPerSecond.value ?? Number.NaN)} output tokens/s`;
   return `${rate}, p${percentile} TTFT ${ms(tokens.budget.ttftMs)}, ITL ${ms(tokens.budget.itlMs)}`;
 }

@@ -29,7 +29,7 @@ function frontPanel(view: ViewState, interaction: Interaction, size: Size): read
   const predictedFront = predictedFrontOf(view);
   const legend = predictedFront.length > 0 && size.columns >= LEGEND_FROM ? '  ⠒⠒ predicted' : '';
   const measured = study?.trials.some((trial) => isNormalised(study, trial)) ? ', measured' : '';
-  const axes = `${study ? rateUnitOfStudy(study) : 'infer/s'} over p${percentile} ms${measured}`;
+  const axes = `${rateUnitOfStudy(study ?? { trials: [] })} over p${percentile} ms${measured}`;
   const title = heading(`${axes}${legend}`, size.columns);
   const points = study ? measurementsOf(study) : [];
   if (!study || points.length === 0) return block([title, row('  no measurements yet', 'muted')], size);

@@ -1,4 +1,4 @@
-import { formatFigure, formatMs, formatRate } from '../../base/format.ts';
+import { formatFigure, formatMs, formatRate, type RateUnit } from '../../base/format.ts';
 import { clientPartsOf } from '../../profiler/client/client-parts.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { Stand } from '../../study/final/final.ts';
@@ -19,21 +19,21 @@ const NARROW = 46;
 const FULL_TITLES = 50;
 
 /** Returns the prediction for the best from the other trials, at the machine's usual speed. */
-export function predictionRows(predicted: Prediction | null, width: number): readonly Row[] {
+export function predictionRows(predicted: Prediction | null, unit: RateUnit, width: number): readonly Row[] {
   if (!predicted) return [];
   const { throughput, budgetLatencyMs } = predicted;
   const source = `predicted by the ${width < FULL_TITLES ? 'model' : 'queueing model, from other trials'}`;
-  return [row(`  ${source}`, 'muted'), row(`  ${shortFigures(throughput, budgetLatencyMs)}`)];
+  return [row(`  ${source}`, 'muted'), row(`  ${shortFigures(throughput, unit, budgetLatencyMs)}`)];
 }
 
 /** Returns the figures that decide on a trial, if they are not those that were measured. */
 export const normalisedRows = ({ measurement, compared }: Stand): readonly Row[] =>
   compared === measurement
     ? []
-    : [row(`  normalised: ${shortFigures(compared.throughput.value, compared.budgetLatencyMs)}`)];
+    : [row(`  normalised: ${shortFigures(compared.throughput.value, rateUnitOf(compared), compared.budgetLatencyMs)}`)];
 
-const shortFigures = (rate: number, { percentile, value }: Prediction['budgetLatencyMs']): string =>
-  `${formatRate(rate)}, p${percentile} ${formatMs(value)}`;
+const shortFigures = (rate: number, unit: RateUnit, { percentile, value }: Prediction['budgetLatencyMs']): string =>
+  `${formatRate(rate, unit)}, p${percentile} ${formatMs(value)}`;
 
 const LEVEL_COLUMNS = 6;
 

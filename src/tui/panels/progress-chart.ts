@@ -1,6 +1,7 @@
 import { isInDoubt } from '../../study/final/final.ts';
 import { assess } from '../../study/goal/goal.ts';
 import type { StudyState } from '../../study/records/state.ts';
+import { rateUnitOfStudy } from '../../study/summary/describe.ts';
 import type { Trial } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
 import { decidingFiguresOf, meetsGoal } from '../figures.ts';
@@ -13,7 +14,10 @@ import { axisWidth, horizontalAxis, ROWS_AROUND_CHART, roundUp, withVerticalAxis
 export function progressChart(view: ViewState, interaction: Interaction, size: Size): readonly Row[] {
   const { study } = view;
   const isThroughput = study?.goal.objectives.every(({ metric }) => metric === 'throughput') ?? true;
-  const title = heading(`best ${isThroughput ? 'infer/s' : 'gain ×'} so far, by trial`, size.columns);
+  const title = heading(
+    `best ${isThroughput ? rateUnitOfStudy(study ?? { trials: [] }) : 'gain ×'} so far, by trial`,
+    size.columns,
+  );
   const points = study ? pointsOf(study, isThroughput) : [];
   if (!study || points.length === 0) return block([title, row('  no measurements yet', 'muted')], size);
   const highest = roundUp(1.05 * Math.max(...points.map(({ value }) => value)));

@@ -51,7 +51,7 @@ export function standingRows({ study }: ViewState, width: number): readonly Row[
 export function costRows({ study }: ViewState, width: number): readonly Row[] {
   const compared = study?.best ? decidingFiguresOf(study, study.best) : null;
   const cost = study?.best && compared && costPointOf(study.goal, compared, study.best.candidate);
-  return cost ? [fitted([label('cost'), span(foreign(describeCost(cost)))], width)] : [];
+  return cost ? [fitted([label('cost'), span(foreign(describeCost(cost, rateUnitOf(compared))))], width)] : [];
 }
 
 /** Returns the state of machine and server at rest, if it affects the budget; else no row, because room is scarce. */

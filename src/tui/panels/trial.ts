@@ -6,6 +6,7 @@ import { isInDoubt, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { agentsOver, describeAgents } from '../../study/summary/agent-words.ts';
 import { describeClientChange } from '../../study/summary/client-words.ts';
+import { rateUnitOf } from '../../study/summary/describe.ts';
 import { goalText } from '../../study/summary/goal-words.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
@@ -63,7 +64,7 @@ function sectionsOf(view: ViewState, trial: Trial, marked: number | null, width:
   return [
     config,
     other ? comparisonRows(study, other, trial, width) : [],
-    trial.number === study.best?.number ? predictionRows(view.predicted, width) : [],
+    trial.number === study.best?.number ? predictionRows(view.predicted, rateUnitOf(measurement), width) : [],
     workloadSection(study, trial.candidate, measurement, width),
     [...levelRows(trial, measurement, width), ...normalisedRows(stands)],
     tokenRows(trial, measurement, width),

@@ -1,10 +1,11 @@
 import { paretoFront } from '../../../stats/front.ts';
 import { representative } from '../../../study/final/final.ts';
 import { constraintsOf, isFeasible } from '../../../study/goal/goal.ts';
-import { metricHead, metricText } from '../../../study/goal/metrics/format.ts';
+import { countedIn, metricHead, metricText } from '../../../study/goal/metrics/format.ts';
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
+import { rateUnitOfStudy } from '../../../study/summary/describe.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Constraint } from '../../../study/types.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
@@ -28,10 +29,11 @@ export function pictureOf(state: StudyState): Picture | null {
   const { goal } = state;
   const metrics = metricsOf(goal);
   const limit = tightestLimit(state);
-  const asked = metrics.named(goal.objectives[0]?.metric ?? 'throughput');
-  const limited = percentileNamed(metrics.named(limit?.metric ?? 'latency'), state);
+  const named = (metric: string): Metric => countedIn(metrics.named(metric), rateUnitOfStudy(state));
+  const asked = named(goal.objectives[0]?.metric ?? 'throughput');
+  const limited = percentileNamed(named(limit?.metric ?? 'latency'), state);
   // A goal may be about latency itself. Then the other figure is throughput.
-  const objective = asked.unit === 'ms' && limit === null ? metrics.named('throughput') : asked;
+  const objective = asked.unit === 'ms' && limit === null ? named('throughput') : asked;
   if (objective.name === limited.name) return null;
   const points = pagePoints(state).flatMap((point): Placed[] => {
     const [x, y] = [limited, objective].map((metric) => comparedFigure(state, metric, point));

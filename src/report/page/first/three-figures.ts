@@ -1,12 +1,13 @@
 import { formatFigure, formatRatio } from '../../../base/format.ts';
 import { representative } from '../../../study/final/final.ts';
 import { constraintsOf, missedConstraints } from '../../../study/goal/goal.ts';
-import { metricCell, metricText } from '../../../study/goal/metrics/format.ts';
+import { countedIn, metricCell, metricText } from '../../../study/goal/metrics/format.ts';
+import type { Metric } from '../../../study/goal/metrics/metric.ts';
 import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
 import { basisNotes } from '../../../study/summary/deciding-figures.ts';
-import { describeLevel } from '../../../study/summary/describe.ts';
+import { describeLevel, rateUnitOf } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
@@ -37,7 +38,8 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
   const stands = representative(state, trial);
   if (!stands) return notMeasured(name);
   const { measurement, compared, feasible } = stands;
-  const [objective, ...others] = goal.objectives.map(({ metric }) => metrics.named(metric));
+  const named = (metric: string): Metric => countedIn(metrics.named(metric), rateUnitOf(measurement));
+  const [objective, ...others] = goal.objectives.map(({ metric }) => named(metric));
   if (!objective) return notMeasured(name);
   const read = (metric: string): number | undefined => metrics.read(metric, compared, trial.candidate);
   const interval = objective.interval?.of(compared, trial.candidate);
@@ -48,7 +50,7 @@ function cardOf(state: StudyState, name: string, trial: Trial): Card {
   const missed = new Set(missedConstraints(compared, trial.candidate, goal).map(({ metric }) => metric));
   const { percentile } = measurement.budgetLatencyMs;
   const limits = limitNames(state).map((limited) => {
-    const metric = metrics.named(limited);
+    const metric = named(limited);
     const over = missed.has(limited) ? `, over ${limited === 'latency' ? 'budget' : 'the limit'}` : '';
     return `${percentileLabel(metric, percentile)} ${metricText(metric, read(limited))}${over}`;
   });

@@ -1,5 +1,9 @@
-import { formatFigure } from '../../../base/format.ts';
+import { formatFigure, type RateUnit } from '../../../base/format.ts';
 import type { Metric } from './metric.ts';
+
+/** Returns the metric; one of inferences with what the study's throughput counts. */
+export const countedIn = (metric: Metric, unit: RateUnit): Metric =>
+  metric.unit === 'infer/s' ? { ...metric, unit } : metric;
 
 /** Returns the head of a table's column: `GPU memory, MiB`. The unit is left out where the cells have it. */
 export const metricHead = (metric: Metric): string =>
