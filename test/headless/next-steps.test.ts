@@ -147,6 +147,11 @@ describe('a printed profile', () => {
     if (!line.includes('endpoint')) expect(options.protocol).toBe(started.spec.server.protocol);
   });
 
+  it('has the batch of the level where the study varies it', async () => {
+    const started = await startedBy('tune -m m -u box:8001 --batch-size 1:16');
+    expect(profileCommand(started, 'm', { ...load, batch: 8 }, 'run.json')).toMatch(/ -b 8 .*--concurrency-range /);
+  });
+
   it('has three levels below the best one, and the workload instead where there was one', async () => {
     const started = await startedBy('tune -m m -u b:1');
     const range = (value: number, mode: 'concurrency' | 'request-rate' = 'concurrency') =>

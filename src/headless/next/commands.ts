@@ -44,9 +44,10 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
   const server = serverWords(started);
   if (server === null) return null;
   const { spec } = started;
+  const { batch = spec.traffic.batch } = load;
   const kind = requestKindOf(spec);
   const requests = {
-    tensors: () => requestWords(spec, model),
+    tensors: () => requestWords({ ...spec, traffic: { ...spec.traffic, batch } }, model),
     prompts: () => promptWords(spec),
     http: () => httpWords(spec),
   };
