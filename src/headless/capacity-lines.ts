@@ -1,7 +1,7 @@
 import { formatDuration, formatMs, plainLine } from '../base/format.ts';
 import type { CapacityDocument } from '../capacity/document-schema.ts';
 import type { CapacityEvent } from '../capacity/means.ts';
-import type { CapacityLimit } from '../capacity/reading.ts';
+import { allowedShare, type CapacityLimit } from '../capacity/reading.ts';
 import {
   burstText,
   chanceText,
@@ -17,6 +17,7 @@ import {
   replicasText,
   verdictText,
 } from '../capacity/words.ts';
+import { describeTooManyFailed, failedRequestsOf } from '../profiler/failed-requests.ts';
 import type { Measurement } from '../profiler/measurement.ts';
 import type { Interval } from '../stats/interval.ts';
 import { describeInstanceType } from '../study/summary/cost-point.ts';
@@ -69,7 +70,8 @@ function triedLine(measurement: Measurement, isKept: boolean, interval: Interval
     limit.kind === 'latency'
       ? `p${limit.percentile} ${formatMs(budgetLatencyMs.value)}`
       : `${percent(1 - (badShare?.value ?? 1))} good`;
-  const verdict = metText(isKept);
+  const failed = describeTooManyFailed(failedRequestsOf(measurement), allowedShare(limit));
+  const verdict = isKept || failed === null ? metText(isKept) : `${metText(isKept)}: ${failed}`;
   const narrowed = interval ? `  → capacity ${rangeText(interval)}` : '';
   return `${rate(level.value)}: ${figure}, ${verdict}${narrowed}`;
 }

@@ -84,6 +84,11 @@ describe('the document of a capacity', () => {
     const interval = { value: 1000, low: 900, high: 1100 };
     const line = eventLine({ type: 'tried', measurement, isKept: true, interval }, limit);
     expect(line).toEqual({ kind: 'done', text: '900 requests/s: p99 20 ms, met  → capacity 900 to 1,100' });
+    const failures = [{ kind: 'status' as const, count: 90, firstMessage: 'no memory' }];
+    const failing = { ...measurement, errorRate: 0.1, failures };
+    expect(eventLine({ type: 'tried', measurement: failing, isKept: false, interval: null }, limit).text).toBe(
+      '900 requests/s: p99 20 ms, missed: 10 % of requests failed (`no memory`), 1 % are allowed',
+    );
   });
 
   it('becomes a table with every measurement', () => {
