@@ -136,6 +136,11 @@ class Liar {
     if (this.#socket.readyState !== WebSocket.CLOSED) await once(this.#socket, 'close');
     return this.refusal as Refusal;
   }
+
+  async leave(): Promise<void> {
+    this.#socket.close();
+    if (this.#socket.readyState !== WebSocket.CLOSED) await once(this.#socket, 'close');
+  }
 }
 
 /** The next controller finds the agent free. */
@@ -281,6 +286,7 @@ describe('a controller that goes round the limits', () => {
     liar.say(...flood);
     await until(() => liar.refusal !== null || liar.answers.length === answered + flood.length);
     if (liar.refusal !== null) expect(liar.refusal).toMatchObject(tooMany);
+    await liar.leave();
     await expectServed(agent);
   });
 
@@ -293,6 +299,7 @@ describe('a controller that goes round the limits', () => {
     liar.say(toThread({ ...begin, flow: 1, ask: 11 }), ...flood, { type: 'null-server', ask: 1, protocol: null });
     await until(() => liar.refusal !== null || liar.answers.length > answered);
     if (liar.refusal !== null) expect(liar.refusal).toMatchObject(tooMany);
+    await liar.leave();
     await expectServed(agent);
   });
 });
