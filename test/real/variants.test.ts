@@ -66,7 +66,9 @@ async function answer(httpUrl = server.httpUrl): Promise<readonly number[]> {
     method: 'POST',
     body: JSON.stringify({ inputs }),
   });
-  const { outputs } = (await reply.json()) as { outputs: [{ data: number[] }] };
+  const said = await reply.text();
+  expect(reply.status, said).toBe(200);
+  const { outputs } = JSON.parse(said) as { outputs: [{ data: number[] }] };
   return outputs[0].data;
 }
 
