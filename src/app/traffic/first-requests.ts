@@ -44,7 +44,7 @@ export async function lookFirst(
 ): Promise<{ readonly first: FirstRequests | null; readonly seen: Seen }> {
   const [first, loadSeconds] = await Promise.all([
     config.sequence_batching ? null : sendFirstRequests(spec, opened, config, inputs, timeoutMs),
-    loadMs === null ? lastLoad(config.name ?? '', opened) : loadMs / MS_PER_S,
+    loadMs === null ? lastLoad(config.name ?? '', opened, timeoutMs) : loadMs / MS_PER_S,
   ]);
   return { first, seen: { requestMs: first && 'requestMs' in first ? first.requestMs : null, loadSeconds } };
 }
@@ -76,10 +76,12 @@ async function sendFirstRequests(
   }
 }
 
-async function lastLoad(model: string, { metricsUrl, metricsTls, headers }: OpenServer): Promise<number | null> {
-  const samples = await metricsPage(metricsUrl, model, { tls: metricsTls, headers })(
-    AbortSignal.timeout(MAX_TIMEOUT_MS),
-  );
+async function lastLoad(
+  model: string,
+  { metricsUrl, metricsTls, headers }: OpenServer,
+  timeoutMs: number,
+): Promise<number | null> {
+  const samples = await metricsPage(metricsUrl, model, { tls: metricsTls, headers })(AbortSignal.timeout(timeoutMs));
   return samples && lastLoadSeconds(samples, model);
 }
 
