@@ -20,11 +20,11 @@ const BUDGET_SHARE = 0.1;
 /** One request in flight. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
 
-/** Returns the milliseconds that a request before a study may take: ten seconds, fewer if the study has little time itself. */
+/** Returns the whole milliseconds that a request before a study may take: ten seconds, fewer if the study has little time itself. */
 export const firstTimeoutMs = ({
   limits: { timeBudgetSeconds = Number.POSITIVE_INFINITY },
 }: Pick<StudySpec, 'limits'>): number =>
-  Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, BUDGET_SHARE * timeBudgetSeconds * MS_PER_S));
+  Math.round(Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, BUDGET_SHARE * timeBudgetSeconds * MS_PER_S)));
 
 /** The result of a few requests, one after another: their median duration in ms, without the first; or why none was answered. */
 export type FirstRequests =
