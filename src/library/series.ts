@@ -93,8 +93,10 @@ export async function tuneSeries(
   return summary;
 }
 
-async function opened(options: TuneSeriesOptions, tell: (line: string) => void): Promise<OpenSeries> {
-  const { models = [], timeBudget, ...shared } = options;
+async function opened(
+  { models = [], timeBudget, ...shared }: TuneSeriesOptions,
+  tell: (line: string) => void,
+): Promise<OpenSeries> {
   const wallMs = realClock.wallMs();
   if (shared.resume === undefined) {
     const spec = seriesIn(models, timeBudget, await withStudyProtocol(shared));
@@ -103,9 +105,9 @@ async function opened(options: TuneSeriesOptions, tell: (line: string) => void):
   if (models.length > 0) throw new TrituneError('USAGE', 'a resumed series has its models', 'leave out models');
   if (!(await isSeries(shared.resume)))
     throw new TrituneError('USAGE', `${shared.resume} holds no series`, 'continue a single study with tune()');
-  const asked = askedOf(shared, 'tuneSeries()');
-  const change = (kept: StudySpec): StudySpec => resumedSpec(kept, asked.options, asked.named);
-  const trust = resumeTrust(asked.options, shared.trustRun, { tell, advice: 'pass trustRun: true' });
+  const { options, named } = askedOf(shared, 'tuneSeries()');
+  const change = (kept: StudySpec): StudySpec => resumedSpec(kept, options, named);
+  const trust = resumeTrust(options, shared.trustRun, { tell, advice: 'pass trustRun: true' });
   return resumeSeries(shared.resume, change, trust, timeBudget, wallMs);
 }
 

@@ -1,28 +1,15 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { SeriesSummary } from '../../src/study/summary/series-summary.ts';
 import { compareConfigs } from '../../src/triton/config/comparison.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { callCli } from '../support/call-cli.ts';
 import { freshDirectory, recordsOf, runCli, startCli, summaryOf, untilRecorded } from '../support/cli.ts';
-import { emulatorForTest, smallProfile } from '../support/emulator.ts';
+import { emulatorForTest, seriesProfile } from '../support/emulator.ts';
 
-/** Models of these names, alike; the server fails the second load of `flaky`, and no other. */
-function profileOf(...names: string[]): Profile {
-  const faults = { load: [{ what: 'refuse', after_loads: 1, times: 1, message: 'not today' }] };
-  const [model] = smallProfile().models;
-  const models = names.map((name) => ({
-    ...model,
-    config: { ...model?.config, name },
-    ...(name === 'flaky' && { faults }),
-  }));
-  return profileSchema.parse({ ...smallProfile(), name: 'series', models });
-}
-
-const emulator = await startEmulator({ profile: profileOf('a', 'b') });
+const emulator = await startEmulator({ profile: seriesProfile('a', 'b') });
 const client = connectGrpc(emulator.grpcUrl);
 const original = { a: await client.modelConfig('a'), b: await client.modelConfig('b') };
 afterAll(async () => {
@@ -54,7 +41,7 @@ const startOf = async (directory: string) => {
 
 describe('several models in a run', { timeout: 120_000 }, () => {
   it('have a study each and one summary over all; one that fails keeps no other back, and --resume tries it again', async () => {
-    const other = await emulatorForTest({ profile: profileOf('flaky', 'b') });
+    const other = await emulatorForTest({ profile: seriesProfile('flaky', 'b') });
     const unloading = connectGrpc(other.grpcUrl);
     await unloading.unload('flaky');
     await unloading.close();

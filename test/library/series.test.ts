@@ -1,23 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Profile, profileSchema } from '../../src/emulator/profile/schema.ts';
 import { type SeriesEvent, type TuneSeriesOptions, tuneSeries } from '../../src/library/index.ts';
 import { connectGrpc } from '../../src/triton/control/connect.ts';
 import { freshDirectory, recordsOf } from '../support/cli.ts';
-import { emulatorForTest, smallProfile } from '../support/emulator.ts';
-
-/** Models of these names, alike; the server fails the second load of `flaky`, and no other. */
-function profileOf(...names: string[]): Profile {
-  const faults = { load: [{ what: 'refuse', after_loads: 1, times: 1, message: 'not today' }] };
-  const [model] = smallProfile().models;
-  const models = names.map((name) => ({
-    ...model,
-    config: { ...model?.config, name },
-    ...(name === 'flaky' && { faults }),
-  }));
-  return profileSchema.parse({ ...smallProfile(), name: 'series', models });
-}
+import { emulatorForTest, seriesProfile } from '../support/emulator.ts';
 
 const quick: TuneSeriesOptions = { concurrency: { low: 1, high: 1 }, maxTrials: 1, precision: 50 };
 
@@ -35,7 +22,7 @@ const instancesOf = async (url: string, model: string): Promise<number | undefin
 
 describe('a series in the library', { timeout: 180_000 }, () => {
   it('tunes each model with its options, goes on after one that fails, and continues that one later', async () => {
-    const emulator = await emulatorForTest({ profile: profileOf('flaky', 'b') });
+    const emulator = await emulatorForTest({ profile: seriesProfile('flaky', 'b') });
     const unloading = connectGrpc(emulator.grpcUrl);
     await unloading.unload('flaky');
     await unloading.close();
@@ -66,7 +53,7 @@ describe('a series in the library', { timeout: 180_000 }, () => {
   });
 
   it('ends in order when the signal aborts, and rejects with an error of the caller at its end', async () => {
-    const emulator = await emulatorForTest({ profile: profileOf('a', 'b') });
+    const emulator = await emulatorForTest({ profile: seriesProfile('a', 'b') });
     const output = await freshDirectory();
     const controller = new AbortController();
     const fault = new Error('of the caller');

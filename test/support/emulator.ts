@@ -143,3 +143,15 @@ export function languageProfileFile(change: LanguageChange = {}) {
     ],
   };
 }
+
+/** Models of these names, alike; the server fails the second load of `flaky`, and no other. */
+export function seriesProfile(...names: string[]): Profile {
+  const faults = { load: [{ what: 'refuse', after_loads: 1, times: 1, message: 'not today' }] };
+  const [model] = smallProfile().models;
+  const models = names.map((name) => ({
+    ...model,
+    config: { ...model?.config, name },
+    ...(name === 'flaky' && { faults }),
+  }));
+  return profileSchema.parse({ ...smallProfile(), name: 'series', models });
+}

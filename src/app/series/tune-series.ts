@@ -47,14 +47,15 @@ export interface SeriesWatch {
  */
 export async function tuneSeries(series: OpenSeries, watch: SeriesWatch, signal: AbortSignal): Promise<void> {
   const [first] = series.spec.studies as [StudySpec];
+  const open = series.turns.flatMap((turn) => (turn.study ? [{ ...turn, study: turn.study }] : []));
   warnIfInsecure(first.server, watch);
   // A server of our own loads each model only for its turn, so that no other takes memory or time from it.
   const laterModels = series.turns.flatMap(({ model, study }) => (study ? namesFor(model, study) : [model]));
   const opened = await openServer(serverOf(first), { laterModels }, series.directory, signal);
   try {
     await checkControllable(opened.client);
-    await checkModels(series, opened, watch.tell, signal);
-    watch.onEnd(await tuneAll(series, opened, watch, signal));
+    await checkModels(open, opened, watch.tell, signal);
+    watch.onEnd(await tuneAll(series, open, opened, watch, signal));
   } finally {
     await opened.close();
   }
@@ -77,15 +78,14 @@ const errorOf = (model: string, error: unknown): unknown =>
 
 /** Checks everything about each model that can be known before the first is changed. Errors: as its study would have, with its name. */
 async function checkModels(
-  { turns }: OpenSeries,
+  turns: readonly OpenTurn[],
   opened: OpenServer,
   tell: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, server } = opened;
-  const open = turns.flatMap(({ model, study }) => (study ? [{ model, study }] : []));
-  const forEach = async (check: (turn: (typeof open)[number]) => Promise<void>): Promise<void> => {
-    for (const turn of open) {
+  const forEach = async (check: (turn: OpenTurn) => Promise<void>): Promise<void> => {
+    for (const turn of turns) {
       throwIfInterrupted(signal);
       await check(turn).catch((error: unknown) => {
         throw errorOf(turn.model, error);
@@ -120,6 +120,7 @@ async function readHeld(opened: OpenServer, study: OpenStudy): Promise<TritonMod
 
 async function tuneAll(
   series: OpenSeries,
+  open: readonly OpenTurn[],
   opened: OpenServer,
   watch: SeriesWatch,
   signal: AbortSignal,
@@ -129,7 +130,6 @@ async function tuneAll(
   const time = timeShares(series.spec.timeBudgetSeconds, turns, realClock);
   const endings = new Map<string, Ending>();
   let summary = await recordSeries(directory, places);
-  const open = turns.flatMap((turn) => (turn.study ? [{ ...turn, study: turn.study }] : []));
   const take = async (turn: OpenTurn, left: number): Promise<Ending> => {
     const limits = { ...turn.study.spec.limits, timeBudgetSeconds: time.shareOf(turn, left) };
     const study = { ...turn.study, spec: { ...turn.study.spec, limits }, target: tritonOn(opened) };
