@@ -104,7 +104,7 @@ export class TimeKeeper {
     const reserve = hasFinalists ? this.#reserve : this.#trace;
     const work = `the next trial (about ${secondsOf(turn)})`;
     const what = hasFinalists ? 'the final' : 'the trace';
-    if (reserve >= left) return `the ${secondsOf(left)} that are left of the time budget are for ${what}`;
+    if (reserve >= left) return `the last ${secondsOf(left)} of the time budget are for ${what}`;
     return turn > left || reserve === 0
       ? `${work} would not fit into the ${secondsOf(left)} that are left of the time budget`
       : `${work} would not fit into the time budget: of the ${secondsOf(left)} that are left, ${secondsOf(reserve)} are reserved for ${what}`;

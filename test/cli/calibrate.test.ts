@@ -43,6 +43,24 @@ describe('calibrate', { timeout: 180_000 }, () => {
     expect(await client.ready().finally(() => client.close())).toBe(true);
   });
 
+  it('fits tables of one server together', async () => {
+    const directory = await freshDirectory();
+    const [header = '', ...rows] = gunzipSync(await readFile(fixture('tft-results.csv.gz')))
+      .toString()
+      .split('\n');
+    const files = await Promise.all(
+      ['offline', 'online'].map(async (scenario) => {
+        const file = join(directory, `results_${scenario}.csv`);
+        await writeFile(file, [header, ...rows.filter((row) => row.includes(`,${scenario},`))].join('\n'));
+        return file;
+      }),
+    );
+    const select = ['--select', 'gpu=t4', '--select', 'backend=pytorch', '--select', 'dataset=traffic'];
+    const { code, stdout } = await callCli(['calibrate', ...files, '-c', fixture('tft.pbtxt'), ...select]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/11 batch sizes timed alone and 3 rows of traffic/);
+  });
+
   it('fits the levels asked for, of a table without offline rows', async () => {
     const { code, stdout } = await callCli([
       'calibrate',

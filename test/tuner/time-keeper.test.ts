@@ -29,7 +29,7 @@ describe('why there is no time for another trial', () => {
   it('names the final alone where that takes all that is left', async () => {
     const time = await keeperAfter(75, 20_000, 2);
     expect(time.allowsTrial({ hasFinalists: true })).toBe(false);
-    expect(time.lackOfTime({ hasFinalists: true })).toBe('the 45 s that are left of the time budget are for the final');
+    expect(time.lackOfTime({ hasFinalists: true })).toBe('the last 45 s of the time budget are for the final');
   });
 
   it('is that the time budget was used up only where it was', async () => {

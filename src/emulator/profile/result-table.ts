@@ -132,6 +132,17 @@ export function readResultTable(text: string, file: string, clientBatch: number)
   );
 }
 
+/** Returns the set-ups of several tables, with the rows of those that have the same labels together. */
+export function joinedSetUps(setUps: readonly SetUp[]): SetUp[] {
+  const joined = new Map<string, SetUp>();
+  for (const setUp of setUps) {
+    const key = JSON.stringify(setUp.labels);
+    const rows = [...(joined.get(key)?.rows ?? []), ...setUp.rows];
+    joined.set(key, { ...setUp, instances: joined.get(key)?.instances ?? setUp.instances, rows });
+  }
+  return [...joined.values()];
+}
+
 /** Returns the rows of all tables, each with the parameters of the last parameter table before it. */
 function markdownRows(text: string): Cells[] {
   let parameters: Cells = {};

@@ -3,13 +3,15 @@ import { addOptions } from '../../options/option-table.ts';
 import type { Terminal } from '../../terminal.ts';
 import { type CalibrateOptions, calibrateOptionTable } from './options.ts';
 
-/** `tritune calibrate TABLE`: explains a server's figures, and makes an emulator profile that behaves like it. */
+/** `tritune calibrate TABLE...`: explains a server's figures, and makes an emulator profile that behaves like it. */
 export function calibrateCommand(terminal: Terminal): Command {
   const command = new Command('calibrate')
     .description('Fit the queueing model to a table of results, and write an emulator profile')
-    .argument('<table>', 'CSV or Markdown table of results, results.csv of a run, or a CSV file of perf_analyzer');
-  return addOptions(command, calibrateOptionTable).action(async (file: string, options: CalibrateOptions) => {
-    const { runCalibrate } = await import('./run.ts');
-    await runCalibrate(file, options, terminal);
-  });
+    .argument('<table...>', 'CSV or Markdown tables of results, results.csv of a run, or CSV files of perf_analyzer');
+  return addOptions(command, calibrateOptionTable).action(
+    async (files: readonly string[], options: CalibrateOptions) => {
+      const { runCalibrate } = await import('./run.ts');
+      await runCalibrate(files, options, terminal);
+    },
+  );
 }

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { messageOf, TrituneError } from '../../../base/errors.ts';
+import { listed } from '../../../base/format.ts';
 import { fileLimits, readText } from '../../../base/read-file.ts';
 import { calibratedProfile } from '../../../emulator/profile/calibrated-profile.ts';
-import { readResultTable } from '../../../emulator/profile/result-table.ts';
+import { joinedSetUps, readResultTable, type SetUp } from '../../../emulator/profile/result-table.ts';
 import { policyOf } from '../../../queueing/batcher-policy.ts';
 import { levelsToFit, predictHeldOut } from '../../../queueing/calibration/held-out.ts';
 import { parseConfigText } from '../../../triton/config/parser.ts';
@@ -12,10 +13,16 @@ import type { CalibrateOptions } from './options.ts';
 import { configOf, selected } from './set-ups.ts';
 import { describeSetUp, sourceOf, tableOf } from './tables.ts';
 
-/** Calibrates every set-up of the table, prints the results, and writes the profile. Errors: INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE. */
-export async function runCalibrate(file: string, options: CalibrateOptions, terminal: Terminal): Promise<void> {
-  const base = parseConfigText(await read(options.config), options.config).config;
-  const setUps = selected(readResultTable(await read(file), file, options.clientBatch), options.select ?? []);
+/** Calibrates every set-up of the tables, prints the results, and writes the profile. Errors: INPUT_INVALID, USAGE, OUTPUT_UNWRITABLE. */
+export async function runCalibrate(
+  files: readonly string[],
+  options: CalibrateOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const base = parseConfigText(await textOf(options.config), options.config).config;
+  const read: SetUp[] = [];
+  for (const file of files) read.push(...readResultTable(await textOf(file), file, options.clientBatch));
+  const setUps = selected(joinedSetUps(read), options.select ?? []);
   const fits = setUps.map((setUp) => {
     terminal.status(`calibrating ${describeSetUp(setUp)}`);
     const { config, instances } = configOf(base, setUp, setUps, options.instances);
@@ -30,7 +37,7 @@ export async function runCalibrate(file: string, options: CalibrateOptions, term
     {
       name,
       description: `Emulates ${fits.map(({ setUp }) => describeSetUp(setUp)).join('; ')}, as its published or recorded results have it.`,
-      source: `Calibrated from ${basename(file)}. ${fits.map(sourceOf).join(' ')}`,
+      source: `Calibrated from ${listed(files.map((file) => basename(file)))}. ${fits.map(sourceOf).join(' ')}`,
       gpu: [...new Set(setUps.map(({ labels }) => labels.gpu?.toUpperCase() ?? 'GPU'))].join(', '),
     },
     fits.map(({ config, heldOut }) => ({ config, server: heldOut.calibration.server })),
@@ -39,7 +46,7 @@ export async function runCalibrate(file: string, options: CalibrateOptions, term
   terminal.print(options.output);
 }
 
-async function read(file: string): Promise<string> {
+async function textOf(file: string): Promise<string> {
   try {
     return await readText(file, fileLimits.results);
   } catch (error) {
