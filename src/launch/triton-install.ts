@@ -1,4 +1,4 @@
-import { access, chmod, copyFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, copyFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -54,7 +54,10 @@ export async function findTriton(directory = defaultInstallDirectory()): Promise
   }
 }
 
-/** Fetches Triton from PyPI into its own virtual environment; keeps a complete installation with the same packages. Errors: INSTALL_FAILED. */
+/**
+ * Fetches Triton from PyPI into its own virtual environment; keeps a complete installation with the same packages, and adds missing ones to it. If
+ * that fails, the installation stays as it was. Errors: INSTALL_FAILED.
+ */
 export async function installTriton(options: InstallOptions = {}): Promise<TritonInstall> {
   const directory = options.directory ?? defaultInstallDirectory();
   const present = await findTriton(directory);
@@ -65,7 +68,6 @@ export async function installTriton(options: InstallOptions = {}): Promise<Trito
   const python = options.python ?? 'python3';
   const facts = await pythonFacts(python, options.signal);
   step(`making a virtual environment with Python ${facts.version} in ${directory}`);
-  await rm(join(directory, MARKER), { force: true });
   await makeFolder(directory);
   const environment = join(directory, 'venv');
   await run(python, ['-m', 'venv', environment], options.signal);
@@ -85,17 +87,9 @@ export async function installTriton(options: InstallOptions = {}): Promise<Trito
   const server = join(environment, 'lib', `python${facts.version}`, 'site-packages', 'pytriton', 'tritonserver');
   const backendDirectory = join(server, 'backends');
   const stub = join(backendDirectory, 'python', 'triton_python_backend_stub');
-  await copyFile(join(server, 'python_backend_stubs', facts.version, 'triton_python_backend_stub'), stub).catch(
-    (error) => {
-      throw failed(
-        `the wheel has no Python-backend stub for Python ${facts.version}`,
-        'use --python with Python 3.8 to 3.13',
-        error,
-      );
-    },
-  );
+  await placeStub(join(server, 'python_backend_stubs', facts.version, 'triton_python_backend_stub'), stub);
   const binary = join(server, 'bin', 'tritonserver');
-  await Promise.all([chmod(stub, 0o755), chmod(binary, 0o755)]);
+  await chmod(binary, 0o755);
   const install = {
     directory,
     binary,
@@ -107,6 +101,22 @@ export async function installTriton(options: InstallOptions = {}): Promise<Trito
   await writeFile(join(directory, `${MARKER}.part`), JSON.stringify(install, null, 2));
   await rename(join(directory, `${MARKER}.part`), join(directory, MARKER));
   return install;
+}
+
+/** Puts the stub of this Python in its place, also while a server runs the one that is there. */
+async function placeStub(ofVersion: string, stub: string): Promise<void> {
+  const part = `${stub}.part`;
+  try {
+    await copyFile(ofVersion, part);
+    await chmod(part, 0o755);
+    await rename(part, stub);
+  } catch (error) {
+    throw failed(
+      `the Python backend's stub cannot be put in its place: ${messageOf(error)}`,
+      'use --python with Python 3.8 to 3.13',
+      error,
+    );
+  }
 }
 
 interface PythonFacts {
