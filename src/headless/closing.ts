@@ -16,10 +16,10 @@ import {
   describeSpeedShare,
   describeThroughput,
   describeTokens,
-  rateUnitOf,
 } from '../study/summary/describe.ts';
 import { headlineOf } from '../study/summary/headline.ts';
 import { describeNoise, noiseSentence } from '../study/summary/noise-words.ts';
+import { rateUnitOf } from '../study/summary/rate-unit.ts';
 import type { StandingPoint, Summary, SummaryPoint } from '../study/summary/summary.ts';
 import { isOriginal } from '../study/summary/verdict.ts';
 import { restoreCommand } from './next/commands.ts';

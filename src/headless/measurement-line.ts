@@ -7,7 +7,8 @@ import { metricText } from '../study/goal/metrics/format.ts';
 import { nameOfModel } from '../study/goal/metrics/of-model.ts';
 import { metricsOf } from '../study/goal/metrics/registry.ts';
 import { goalMetrics } from '../study/goal/metrics/shown.ts';
-import { describeConstraint, describeLevel, rateUnitOf } from '../study/summary/describe.ts';
+import { describeConstraint, describeLevel } from '../study/summary/describe.ts';
+import { rateUnitOf } from '../study/summary/rate-unit.ts';
 import type { Goal } from '../study/types.ts';
 
 /**

@@ -8,6 +8,8 @@ import type { LatencyHistogram } from '../stats/histogram.ts';
  */
 export interface HttpReplies {
   readonly count: number;
+  /** Inferences that each answers, if more than one. */
+  readonly batch?: number;
   readonly totalBytes: number;
   readonly latencySeconds: { readonly average: number; readonly fastest: number; readonly slowest: number };
   /** Eleven buckets, evenly spaced from the fastest to the slowest reply. Each counts the replies up to its bound that no earlier bucket holds. */
@@ -30,10 +32,11 @@ const PERCENTILES = [10, 25, 50, 75, 90, 95, 99] as const;
 /** Steps of the histogram; it has one more bucket, for the fastest reply. */
 const STEPS = 10;
 
-/** `latencies` must be those of the same replies. */
-export function httpReplies(replies: ReplyTally, latencies: LatencyHistogram): HttpReplies {
+/** `latencies` must be those of the same replies, each of which answers `batch` inferences. */
+export function httpReplies(replies: ReplyTally, latencies: LatencyHistogram, batch = 1): HttpReplies {
   return {
     count: latencies.count,
+    ...(batch > 1 && { batch }),
     totalBytes: replies.bodyBytes,
     latencySeconds: {
       average: latencies.meanNs / NS_PER_S,

@@ -64,6 +64,10 @@ describe('APIs that answer texts at once', { timeout: 240_000 }, () => {
     const summary = await summaryOf(folder);
     expect(summary.best?.assignment).toEqual({ max_num_seqs: 8 });
     expect(summary.gain?.ratio).toBeGreaterThan(1.2);
-    expect(run.stdout).toContain('--endpoint rerank');
+    // Of four texts in each request.
+    expect(run.stdout).toMatch(/best .*\n +[\d.,]+ infer\/s/);
+    expect(run.stdout).toMatch(
+      /baseline for CI: .* profile -m talk --endpoint rerank .*-b 4 --input-tokens 16 --prompts 40 /,
+    );
   });
 });

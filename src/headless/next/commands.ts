@@ -1,9 +1,10 @@
 import { dirname } from 'node:path';
 import { commandLineOf } from '../../base/command-name.ts';
 import type { LoadLevel } from '../../loadgen/types.ts';
+import { isTextEndpoint } from '../../spec/language-spec.ts';
 import { requestKindOf } from '../../spec/request-kind.ts';
 import type { StudyStarted } from '../../study/records/records.ts';
-import { httpWords, launchWords, promptWords, requestWords, secretWords } from './spec-words.ts';
+import { httpWords, launchWords, promptWords, requestWords, secretWords, textWords } from './spec-words.ts';
 
 /** The port at which the `launch.sh` of an engine listens by default. */
 const ENGINE_URL = 'localhost:8000';
@@ -45,11 +46,12 @@ export function profileCommand(started: StudyStarted, model: string, load: LoadL
   if (server === null) return null;
   const { spec } = started;
   const { batch = spec.traffic.batch } = load;
-  const kind = requestKindOf(spec);
+  const kind = isTextEndpoint(spec.server.endpoint) ? 'texts' : requestKindOf(spec);
   const requests = {
     tensors: () => requestWords({ ...spec, traffic: { ...spec.traffic, batch } }, model),
     prompts: () => promptWords(spec),
     http: () => httpWords(spec),
+    texts: () => textWords(spec),
   };
   const percentile = spec.goal.percentile === 99 ? [] : ['--percentile', String(spec.goal.percentile)];
   return commandLineOf([

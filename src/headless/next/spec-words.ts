@@ -86,10 +86,11 @@ export const launchWords = (server: Server): readonly string[] =>
 
 /** Returns the options for the requests of a model with tensors, and who sends them. `front`: its own requests among several models. */
 export function requestWords({ traffic, together }: StudySpec, front: string): readonly string[] {
-  const batch = traffic.batch === 1 ? [] : ['-b', String(traffic.batch)];
   const own = { ...traffic, ...lookUp(together?.requests, front) };
-  return [...batch, ...optionWords(own, [...requests, ...transport, ...client])];
+  return [...batchWords(traffic), ...optionWords(own, [...requests, ...transport, ...client])];
 }
+
+const batchWords = ({ batch }: StudySpec['traffic']): readonly string[] => (batch === 1 ? [] : ['-b', String(batch)]);
 
 /** Returns the options for what a plain HTTP service is sent, without its path, and who sends it. */
 export const httpWords = ({ traffic, http = {} }: StudySpec): readonly string[] => [
@@ -102,3 +103,6 @@ export function promptWords({ traffic, prompts: spec = {} }: StudySpec): readonl
   const eos = spec.ignoreEos === undefined ? [] : ['--ignore-eos', spec.ignoreEos ? 'yes' : 'no'];
   return [...optionWords(spec, prompts), ...eos, ...optionWords(traffic, client)];
 }
+
+/** Returns the options for the texts of embeddings, rerank and classify, and who sends them. */
+export const textWords = (spec: StudySpec): readonly string[] => [...batchWords(spec.traffic), ...promptWords(spec)];

@@ -1,7 +1,7 @@
 import { formatDuration, formatFigure, formatMs, formatRate, plainLine } from '../../base/format.ts';
 import type { LevelReport } from '../../profiler/level-report.ts';
 import type { Measurement, UnheldRate } from '../../profiler/measurement.ts';
-import { rateUnitOf } from '../../study/summary/describe.ts';
+import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import { agentLines } from '../agent-lines.ts';
 
 /** Returns what perf_analyzer's lines lack: how sure the figures are, when latency starts to count, what failed, and who the limit was. */

@@ -60,7 +60,9 @@ export function ownFigures(options: LevelOptions, figures: WindowsOutcome, { pac
     ...(figures.clientTimes && { clientTimes: meanTimes(figures.clientTimes) }),
     ...(paced && { openLoop: paced }),
     ...(tokens && { tokens }),
-    ...(figures.replies && { replies: httpReplies(figures.replies, figures.fromDue ?? figures.latencies) }),
+    ...(figures.replies && {
+      replies: httpReplies(figures.replies, figures.fromDue ?? figures.latencies, options.requests.batch),
+    }),
   };
 }
 

@@ -6,13 +6,8 @@ import { goalMetrics } from '../../study/goal/metrics/shown.ts';
 import type { Recommendation } from '../../study/level/recommendation.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { decidingFigures } from '../../study/summary/deciding-figures.ts';
-import {
-  describeAssignment,
-  describeChance,
-  describeLevel,
-  describePrediction,
-  rateUnitOf,
-} from '../../study/summary/describe.ts';
+import { describeAssignment, describeChance, describeLevel, describePrediction } from '../../study/summary/describe.ts';
+import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import type { StandingPoint, Summary } from '../../study/summary/summary.ts';
 import { isOriginal } from '../../study/summary/verdict.ts';
 import { type Html, html, none } from '../html.ts';

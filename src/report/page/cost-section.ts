@@ -4,7 +4,8 @@ import { type CostRow, costRowsOf } from '../../study/analysis/cost-table.ts';
 import { costPerMillion } from '../../study/goal/cost-per-million.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { type CostPoint, describeAmount } from '../../study/summary/cost-point.ts';
-import { describeAssignment, rateUnitOfStudy } from '../../study/summary/describe.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
+import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 import { instanceTypesTable } from './instance-types-table.ts';
 

@@ -3,7 +3,8 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import { representative } from '../../study/final/final.ts';
 import { isFeasible } from '../../study/goal/goal.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel, rateUnitOf } from '../../study/summary/describe.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
+import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 
 /** A measurement of the study that served something, and its place on the page. */

@@ -3,7 +3,8 @@ import type { Measurement } from '../../profiler/measurement.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeLevel, describeSpeedShare, rateUnitOf, shortLevel } from '../../study/summary/describe.ts';
+import { describeLevel, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
+import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html, none } from '../html.ts';
 

@@ -10,13 +10,8 @@ import { measuredMetrics } from '../../study/goal/metrics/shown.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
 import { describeAccuracy } from '../../study/summary/accuracy-words.ts';
-import {
-  describeAssignment,
-  describeSpeedShare,
-  rateUnitOf,
-  rateUnitOfStudy,
-  shortLevel,
-} from '../../study/summary/describe.ts';
+import { describeAssignment, describeSpeedShare, shortLevel } from '../../study/summary/describe.ts';
+import { rateUnitOf, rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import { type Html, html } from '../html.ts';
 import { measurementsOf } from './points.ts';

@@ -3,8 +3,9 @@ import type { StudyState } from '../../study/records/state.ts';
 import { hasUncheckedVariants } from '../../study/summary/accuracy-words.ts';
 import { describeClientChange, describeSmallerBatch } from '../../study/summary/client-words.ts';
 import { describeCost, describeCostShare, isInCost, shareText } from '../../study/summary/cost-point.ts';
-import { describeGainIn, describeRecommendation, rateUnitOf } from '../../study/summary/describe.ts';
+import { describeGainIn, describeRecommendation } from '../../study/summary/describe.ts';
 import { describeNoise, noiseSentence } from '../../study/summary/noise-words.ts';
+import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import type { Summary } from '../../study/summary/summary.ts';
 import { type Html, html } from '../html.ts';
 

@@ -5,7 +5,8 @@ import { type WhatIf, type WhatIfCell, type WhatIfConfig, whatIf } from '../../s
 import { lineIn, representative } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { correctionOf } from '../../study/speed/changes.ts';
-import { describeAssignment, rateUnitOfStudy } from '../../study/summary/describe.ts';
+import { describeAssignment } from '../../study/summary/describe.ts';
+import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
 /** The maximum size of embedded data, whatever a study holds. */

@@ -1,7 +1,8 @@
 import { formatFigure, formatMs, formatRate, type RateUnit } from '../../base/format.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { LatencyBudget } from '../types.ts';
-import { describeChance, rateUnitOf } from './describe.ts';
+import { describeChance } from './describe.ts';
+import { rateUnitOf } from './rate-unit.ts';
 
 /** Figures of a measurement, or of a point of the summary. */
 interface Figures {
@@ -11,7 +12,7 @@ interface Figures {
     readonly outputTokensPerSecond: Value;
     readonly budget: { readonly ttftMs: Value; readonly itlMs: Value };
   };
-  readonly replies?: unknown;
+  readonly replies?: { readonly batch?: number | undefined } | undefined;
   readonly rateUnit?: RateUnit | undefined;
 }
 

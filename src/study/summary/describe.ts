@@ -7,7 +7,7 @@ import type { Assignment, ParameterValue } from '../../space/types.ts';
 import { metricText } from '../goal/metrics/format.ts';
 import { builtInMetrics, type Metrics } from '../goal/metrics/registry.ts';
 import type { Recommendation } from '../level/recommendation.ts';
-import type { Bottleneck, Constraint, LatencyBudget, Objective, Trial } from '../types.ts';
+import type { Bottleneck, Constraint, LatencyBudget, Objective } from '../types.ts';
 import type { TokenPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 
@@ -169,24 +169,6 @@ const unseen: Readonly<Record<Prediction['extrapolates'][number], string>> = {
   'batch size': 'batches so large',
   variant: 'its other settings',
 };
-
-/** What a measurement, or a point of the summary, shows about its unit: tokens of a language model, replies of plain HTTP. */
-interface Counted {
-  readonly tokens?: unknown;
-  readonly replies?: unknown;
-  readonly rateUnit?: RateUnit | undefined;
-}
-
-/** Returns the unit of a throughput: that of a language model and of plain HTTP counts requests. */
-export const rateUnitOf = ({
-  tokens,
-  replies,
-  rateUnit = tokens || replies ? 'requests/s' : 'infer/s',
-}: Counted): RateUnit => rateUnit;
-
-/** The same for tables and axes of a whole study. */
-export const rateUnitOfStudy = ({ trials }: { readonly trials: readonly Pick<Trial, 'measurements'>[] }): RateUnit =>
-  rateUnitOf(trials.find(({ measurements }) => measurements.length > 0)?.measurements[0] ?? {});
 
 /** `1,235 infer/s (95 %: 1,200 to 1,270)`. */
 export function describeThroughput(

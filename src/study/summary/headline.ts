@@ -7,8 +7,9 @@ import { isSameLevel } from '../level/line.ts';
 import type { LatencyBudget } from '../types.ts';
 import { isInCost } from './cost-point.ts';
 import { decidingFigures, describeBasis, judgedPoint } from './deciding-figures.ts';
-import { describeLevel, describeObjectives, describeRequestLimits, rateUnitOf } from './describe.ts';
+import { describeLevel, describeObjectives, describeRequestLimits } from './describe.ts';
 import { describeLimits, describeStudied } from './limits-words.ts';
+import { rateUnitOf } from './rate-unit.ts';
 import type { StandingPoint, Summary } from './summary.ts';
 import { isOriginal } from './verdict.ts';
 

@@ -7,6 +7,7 @@ import type { CandidateShape } from '../../space/types.ts';
 import type { Interval } from '../../stats/interval.ts';
 import { stageSplits } from '../analysis/stages.ts';
 import { partOf } from '../goal/metrics/of-model.ts';
+import { rateUnitOf } from './rate-unit.ts';
 
 /** A figure of the summary; null if it is not finite. */
 type Figure = number | null;
@@ -81,7 +82,7 @@ export function partsOfPoint(
   return {
     ...(goodput && { goodput: told(goodput) }),
     ...(classes && { classes: classes.map(told) }),
-    ...(replies && { rateUnit: 'requests/s' }),
+    ...(replies && rateUnitOf(measurement) === 'requests/s' && { rateUnit: 'requests/s' }),
     ...(topology ? partsByModel(measurement, topology, shape) : tokens && { tokens: told(tokens) }),
   };
 }

@@ -1,7 +1,7 @@
 import { formatFigure } from '../../base/format.ts';
 import type { Measurement } from '../../profiler/measurement.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { rateUnitOfStudy } from '../../study/summary/describe.ts';
+import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { PredictedPoint } from '../../study/types.ts';
 import { Canvas } from '../canvas.ts';
 import { figuresOf, isNormalised, meetsGoal } from '../figures.ts';

@@ -2,7 +2,8 @@ import { formatDuration, formatFigure, formatMs, formatRate, wrapped } from '../
 import type { StudyFinished } from '../../study/records/records.ts';
 import type { StudyState } from '../../study/records/state.ts';
 import { usualTrials } from '../../study/search/samplers/registry.ts';
-import { describeLevel, rateUnitOfStudy } from '../../study/summary/describe.ts';
+import { describeLevel } from '../../study/summary/describe.ts';
+import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { searchSecondsLeft, searchShare } from '../../study/summary/search-progress.ts';
 import { bar } from '../canvas.ts';
 import { type Interaction, wantsPause } from '../interaction.ts';

@@ -10,10 +10,10 @@ import {
   describeNarrowing,
   describeSpeedChange,
   describeSpeedShare,
-  rateUnitOf,
 } from '../../study/summary/describe.ts';
 import { noiseFloorOf } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
+import { rateUnitOf } from '../../study/summary/rate-unit.ts';
 import { isOriginal } from '../../study/summary/verdict.ts';
 import type { Trial } from '../../study/types.ts';
 import { decidingFiguresOf, figuresOf, finalMark, meetsGoal } from '../figures.ts';

@@ -3,7 +3,8 @@ import { lookUp } from '../../base/look-up.ts';
 import type { Candidate } from '../../space/types.ts';
 import { isInDoubt } from '../../study/final/final.ts';
 import type { StudyState } from '../../study/records/state.ts';
-import { describeValue, rateUnitOfStudy, shortLevel } from '../../study/summary/describe.ts';
+import { describeValue, shortLevel } from '../../study/summary/describe.ts';
+import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import type { Trial } from '../../study/types.ts';
 import type { Command, SortColumn } from '../commands.ts';
 import {

@@ -5,8 +5,8 @@ import { countedIn, metricHead, metricText } from '../../../study/goal/metrics/f
 import type { Metric } from '../../../study/goal/metrics/metric.ts';
 import { metricsOf } from '../../../study/goal/metrics/registry.ts';
 import type { StudyState } from '../../../study/records/state.ts';
-import { rateUnitOfStudy } from '../../../study/summary/describe.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
+import { rateUnitOfStudy } from '../../../study/summary/rate-unit.ts';
 import type { Constraint } from '../../../study/types.ts';
 import { type FrontPoint, type FrontSeries, frontChart } from '../../charts/front-chart.ts';
 import type { Chart } from '../../charts/svg.ts';

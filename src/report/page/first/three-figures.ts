@@ -7,9 +7,10 @@ import { type Metrics, metricsOf } from '../../../study/goal/metrics/registry.ts
 import type { StudyState } from '../../../study/records/state.ts';
 import { isInCost } from '../../../study/summary/cost-point.ts';
 import { basisNotes } from '../../../study/summary/deciding-figures.ts';
-import { describeLevel, rateUnitOf } from '../../../study/summary/describe.ts';
+import { describeLevel } from '../../../study/summary/describe.ts';
 import { factorText } from '../../../study/summary/headline.ts';
 import { percentileLabel } from '../../../study/summary/limits-words.ts';
+import { rateUnitOf } from '../../../study/summary/rate-unit.ts';
 import type { Summary } from '../../../study/summary/summary.ts';
 import { isOriginal } from '../../../study/summary/verdict.ts';
 import type { Trial } from '../../../study/types.ts';

@@ -1,6 +1,7 @@
 import { formatFigure, formatMs, formatRate } from '../../../base/format.ts';
 import { gpuMemoryOf } from '../../../perfmodel/memory/gpu-memory.ts';
-import { describeLevel, rateUnitOf } from '../../summary/describe.ts';
+import { describeLevel } from '../../summary/describe.ts';
+import { rateUnitOf } from '../../summary/rate-unit.ts';
 import type { Trial } from '../../types.ts';
 import { attemptsOf } from '../memory/attempts.ts';
 import { measuredFootprint } from '../memory/footprint.ts';

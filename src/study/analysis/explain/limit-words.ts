@@ -10,8 +10,8 @@ import {
   describeLevel,
   formatChange,
   MIN_INSTANCE_GAIN,
-  rateUnitOf,
 } from '../../summary/describe.ts';
+import { rateUnitOf } from '../../summary/rate-unit.ts';
 import type { Trial } from '../../types.ts';
 import { engineWords, preemptionWords, sequenceWords } from './engine-load.ts';
 import { type Limit, NO_MORE } from './limit.ts';

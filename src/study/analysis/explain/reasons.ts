@@ -1,7 +1,8 @@
 import { formatFigure, formatMs, formatRatio, plainLine, type RateUnit } from '../../../base/format.ts';
 import type { StageBottleneck } from '../../../perfmodel/simulator.ts';
 import type { Assignment } from '../../../space/types.ts';
-import { describeAssignment, MIN_INSTANCE_GAIN, rateUnitOf } from '../../summary/describe.ts';
+import { describeAssignment, MIN_INSTANCE_GAIN } from '../../summary/describe.ts';
+import { rateUnitOf } from '../../summary/rate-unit.ts';
 import type { Trial } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
 import { lengthOf, type ReasonBar } from './time-bar.ts';

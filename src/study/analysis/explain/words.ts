@@ -1,6 +1,7 @@
 import { formatFigure, formatMs, formatRate, formatRatio, plainLine } from '../../../base/format.ts';
 import type { Measurement } from '../../../profiler/measurement.ts';
-import { describeAssignment, describeLevel, rateUnitOf } from '../../summary/describe.ts';
+import { describeAssignment, describeLevel } from '../../summary/describe.ts';
+import { rateUnitOf } from '../../summary/rate-unit.ts';
 import type { Goal } from '../../types.ts';
 import type { Credit, ParameterCredit } from './credit.ts';
 import { tokenTimeSentence } from './engine-load.ts';

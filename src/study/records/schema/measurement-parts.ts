@@ -201,6 +201,7 @@ const seconds = {
 /** Replies over plain HTTP. */
 export const replies = z.looseObject({
   count: figure.describe('their number'),
+  batch: figure.optional().describe('inferences that each answers, if more than one'),
   totalBytes: figure.describe('bytes of their bodies'),
   latencySeconds: z
     .looseObject({
