@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { optionsFor } from '../../src/adapter/triton/front-options.ts';
 import { createProfile } from '../../src/adapter/triton/profile.ts';
-import { openFronts } from '../../src/app/traffic/open-fronts.ts';
-import type { TrafficAsked } from '../../src/app/traffic/open-traffic.ts';
-import { requestsOf } from '../../src/app/traffic/requests.ts';
+import { openFronts } from '../../src/app/traffic/tensors/open-fronts.ts';
+import type { TrafficAsked } from '../../src/app/traffic/tensors/open-traffic.ts';
+import { requestsOf } from '../../src/app/traffic/tensors/requests.ts';
 import { realClock } from '../../src/base/clock.ts';
 import { loadProfile } from '../../src/emulator/profile/profiles.ts';
 import type { Measurement } from '../../src/profiler/measurement.ts';

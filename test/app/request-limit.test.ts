@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { promptTimeoutMs } from '../../src/app/target/requests/prompt-requests.ts';
+import { promptTimeoutMs } from '../../src/app/traffic/prompts/windows.ts';
 
 it('gives a request the longest until something was seen, then a multiple of the slowest within bounds', () => {
   expect(promptTimeoutMs(null)).toBe(600_000);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { promptsOf } from '../../src/app/traffic/prompts.ts';
+import { promptsOf } from '../../src/app/traffic/prompts/prompts.ts';
 import { addPromptAliases } from '../../src/cli/commands/profile/prompt-aliases.ts';
 import { promptOptionTable } from '../../src/cli/commands/profile/prompt-options.ts';
 import { addOptions } from '../../src/cli/options/option-table.ts';

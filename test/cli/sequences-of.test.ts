@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sequencesOf } from '../../src/app/traffic/requests.ts';
+import { sequencesOf } from '../../src/app/traffic/tensors/requests.ts';
 
 const stateful = { max_batch_size: 8, sequence_batching: {} };
 const levels = { mode: 'concurrency', low: 1, high: 8 } as const;

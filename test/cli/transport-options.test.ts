@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sharedRegionsOf } from '../../src/app/traffic/shared-memory.ts';
-import { transportOptionsOf } from '../../src/app/traffic/transport.ts';
+import { sharedRegionsOf } from '../../src/app/traffic/tensors/shared-memory.ts';
+import { transportOptionsOf } from '../../src/app/traffic/tensors/transport.ts';
 import type { SharedMemory } from '../../src/triton/types.ts';
 
 describe('the options of transports', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { languageWindows } from '../../src/app/profile/language-windows.ts';
+import { promptWindows } from '../../src/app/traffic/prompts/windows.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { LevelOptions } from '../../src/profiler/level-options.ts';
 import { measureLevel } from '../../src/profiler/measure-level.ts';
@@ -27,7 +27,7 @@ async function measure(change: Partial<LanguageModel>, level: LevelOptions['leve
   const transport = new SimulatedLanguageModel(clock, { ...model, ...change });
   const measurement = await measureLevel({
     ...{ transport, clock, level, requests: aRequestSet, stats: null, signal: new AbortController().signal },
-    ...{ percentile: 90, precision: 0.05, watchClient: () => idleClient, windows: languageWindows, drainMs: 600_000 },
+    ...{ percentile: 90, precision: 0.05, watchClient: () => idleClient, windows: promptWindows, drainMs: 600_000 },
     ...more,
   });
   return { measurement, tokens: measurement.tokens as TokenFigures, seconds: clock.nowNs() / 1e9 };
@@ -102,7 +102,7 @@ describe('a language model in virtual time', () => {
     'has intervals that hold the truth, with %s',
     async (_, level) => {
       const poisson = (seed: number) => (perSecond: number) => ({ kind: 'poisson', perSecond, seed }) as const;
-      const long = { ...languageWindows, minWindowMs: 100_000, maxWindowMs: 100_000, minWindows: 12, maxWindows: 12 };
+      const long = { ...promptWindows, minWindowMs: 100_000, maxWindowMs: 100_000, minWindows: 12, maxWindows: 12 };
       const truth = await measure({ outputTokens: uneven, seed: 99 }, level, { windows: long, scheduleAt: poisson(5) });
       const runs = await Promise.all(
         Array.from({ length: 20 }, (__, seed) =>

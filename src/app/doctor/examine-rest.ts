@@ -7,8 +7,8 @@ import { play } from '../../profiler/play.ts';
 import { largeBelowMs, noiseFloorIn } from '../../study/summary/noise-floor.ts';
 import { describeNoise } from '../../study/summary/noise-words.ts';
 import { type OpenServer, readOriginal } from '../server/open-server.ts';
-import { openTraffic } from '../traffic/open-traffic.ts';
-import { requestsOf } from '../traffic/requests.ts';
+import { openTraffic } from '../traffic/tensors/open-traffic.ts';
+import { requestsOf } from '../traffic/tensors/requests.ts';
 import { type Finding, note, ok } from './finding.ts';
 
 /** Defaults of a run. */

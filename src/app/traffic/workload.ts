@@ -8,7 +8,7 @@ import { classCounts } from '../../workload/plan/part-of-plan.ts';
 import { meanRateOf, planOf } from '../../workload/plan/plan-of.ts';
 import { durationOf, type RequestClass, type Workload } from '../../workload/workload.ts';
 import type { OriginalModel } from '../server/open-server.ts';
-import { requestsOf, type SeededRequests } from './requests.ts';
+import { requestsOf, type SeededRequests } from './tensors/requests.ts';
 
 /** A workload, and its arrivals at any rate. */
 export interface PlayedWorkload {

@@ -7,12 +7,12 @@ import type { PlayedFront } from '../../../profiler/play.ts';
 import type { HeaderSpec, Protocol, TlsSpec } from '../../../spec/server-spec.ts';
 import { type AskedEndpoint, findEndpoint } from '../../server/find-endpoint.ts';
 import { headersOf } from '../../server/headers.ts';
-import { type ClassPrompts, classPromptsOf } from '../../traffic/class-prompts.ts';
-import { openLanguageTraffic } from '../../traffic/open-language.ts';
-import { promptsOf } from '../../traffic/prompts.ts';
+import { type ClassPrompts, classPromptsOf } from '../../traffic/prompts/class-prompts.ts';
+import { openPromptTraffic } from '../../traffic/prompts/open-prompts.ts';
+import { promptsOf } from '../../traffic/prompts/prompts.ts';
+import { promptWindows } from '../../traffic/prompts/windows.ts';
 import type { Sender } from '../../traffic/sender.ts';
 import { type WorkloadFront, frontsOf as workloadFronts } from '../../traffic/workload.ts';
-import { languageWindows } from '../language-windows.ts';
 import { levelTarget } from '../measuring.ts';
 import { type ProfilePlan, planProfile } from '../plan.ts';
 import type { EndpointSpec } from '../profile-spec.ts';
@@ -70,7 +70,7 @@ async function openService(
   try {
     for (const { model, prompts, part } of fronts) {
       const { requests } = prompts;
-      const sender = await openLanguageTraffic({ ...to, model }, requests, spec);
+      const sender = await openPromptTraffic({ ...to, model }, requests, spec);
       senders.push(sender);
       played.push({ ...sender.sending, requests, stats: null, classes: part?.indexes });
     }
@@ -87,7 +87,7 @@ async function openService(
       fronts: played,
       devices: devicesAt(address, spec, to.model),
       usual: {
-        windows: languageWindows,
+        windows: promptWindows,
         // Requests left over from one level must not affect the next.
         drainMs: spec.requestTimeout * MS_PER_S,
         ...(maxInFlight !== undefined && { openLoop: { maxInFlight } }),
@@ -101,7 +101,7 @@ async function openService(
   );
   return {
     ...target,
-    windows: { ...defaultWindowRule, ...languageWindows },
+    windows: { ...defaultWindowRule, ...promptWindows },
     followsHost: false,
     batch: 1,
     gpusOf: gpusOfUnknown(spec),

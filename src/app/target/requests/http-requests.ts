@@ -1,14 +1,12 @@
 import { shorterWindows, studyWindows } from '../../../adapter/triton/profile.ts';
 import { TrituneError } from '../../../base/errors.ts';
-import { MS_PER_S } from '../../../base/units.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
 import { contentOf } from '../../traffic/http/content-of-kind.ts';
 import { httpRequests, openHttp } from '../../traffic/http/open-http.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
+import { REPLY_TIMEOUT_MS } from '../../traffic/sender.ts';
 import type { RequestKind, RequestWorkload } from './request-profile.ts';
-
-const TIMEOUT_MS = 30 * MS_PER_S;
 
 /** Returns the requests of a study of a plain HTTP service. Errors: USAGE, INPUT_INVALID for a body that cannot be read. */
 export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads | null): Promise<RequestKind> {
@@ -29,7 +27,7 @@ export async function httpRequestsOf(spec: StudySpec, studied: StudiedWorkloads 
     requests,
     workloads,
     windowsFor: (purpose) => ({ ...studyWindows, ...(purpose && shorterWindows[purpose]) }),
-    timeoutMs: () => TIMEOUT_MS,
+    timeoutMs: () => REPLY_TIMEOUT_MS,
     open: ({ address, tls }, timeoutMs) => {
       const { method, headers: sent, body } = content;
       const request = { method, headers: sent, body, host: host ?? address, target: path };

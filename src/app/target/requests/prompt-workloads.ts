@@ -3,7 +3,7 @@ import { TrituneError } from '../../../base/errors.ts';
 import type { RequestSet } from '../../../loadgen/types.ts';
 import type { StudySpec } from '../../../spec/study-spec.ts';
 import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
-import { classPromptsOf } from '../../traffic/class-prompts.ts';
+import { classPromptsOf } from '../../traffic/prompts/class-prompts.ts';
 import { frontsOf, type WorkloadFront } from '../../traffic/workload.ts';
 
 /** A workload for a language model. */

@@ -18,11 +18,12 @@ import type { OpenServer } from '../../server/open-server.ts';
 import { nothingSeen, type Seen } from '../../study/expected-duration.ts';
 import { levelsOfStudy } from '../../study/goal.ts';
 import type { OpenStudy, TargetSetting } from '../../study/study.ts';
-import { compareReplies, expectsOutputs } from '../../traffic/compare-outputs.ts';
-import { firstTimeoutMs, lookFirst } from '../../traffic/first-requests.ts';
-import { openFronts } from '../../traffic/open-fronts.ts';
-import type { TrafficAsked } from '../../traffic/open-traffic.ts';
-import { assumptionsOf } from '../../traffic/requests.ts';
+import { REPLY_TIMEOUT_MS } from '../../traffic/sender.ts';
+import { compareReplies, expectsOutputs } from '../../traffic/tensors/compare-outputs.ts';
+import { firstTimeoutMs, lookFirst } from '../../traffic/tensors/first-requests.ts';
+import { openFronts } from '../../traffic/tensors/open-fronts.ts';
+import type { TrafficAsked } from '../../traffic/tensors/open-traffic.ts';
+import { assumptionsOf } from '../../traffic/tensors/requests.ts';
 import { promptRequests } from '../requests/prompt-requests.ts';
 import { requestProfile } from '../requests/request-profile.ts';
 import type { FoundTriton } from './describe.ts';
@@ -44,7 +45,6 @@ export interface StudySending {
 
 type Study = Pick<OpenStudy, 'spec' | 'started' | 'workloads'>;
 
-const REQUEST_TIMEOUT_S = 30;
 /** Default tolerance of outputs. */
 const EXACT: AccuracyRule = { absolute: 0, relative: 0, outsideShare: 0 };
 const UNCHECKED =
@@ -128,7 +128,8 @@ const trafficAsked = (
   inputs,
   otherInputs: underWorkloads.flatMap((inputsOf) => inputsOf[index] ?? []).filter((each) => each !== inputs),
   levels,
-  timeoutMs: (spec.traffic.requestTimeoutSeconds ?? REQUEST_TIMEOUT_S) * MS_PER_S,
+  timeoutMs:
+    spec.traffic.requestTimeoutSeconds === undefined ? REPLY_TIMEOUT_MS : spec.traffic.requestTimeoutSeconds * MS_PER_S,
 });
 
 /** With a budget, the budgeted latency must be stable, and the budget is the threshold. */

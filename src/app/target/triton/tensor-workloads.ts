@@ -7,7 +7,7 @@ import type { StudySpec } from '../../../spec/study-spec.ts';
 import type { OriginalModel } from '../../server/open-server.ts';
 import { profiledOf, type StudiedWorkload, type StudiedWorkloads } from '../../study/workloads/read-workloads.ts';
 import { checkEndOnly } from '../../traffic/limits.ts';
-import type { OpenFronts } from '../../traffic/open-fronts.ts';
+import type { OpenFronts } from '../../traffic/tensors/open-fronts.ts';
 import { classInputsOf, frontsOf, limitsOf, type WorkloadFront } from '../../traffic/workload.ts';
 import type { TritonModels } from './models.ts';
 import { trafficTo } from './pipeline/front-inputs.ts';

@@ -4,7 +4,7 @@ import type { HttpSpec } from '../../../spec/http-spec.ts';
 import type { TextEndpoint } from '../../../spec/language-spec.ts';
 import type { HeaderSpec } from '../../../spec/server-spec.ts';
 import type { PromptSpec } from '../../../workload/prompt-spec.ts';
-import { promptsOf } from '../prompts.ts';
+import { promptsOf } from '../prompts/prompts.ts';
 import { type PlainContent, plainContent } from './content.ts';
 
 /** An API that takes texts: its path, the texts of a request beside those that count, and the fields of the body. */

@@ -4,8 +4,8 @@ import { nsToMs } from '../../../../base/units.ts';
 import type { InferRequest, SendOutcome } from '../../../../loadgen/types.ts';
 import type { TritonClient } from '../../../../triton/types.ts';
 import type { OpenServer } from '../../../server/open-server.ts';
-import { sendOne } from '../../../traffic/first-requests.ts';
-import { openLocalTraffic, type TrafficAsked } from '../../../traffic/open-traffic.ts';
+import { sendOne } from '../../../traffic/tensors/first-requests.ts';
+import { openLocalTraffic, type TrafficAsked } from '../../../traffic/tensors/open-traffic.ts';
 import type { Rates } from './direct-calls.ts';
 
 /** Requests in the two rounds. Steady traffic from elsewhere does not follow this proportion, because nothing is sent between the rounds. */

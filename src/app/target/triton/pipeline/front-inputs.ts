@@ -3,8 +3,8 @@ import type { PreparedInputs } from '../../../../loadgen/inputs.ts';
 import type { StudySpec } from '../../../../spec/study-spec.ts';
 import type { ModelConfig } from '../../../../triton/config/model-config.ts';
 import type { OriginalModel } from '../../../server/open-server.ts';
-import { type SeededTraffic, trafficOf } from '../../../traffic/open-traffic.ts';
-import { requestsOf } from '../../../traffic/requests.ts';
+import { type SeededTraffic, trafficOf } from '../../../traffic/tensors/open-traffic.ts';
+import { requestsOf } from '../../../traffic/tensors/requests.ts';
 import type { TritonModels } from '../models.ts';
 
 /** The requests to a model that clients call directly. */

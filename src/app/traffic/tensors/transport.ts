@@ -1,7 +1,7 @@
-import { TrituneError } from '../../base/errors.ts';
-import type { OpenOptions } from '../../loadgen/transports/open.ts';
-import type { TransportSpec } from '../../spec/traffic-spec.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import type { OpenOptions } from '../../../loadgen/transports/open.ts';
+import type { TransportSpec } from '../../../spec/traffic-spec.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
 
 /** Returns the options of the transport. Errors: USAGE for a decoupled model without streams, which it requires. */
 export function transportOptionsOf(

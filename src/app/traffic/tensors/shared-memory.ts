@@ -1,9 +1,9 @@
-import { openRegions, type RegionsPlan, type SharedRegions } from '../../loadgen/shared-memory/open-regions.ts';
-import { type OpenOptions, openTransport } from '../../loadgen/transports/open.ts';
-import type { RequestSet, Transport } from '../../loadgen/types.ts';
-import type { TransportSpec } from '../../spec/traffic-spec.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { SharedMemory } from '../../triton/types.ts';
+import { openRegions, type RegionsPlan, type SharedRegions } from '../../../loadgen/shared-memory/open-regions.ts';
+import { type OpenOptions, openTransport } from '../../../loadgen/transports/open.ts';
+import type { RequestSet, Transport } from '../../../loadgen/types.ts';
+import type { TransportSpec } from '../../../spec/traffic-spec.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { SharedMemory } from '../../../triton/types.ts';
 
 /** perf_analyzer's default. */
 const DEFAULT_OUTPUT_BYTES = 102_400;

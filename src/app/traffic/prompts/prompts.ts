@@ -1,13 +1,13 @@
-import { type Distribution, distributionText } from '../../base/distribution.ts';
-import { TrituneError } from '../../base/errors.ts';
-import { formatFigure } from '../../base/format.ts';
-import { readPromptFile } from '../../loadgen/prompts/files/prompt-file.ts';
-import { type PromptSource, promptRequests } from '../../loadgen/prompts/prompt-source.ts';
-import { syntheticPrompts } from '../../loadgen/prompts/synthetic.ts';
-import { estimate, openTokenizer, type Tokenizer } from '../../loadgen/prompts/tokenizer.ts';
-import type { RequestSet } from '../../loadgen/types.ts';
-import type { PromptSpec } from '../../workload/prompt-spec.ts';
-import { replayed, type TimedRequests } from './schedule.ts';
+import { type Distribution, distributionText } from '../../../base/distribution.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { formatFigure } from '../../../base/format.ts';
+import { readPromptFile } from '../../../loadgen/prompts/files/prompt-file.ts';
+import { type PromptSource, promptRequests } from '../../../loadgen/prompts/prompt-source.ts';
+import { syntheticPrompts } from '../../../loadgen/prompts/synthetic.ts';
+import { estimate, openTokenizer, type Tokenizer } from '../../../loadgen/prompts/tokenizer.ts';
+import type { RequestSet } from '../../../loadgen/types.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import { replayed, type TimedRequests } from '../schedule.ts';
 
 /** The prompts for a language model. */
 export interface PromptTraffic {

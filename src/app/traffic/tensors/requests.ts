@@ -1,15 +1,15 @@
-import { TrituneError } from '../../base/errors.ts';
-import { plainLine } from '../../base/format.ts';
-import { BYTES_PER_MIB } from '../../base/units.ts';
-import { type PreparedInputs, prepareInputs, readInputs } from '../../loadgen/inputs.ts';
-import { replyCheck } from '../../loadgen/reply-check.ts';
-import type { SequenceRule } from '../../loadgen/sequences.ts';
-import type { ReplyCheck } from '../../loadgen/types.ts';
-import type { TransportSpec } from '../../spec/traffic-spec.ts';
-import type { LevelRange } from '../../study/types.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { RequestSpec } from '../../workload/request-spec.ts';
-import type { OriginalModel } from '../server/open-server.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { plainLine } from '../../../base/format.ts';
+import { BYTES_PER_MIB } from '../../../base/units.ts';
+import { type PreparedInputs, prepareInputs, readInputs } from '../../../loadgen/inputs.ts';
+import { replyCheck } from '../../../loadgen/reply-check.ts';
+import type { SequenceRule } from '../../../loadgen/sequences.ts';
+import type { ReplyCheck } from '../../../loadgen/types.ts';
+import type { TransportSpec } from '../../../spec/traffic-spec.ts';
+import type { LevelRange } from '../../../study/types.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { RequestSpec } from '../../../workload/request-spec.ts';
+import type { OriginalModel } from '../../server/open-server.ts';
 
 /** The requests, and whether their values are in shared memory; `seed` seeds everything random in them. */
 export type SeededRequests = RequestSpec &

@@ -1,12 +1,12 @@
-import type { FrontTraffic } from '../../adapter/triton/front-options.ts';
-import type { ProfileOptions } from '../../adapter/triton/profile.ts';
-import type { PreparedInputs } from '../../loadgen/inputs.ts';
-import { configOfModel } from '../../space/model-configs.ts';
-import type { Candidate } from '../../space/types.ts';
-import type { RequestDistribution } from '../../spec/study-spec.ts';
-import type { OpenServer } from '../server/open-server.ts';
+import type { FrontTraffic } from '../../../adapter/triton/front-options.ts';
+import type { ProfileOptions } from '../../../adapter/triton/profile.ts';
+import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import { configOfModel } from '../../../space/model-configs.ts';
+import type { Candidate } from '../../../space/types.ts';
+import type { RequestDistribution } from '../../../spec/study-spec.ts';
+import type { OpenServer } from '../../server/open-server.ts';
+import { rateSchedule } from '../schedule.ts';
 import { type OpenTraffic, openTraffic, type TrafficAsked } from './open-traffic.ts';
-import { rateSchedule } from './schedule.ts';
 
 /** The senders for the fronts of a study, each with its own threads, in the form that a profile takes. */
 export interface OpenFronts {

@@ -1,12 +1,12 @@
-import { nullRuns } from '../../loadgen/client/ceiling.ts';
-import type { EndpointOptions } from '../../loadgen/endpoints/endpoint.ts';
-import type { RequestSet } from '../../loadgen/types.ts';
-import type { ClientSpec } from '../../spec/traffic-spec.ts';
-import { clientThreadsOf } from './client-threads.ts';
-import { type Sender, threadSender } from './sender.ts';
+import { nullRuns } from '../../../loadgen/client/ceiling.ts';
+import type { EndpointOptions } from '../../../loadgen/endpoints/endpoint.ts';
+import type { RequestSet } from '../../../loadgen/types.ts';
+import type { ClientSpec } from '../../../spec/traffic-spec.ts';
+import { clientThreadsOf } from '../client-threads.ts';
+import { type Sender, threadSender } from '../sender.ts';
 
 /** Opens the threads that measure, and warms them up against a server that does nothing. Errors: USAGE, AGENT_FAILED. */
-export async function openLanguageTraffic(
+export async function openPromptTraffic(
   options: EndpointOptions,
   requests: RequestSet,
   client: ClientSpec,

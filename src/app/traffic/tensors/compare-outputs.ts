@@ -1,9 +1,9 @@
-import { TrituneError } from '../../base/errors.ts';
-import { type Accuracy, compareOutputs, type Tolerance } from '../../loadgen/accuracy.ts';
-import type { PreparedInputs } from '../../loadgen/inputs.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import { CandidateRefusedError } from '../../tuner/refused.ts';
-import type { OpenServer } from '../server/open-server.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { type Accuracy, compareOutputs, type Tolerance } from '../../../loadgen/accuracy.ts';
+import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import { CandidateRefusedError } from '../../../tuner/refused.ts';
+import type { OpenServer } from '../../server/open-server.ts';
 import { sendOne } from './first-requests.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 

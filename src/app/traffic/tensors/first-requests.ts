@@ -1,13 +1,13 @@
 import { median } from 'simple-statistics';
-import { realClock } from '../../base/clock.ts';
-import { MS_PER_S, nsToMs } from '../../base/units.ts';
-import type { PreparedInputs } from '../../loadgen/inputs.ts';
-import type { PreparedRequest, SendOutcome, Transport } from '../../loadgen/types.ts';
-import { lastLoadSeconds, metricsPage } from '../../profiler/devices/metrics-page.ts';
-import type { StudySpec } from '../../spec/study-spec.ts';
-import type { ModelConfig } from '../../triton/config/model-config.ts';
-import type { OpenServer, OriginalModel } from '../server/open-server.ts';
-import type { Seen } from '../study/expected-duration.ts';
+import { realClock } from '../../../base/clock.ts';
+import { MS_PER_S, nsToMs } from '../../../base/units.ts';
+import type { PreparedInputs } from '../../../loadgen/inputs.ts';
+import type { PreparedRequest, SendOutcome, Transport } from '../../../loadgen/types.ts';
+import { lastLoadSeconds, metricsPage } from '../../../profiler/devices/metrics-page.ts';
+import type { StudySpec } from '../../../spec/study-spec.ts';
+import type { ModelConfig } from '../../../triton/config/model-config.ts';
+import type { OpenServer, OriginalModel } from '../../server/open-server.ts';
+import type { Seen } from '../../study/expected-duration.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
 const MOST_REQUESTS = 10;

@@ -1,8 +1,8 @@
-import { TrituneError } from '../../base/errors.ts';
-import { type ClassRequests, classedSet } from '../../loadgen/classed-set.ts';
-import type { PromptSpec } from '../../workload/prompt-spec.ts';
+import { TrituneError } from '../../../base/errors.ts';
+import { type ClassRequests, classedSet } from '../../../loadgen/classed-set.ts';
+import type { PromptSpec } from '../../../workload/prompt-spec.ts';
+import { classShares, hasClasses, limitsOf, type PlayedWorkload, type WorkloadFront } from '../workload.ts';
 import { type PromptSetting, type PromptTraffic, promptsOf } from './prompts.ts';
-import { classShares, hasClasses, limitsOf, type PlayedWorkload, type WorkloadFront } from './workload.ts';
 
 /** The prompts of a workload for a language model: `requests` with classes, or without if the workload has only one. */
 export type ClassPrompts = Pick<PromptTraffic, 'requests' | 'notes'>;
