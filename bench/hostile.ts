@@ -42,7 +42,7 @@ const LIMIT_BYTES = 1e9;
 /** In one process. */
 const STUDIES_AT_ONCE = 3;
 /** Of an error. */
-const MOST_LETTERS = 5_000;
+const MAX_LETTERS = 5_000;
 
 let isOver = false;
 const random = seededRandom(Number(values.seed));
@@ -176,7 +176,7 @@ async function play(each: HostileCase, studies: Studies, isAlone: boolean): Prom
   if (isAlone) alone++;
   const found = [
     ...(isLate ? [`took ${end ? `${netSeconds(end).toFixed(1)} s` : 'for ever'}`] : []),
-    ...((end?.message.length ?? 0) > MOST_LETTERS && !['INTERNAL', 'UNCODED'].includes(code)
+    ...((end?.message.length ?? 0) > MAX_LETTERS && !['INTERNAL', 'UNCODED'].includes(code)
       ? ['an error of many letters']
       : []),
     ...(['INTERNAL', 'UNCODED', 'UNREADABLE', 'RECORD_INVALID'].includes(code) ? [end?.message ?? ''] : []),

@@ -23,11 +23,11 @@ const METHOD = '/inference.GRPCInferenceService/ModelInfer';
 const USUAL_LENGTH: RunLength = { seconds: 3 };
 const FIRST_REQUESTS = 1000;
 /** Fewer say nothing of a p99. */
-const LEAST_REQUESTS = 500;
+const MIN_REQUESTS = 500;
 const WARM_UP = 1 / 6;
 const TIMEOUT_MS = 60_000;
 /** The server must have answered this share of what the client counted: `h2load` does not look at gRPC's own status. */
-const LEAST_SERVED = 0.98;
+const MIN_SERVED = 0.98;
 
 /** For how long, about; at so many requests a second, where that is known beforehand. */
 interface RunLength {
@@ -65,11 +65,11 @@ export async function neutralClient(directory: string): Promise<NeutralClient> {
     try {
       await writeFile(body, await bodyFor(control, model));
       const expected = perSecond ?? (await send(FIRST_REQUESTS)).throughput;
-      const requests = Math.max(LEAST_REQUESTS, Math.ceil(seconds * expected)) + 1;
+      const requests = Math.max(MIN_REQUESTS, Math.ceil(seconds * expected)) + 1;
       const before = await served(control, model);
       const reading = await send(requests);
       const answered = (await served(control, model)) - before;
-      if (answered < LEAST_SERVED * requests) throw new Error(`of ${requests} requests ${answered} were served`);
+      if (answered < MIN_SERVED * requests) throw new Error(`of ${requests} requests ${answered} were served`);
       return reading;
     } finally {
       await control.close();

@@ -16,7 +16,7 @@ import { run } from './processes.ts';
  * --triton DIR      where `install-triton` put it (default: .triton, else the user's own)
  * --output FILE     *.tar.xz, or *.tar for one that is quick to make (default: .gpu/tritune-gpu.tar.xz)
  */
-const MOST_MIB = 64;
+const MAX_MIB = 64;
 const XZ_TIMEOUT_MS = 3_600_000;
 /** One window over everything: the same code is in many files. The filter is for x86 programs. */
 const XZ_FILTERS = ['--x86', '--lzma2=preset=9e,dict=192MiB'];
@@ -56,5 +56,5 @@ async function archive(file: string): Promise<void> {
   if (tar !== file) await run('xz', ['--force', '--threads=1', ...XZ_FILTERS, tar], { timeoutMs: XZ_TIMEOUT_MS });
   const mib = (await stat(file)).size / BYTES_PER_MIB;
   console.log(`${file}: ${mib.toFixed(1)} MiB`);
-  if (tar !== file && mib > MOST_MIB) throw new Error(`it is more than ${MOST_MIB} MiB, which is what can be carried`);
+  if (tar !== file && mib > MAX_MIB) throw new Error(`it is more than ${MAX_MIB} MiB, which is what can be carried`);
 }

@@ -38,7 +38,7 @@ const RUN_MS = 8_000;
 const RESTORE_MS = 2_500;
 const LONGEST_LOAD_MS = 300;
 /** Each record takes several. */
-const MOST_WRITES = 30;
+const MAX_WRITES = 30;
 /** A process whose first megabyte has left it has begun to upload. */
 const BEGUN_BYTES = 2 ** 20;
 
@@ -146,7 +146,7 @@ async function moment(aim: Aim, target: Target, random: Random): Promise<boolean
       return true;
     }
     case 'journal write':
-      await nthWrite(random.int(1, isRestore ? 4 : MOST_WRITES), directory, running);
+      await nthWrite(random.int(1, isRestore ? 4 : MAX_WRITES), directory, running);
       return false;
   }
 }

@@ -26,7 +26,7 @@ interface Killed {
   readonly faults: Fault[];
 }
 
-const MOST_KILLS = 6;
+const MAX_KILLS = 6;
 /** A load that a killed run left under way comes to its end. */
 const SETTLE_MS = 300;
 const LOOK_MS = 20;
@@ -92,7 +92,7 @@ export class KilledStudy {
   }
 
   async #killStudy(): Promise<void> {
-    for (let left = this.#random.int(1, MOST_KILLS); left > 0 && !this.#stage.hasEnded; left--) {
+    for (let left = this.#random.int(1, MAX_KILLS); left > 0 && !this.#stage.hasEnded; left--) {
       const anew = this.#subject.command(this.#directory);
       const command = this.#isBegun ? ['tune', '--resume', this.#directory, '--ui', 'lines'] : anew;
       if (!(await this.#kill(this.#aim(), command))) break;

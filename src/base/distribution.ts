@@ -15,7 +15,7 @@ export type Distribution =
     };
 
 /** The most draws for one number. If all are outside the limits, the nearest limit is used. */
-const MOST_DRAWS = 64;
+const MAX_DRAWS = 64;
 
 /** Returns a source of whole numbers of the distribution, none below `least`. */
 export function wholeNumbers(distribution: Distribution, random: Random, least: number): () => number {
@@ -33,7 +33,7 @@ export function wholeNumbers(distribution: Distribution, random: Random, least: 
   const max = Math.max(min, distribution.max ?? Number.POSITIVE_INFINITY);
   return () => {
     let value = 0;
-    for (let draws = 0; draws < MOST_DRAWS; draws++) {
+    for (let draws = 0; draws < MAX_DRAWS; draws++) {
       value = Math.round(draw());
       if (value >= min && value <= max) return value;
     }

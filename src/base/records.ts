@@ -21,7 +21,7 @@ export class BadRecord extends Error {
 }
 
 /** Far above a prompt of millions of tokens, or a line of any log. */
-const MOST_RECORD_BYTES = 64 * 2 ** 20;
+const MAX_RECORD_BYTES = 64 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 20;
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [0x0a, 0x22, 0x5c, 0x2c];
@@ -84,7 +84,7 @@ abstract class Cutter {
 
   protected keep(part: Buffer): void {
     this.#bytes += part.length;
-    if (this.#bytes > MOST_RECORD_BYTES) {
+    if (this.#bytes > MAX_RECORD_BYTES) {
       throw invalidAt(this.path, this.line, 'it is longer than 64 MiB', 'write one record on each line');
     }
     this.#parts.push(part);

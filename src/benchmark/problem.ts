@@ -80,7 +80,7 @@ export type Tightness = 'tight' | 'middle' | 'loose';
 const SHARES: Readonly<Record<Tightness, number>> = { tight: 0.2, middle: 0.5, loose: 0.85 };
 export const TIGHTNESSES = Object.keys(SHARES) as readonly Tightness[];
 /** The smallest ratio of a budget to the lowest p99; a lower one would be met by chance only. */
-const LEAST_ROOM = 1.25;
+const MIN_ROOM = 1.25;
 /** The optimum's p99 is at most this share of the budget; an optimum at the very edge could not be recognised. */
 export const EDGE = 0.97;
 
@@ -108,7 +108,7 @@ export function budgetedProblemsOf(testProblem: TestProblem, slowest = 1): Budge
 
 /** Returns a budget in milliseconds between the lowest p99 and that of the highest throughput. */
 export const budgetOf = (tightness: Tightness, lowestMs: number, fastestMs: number): number =>
-  Number((lowestMs * Math.max(LEAST_ROOM, (fastestMs / lowestMs) ** SHARES[tightness])).toPrecision(3));
+  Number((lowestMs * Math.max(MIN_ROOM, (fastestMs / lowestMs) ** SHARES[tightness])).toPrecision(3));
 
 /** Returns the same problem on a machine of another speed, with the optimum there. */
 export function problemAtSpeed(problem: BudgetedProblem, speed: number): BudgetedProblem {

@@ -30,23 +30,23 @@ export interface BisectOutcome {
 }
 
 /** Fewer readings are no answer, however well they fit. */
-export const LEAST_READINGS = 4;
+export const MIN_READINGS = 4;
 /** While all readings are on one side, the search for the other side asks at this chance of the posterior. */
 const OTHER_SIDE = 0.9;
 /**
  * Once both sides were seen, the next rate is the one where this share of requests should be bad, as a power between the allowed share (0) and
- * `MOST_TOLD` (1). Bad requests come in clusters. A second of measuring says most about a queue if one in seven requests is bad: twice as much as if
+ * `MAX_TOLD` (1). Bad requests come in clusters. A second of measuring says most about a queue if one in seven requests is bad: twice as much as if
  * one in a hundred is (the number of clusters, times the square of how steeply the share rises). Readings at a single rate say little about that
  * slope.
  */
 const ASKED = [0, 0.7, 0.4, 0.8] as const;
-const MOST_TOLD = 0.135;
+const MAX_TOLD = 0.135;
 /** For a workload these multiples of the allowed share: nothing is known of its curve farther away. */
 const ASKED_OF_WORKLOAD = [1, 2, 0.7, 1.4] as const;
 /** The maximum rate relative to the median, however flat latency seems to be. */
-const MOST_ABOVE = 1.15;
+const MAX_ABOVE = 1.15;
 /** … and the maximum share of the gap between the median and the saturation, if that was seen. */
-const MOST_OF_GAP = 0.7;
+const MAX_OF_GAP = 0.7;
 /** The next rate is this factor above a reading without a bad request, up to the rate that fills a saturated queue to the budget in this time. */
 const NOTHING_SEEN = 1.015;
 const FILLING_SECONDS = 5;
@@ -56,7 +56,7 @@ const FARTHER = 0.85;
 /** Around a first guess with at most this scale, measuring starts at once. */
 const CLOSE_GUESS = 0.1;
 /** … for at most this number of readings on one side. */
-const MOST_NEAR = 8;
+const MAX_NEAR = 8;
 /** If a single request in flight is this far over the budget, there is little hope. */
 const FAR_OVER = 1.25;
 /** The lowest rate of the search, relative to the prior's lowest, and how sure it must be that the capacity is below. */
@@ -114,7 +114,7 @@ export const isFound = (
   precision: number,
 ): boolean =>
   relativeHalfWidth(posterior.interval) <= precision &&
-  readings.length >= LEAST_READINGS &&
+  readings.length >= MIN_READINGS &&
   sidesOf(readings, allowed) === 'both';
 
 type Sides = 'none' | 'kept' | 'missed' | 'both';
@@ -133,7 +133,7 @@ const nextLength = (readings: readonly RateReading[], prior: CapacityPrior): Rea
 
 /** True if the capacity is roughly known: both sides were seen, or the server's maximum throughput implies it. */
 const isNear = (readings: readonly RateReading[], { allowed, guessScale = 1 }: CapacityPrior): boolean =>
-  sidesOf(readings, allowed) === 'both' || (readings.length < MOST_NEAR && guessScale < CLOSE_GUESS);
+  sidesOf(readings, allowed) === 'both' || (readings.length < MAX_NEAR && guessScale < CLOSE_GUESS);
 
 /** Returns the next rate to measure: near the posterior's median, or farther out if all readings are on one side. */
 function nextRate(
@@ -152,7 +152,7 @@ function nextRate(
   if (isNear(readings, prior)) return Math.max(lowest, askedNear(median, posterior, readings, prior));
   const isPrecise = relativeHalfWidth(posterior.interval) <= precision;
   // The posterior knows nothing of a budget that no rate keeps. After some misses the strides continue downwards, whatever it says.
-  const nearest = readings.length < LEAST_READINGS ? posterior.quantile(1 - FARTHER) : 0;
+  const nearest = readings.length < MIN_READINGS ? posterior.quantile(1 - FARTHER) : 0;
   switch (sides) {
     case 'kept':
       if (isPrecise) return posterior.quantile(OTHER_SIDE);
@@ -172,8 +172,8 @@ function askedNear(
   { allowed, mostServed, budgetSeconds, isWorkload }: CapacityPrior,
 ): number {
   const power = ASKED[readings.length % ASKED.length] as number;
-  const told = isWorkload ? askedOfWorkload(readings.length) : Math.max(1, MOST_TOLD / allowed) ** power;
-  const usual = median * Math.min(posterior.timesForShare(allowed * told), MOST_ABOVE);
+  const told = isWorkload ? askedOfWorkload(readings.length) : Math.max(1, MAX_TOLD / allowed) ** power;
+  const usual = median * Math.min(posterior.timesForShare(allowed * told), MAX_ABOVE);
   if (mostServed === null) return usual;
   const last = readings.at(-1);
   // Without a single bad request, a reading says little. A queue may need longer than the reading to fill, but not beyond its saturation.
@@ -182,7 +182,7 @@ function askedNear(
     return Math.max(usual, Math.min(last.askedPerSecond * NOTHING_SEEN, filling));
   }
   // A reading far beyond what the server can serve says nothing more.
-  return Math.min(usual, median + power * MOST_OF_GAP * Math.max(0, mostServed - median));
+  return Math.min(usual, median + power * MAX_OF_GAP * Math.max(0, mostServed - median));
 }
 
 const askedOfWorkload = (readings: number): number => ASKED_OF_WORKLOAD[readings % ASKED_OF_WORKLOAD.length] as number;

@@ -9,14 +9,14 @@ import { allowedShare, type CapacityLimit, isKept, type RateReading, readingOf }
 import { type CapacityState, usualHostWorkUs } from './state.ts';
 
 /** A burst takes long to play, so the search plays few and accepts a wider interval. */
-const LEAST_PRECISION = 0.05;
-const MOST_PLAYS = 8;
+const MIN_PRECISION = 0.05;
+const MAX_PLAYS = 8;
 /** The lowest base rate of the search is the guess divided by this factor; the highest is the capacity itself. */
 const BELOW_GUESS = 5;
 const ABOVE_CAPACITY = 1.3;
 /** Seconds at the base rate after the burst, or after the time to recover: this many budgets, and at least this long. */
 const AFTER_BUDGETS = 4;
-const LEAST_AFTER_SECONDS = 2;
+const MIN_AFTER_SECONDS = 2;
 
 /** Finds the highest base rate at which the burst keeps the budget, or recovers in time, by bisection over played bursts. */
 export async function findBurstRate(
@@ -30,8 +30,8 @@ export async function findBurstRate(
   const prior = burstPrior(capacity, burst, question);
   const endNs = clock.nowNs() + question.mostSeconds * NS_PER_S;
   const rule = {
-    precision: Math.max(question.precision, LEAST_PRECISION),
-    mostReadings: MOST_PLAYS,
+    precision: Math.max(question.precision, MIN_PRECISION),
+    mostReadings: MAX_PLAYS,
     // A burst is played whole, and at least one is played.
     isOver: () => state.bursts.length > 0 && clock.nowNs() >= endNs,
   };
@@ -97,7 +97,7 @@ export function burstPrior(
 
 function afterSeconds({ recoverSeconds }: BurstQuestion, limit: CapacityLimit): number {
   const budgets = limit.kind === 'latency' ? (AFTER_BUDGETS * limit.budgetMs) / 1e3 : 0;
-  return (recoverSeconds ?? 0) + Math.max(LEAST_AFTER_SECONDS, budgets);
+  return (recoverSeconds ?? 0) + Math.max(MIN_AFTER_SECONDS, budgets);
 }
 
 /** Returns the reading of a burst: from all its requests, or only from those after the time allowed to recover. */

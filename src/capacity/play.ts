@@ -9,7 +9,7 @@ export interface RatePhase {
 }
 
 /** The maximum number of requests kept in a list. */
-const MOST_ARRIVALS = 20_000_000;
+const MAX_ARRIVALS = 20_000_000;
 
 /**
  * Returns the due times of requests whose rate changes from phase to phase, in nanoseconds from the start of the first phase: a Poisson process by
@@ -20,7 +20,7 @@ export function burstArrivals(
   { seed, distribution }: { readonly seed: number; readonly distribution: 'constant' | 'poisson' },
 ): readonly number[] {
   const all = phases.reduce((sum, { perSecond, seconds }) => sum + perSecond * seconds, 0);
-  if (all > MOST_ARRIVALS) {
+  if (all > MAX_ARRIVALS) {
     throw new TrituneError(
       'USAGE',
       `a burst of ${Math.round(all)} requests is too large`,

@@ -14,7 +14,7 @@ import { FIRST_PACE, type Pace, type TimePlan, timePlan } from './time-plan.ts';
 
 /** The maximum number of attempts at a measurement that the load generator distorted because other programs had its CPU. */
 const TRIES = 10;
-const MOST_READINGS = 30;
+const MAX_READINGS = 30;
 /** The search ends at this multiple of the precision, because measuring the answer will narrow the interval further. */
 const WITH_THE_ANSWER = 1.1;
 /** The answer is not measured again if the lower end of the interval moved by less than this share. */
@@ -99,7 +99,7 @@ async function findCapacity(run: Run, precision: number): Promise<void> {
   // While nothing is known, there is nothing to keep time for.
   const endNs = (): number => (isKnown(run) ? plan.searchEndNs(run.pace) : plan.endNs);
   const isOver = (): boolean => !plan.hasTimeUntil(endNs(), isKnown(run) ? run.pace : FIRST_PACE);
-  const rule = { precision, mostReadings: MOST_READINGS, isOver };
+  const rule = { precision, mostReadings: MAX_READINGS, isOver };
   const measure: Parameters<typeof bisectRate>[2] = async (perSecond, length, posterior) => {
     onEvent({ type: 'trying', perSecond, interval: posterior.interval });
     const untilNs = endNs();

@@ -19,8 +19,8 @@ export interface Scouted {
 
 /** Requests in flight grow by this factor up to the maximum, until they add less than this share or are far over the budget. */
 const GROWTH = 4;
-const MOST_CONCURRENCY = 256;
-const LEAST_GAIN = 0.08;
+const MAX_CONCURRENCY = 256;
+const MIN_GAIN = 0.08;
 const FAR_OVER = 3;
 /** The first guess of the capacity, as a share of what a closed loop serves within the budget; random arrivals need room. */
 const OPEN_LOOP_SHARE = 0.85;
@@ -32,7 +32,7 @@ const SPARE_TIMES = 1.2;
 const WELL_WITHIN = 0.6;
 const HEAVY_TRAFFIC_SCALE = 0.06;
 /** A server that needs more spare time is not in heavy traffic. */
-const MOST_SPARE = 0.3;
+const MAX_SPARE = 0.3;
 /** The range of possible capacities: from a part of the served rate up to what a faster machine could serve. */
 const LOWEST_SHARE = 0.02;
 const HIGHEST_SHARE = 2;
@@ -53,13 +53,13 @@ export interface Scouting {
  */
 export async function scout({ measure, isOver }: Scouting, limit: CapacityLimit, batch: number): Promise<Scouted> {
   const seen: Measurement[] = [];
-  for (let concurrency = 1; concurrency <= MOST_CONCURRENCY; concurrency *= GROWTH) {
+  for (let concurrency = 1; concurrency <= MAX_CONCURRENCY; concurrency *= GROWTH) {
     const before = Math.max(0, ...seen.map(({ throughput }) => throughput.value));
     if (seen.length > 0 && isOver()) break;
     const measurement = seen.length === 0 ? await first(measure) : await measure(concurrency, 'later');
     if (!(measurement.throughput.value > 0)) break;
     seen.push(measurement);
-    if (measurement.throughput.value < before * (1 + LEAST_GAIN)) return scouted(seen, true, limit, batch);
+    if (measurement.throughput.value < before * (1 + MIN_GAIN)) return scouted(seen, true, limit, batch);
     if (excessOf(measurement, limit) > FAR_OVER || measurement.client.bound) break;
   }
   return scouted(seen, false, limit, batch);
@@ -150,7 +150,7 @@ export function priorOf(
   const roughly = { likely: Math.max(OPEN_LOOP_SHARE * atBudget, mostServed * LOWEST_SHARE_THEN) };
   const closely = { likely: mostServed * (1 - spare), guessScale: HEAVY_TRAFFIC_SCALE };
   return {
-    ...(spare < MOST_SPARE ? closely : roughly),
+    ...(spare < MAX_SPARE ? closely : roughly),
     ...{ allowed, budgetSeconds, idle, followsHost },
     low: mostServed * (idle !== null && idle > HOPELESS ? LOWEST_SHARE_THEN : LOWEST_SHARE),
     high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),

@@ -43,8 +43,8 @@ const KEPT_SHARE = 0.25;
 /** The measurement at the capacity has up to twice the windows of a reading. */
 const ANSWER_TIMES = 2;
 /** A shorter load, or a shorter part of the last one, says nothing. */
-const LEAST_SECONDS = 2;
-const LEAST_PART = 0.5;
+const MIN_SECONDS = 2;
+const MIN_PART = 0.5;
 /** Seconds of a load beyond the capacity: this many budgets, within bounds; and the least that is worth its time. */
 const BEYOND_BUDGETS = 20;
 const BEYOND_SECONDS = { least: 5, most: 30 } as const;
@@ -93,7 +93,7 @@ export function timePlan(clock: Clock, { mostSeconds, limit, loadsBeyond, passSe
     },
     endNs,
     hasTimeUntil: (untilNs, { windowsSeconds, besideSeconds }) => {
-      const least = passSeconds ?? Math.max(LEAST_SECONDS, LEAST_PART * windowsSeconds + besideSeconds);
+      const least = passSeconds ?? Math.max(MIN_SECONDS, MIN_PART * windowsSeconds + besideSeconds);
       return clock.nowNs() + least * NS_PER_S <= untilNs;
     },
   };

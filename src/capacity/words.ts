@@ -3,17 +3,17 @@ import { describeFailed, describeTooManyFailed, type FailedRequests } from '../p
 import type { Interval } from '../stats/interval.ts';
 import { relativeHalfWidth } from '../stats/precision.ts';
 import { describeAmount } from '../study/summary/cost-point.ts';
-import { LEAST_READINGS } from './bisect.ts';
+import { MIN_READINGS } from './bisect.ts';
 import type { CapacityDocument } from './document-schema.ts';
 import type { CapacityPart } from './state.ts';
 
 /** No share is known more exactly. */
-const LEAST_SHARE = 1e-5;
+const MIN_SHARE = 1e-5;
 
 /** Figures of a run as text, the same in lines and on pages. */
 export const rateText = (perSecond: number): string => `${formatFigure(perSecond)} requests/s`;
 export const shareText = (share: number): string =>
-  share > 0 && share < LEAST_SHARE ? `under ${100 * LEAST_SHARE} %` : `${Number((share * 100).toPrecision(3))} %`;
+  share > 0 && share < MIN_SHARE ? `under ${100 * MIN_SHARE} %` : `${Number((share * 100).toPrecision(3))} %`;
 export const rangeText = ({ low, high }: Interval): string => `${formatFigure(low)} to ${formatFigure(high)}`;
 
 const cutParts = {
@@ -94,7 +94,7 @@ function unsureText({ outcome, precision, probes }: CapacityDocument, capacity: 
   if (outcome === 'interrupted') return 'the run was interrupted';
   if (relativeHalfWidth(capacity) > precision) return `less precise than ±${shareText(precision)}`;
   const sides = new Set(probes.map(({ isKept }) => isKept));
-  return sides.size < 2 || probes.length < LEAST_READINGS ? 'from too few measurements' : 'its measurements disagree';
+  return sides.size < 2 || probes.length < MIN_READINGS ? 'from too few measurements' : 'its measurements disagree';
 }
 
 function unknownText(document: CapacityDocument, target: string): string {

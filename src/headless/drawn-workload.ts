@@ -21,7 +21,7 @@ const CHART_ROWS = 8;
 const AXIS_WIDTH = 10;
 /** Eighths of a cell, from empty to full. */
 const BARS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const MOST_CLASSES = 20;
+const MAX_CLASSES = 20;
 
 /** Returns a workload for people: its figures, its rate over time, and a row for each class on the same axis. */
 export function drawnWorkloadLines(drawn: DrawnWorkload): readonly string[] {
@@ -97,8 +97,8 @@ function axisLine(durationS: number): string {
 
 function classLines(classes: readonly RequestClass[], figures: PlanFigures, rates: readonly Float64Array[]): string[] {
   const order = figures.classes.map((_, index) => index);
-  if (order.length > MOST_CLASSES) order.sort((a, b) => requestsOf(figures, b) - requestsOf(figures, a));
-  const shown = order.slice(0, MOST_CLASSES);
+  if (order.length > MAX_CLASSES) order.sort((a, b) => requestsOf(figures, b) - requestsOf(figures, a));
+  const shown = order.slice(0, MAX_CLASSES);
   const width = Math.max(5, ...shown.map((index) => nameOf(figures, index).length));
   const titles = ['requests', 'share', 'mean/s', '10 s peak'].map((title) => title.padStart(10)).join('');
   const rows = shown.flatMap((index) => {

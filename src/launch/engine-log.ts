@@ -9,7 +9,7 @@ const INVALID =
   /unrecognized arguments?|unknown (argument|option)|invalid (argument|choice|value|option)|no such option|unexpected (argument|keyword)|validation errors? for|ERR_PARSE_ARGS|must be (greater|less|at least|at most|a multiple|one of|divisible)|is not (supported|compatible)|not supported/i;
 const TELLING = /error|exception|fatal|failed|abort|assert/i;
 
-const MOST_LETTERS = 500;
+const MAX_LETTERS = 500;
 /** The patterns take time that grows with the square of a line's length. */
 const LONGEST_LINE = 4096;
 const LINES = 4;
@@ -30,4 +30,4 @@ export function faultIn(log: string): { readonly kind: StartFault; readonly word
   return { kind: 'init-failed', words: shortened(last) };
 }
 
-const shortened = (text: string): string => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)} …` : text);
+const shortened = (text: string): string => (text.length > MAX_LETTERS ? `${text.slice(0, MAX_LETTERS)} …` : text);

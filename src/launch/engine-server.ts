@@ -40,7 +40,7 @@ export class EngineNotUp extends Error {
 /** A server does not answer for long while it loads weights and compiles kernels, and frequent requests cost it time. */
 const ASK_TIMEOUT_MS = 5 * MS_PER_S;
 /** Far above a list of thousands of models. */
-const MOST_ANSWER_BYTES = 2 ** 20;
+const MAX_ANSWER_BYTES = 2 ** 20;
 
 /**
  * Starts a language-model server and waits until it is healthy. The server and everything that it started end when we do. Errors: an EngineNotUp;
@@ -92,7 +92,7 @@ async function ask(url: string): Promise<Answer | null> {
   try {
     const headers = { connection: 'close' };
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
-    return { ok: response.ok, text: response.body ? await textWithin(MOST_ANSWER_BYTES, response.body) : '' };
+    return { ok: response.ok, text: response.body ? await textWithin(MAX_ANSWER_BYTES, response.body) : '' };
   } catch {
     return null;
   }

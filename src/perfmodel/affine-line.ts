@@ -13,7 +13,7 @@ export const USUAL_PER_SAMPLE = 0.05;
 /** The weight of that prior relative to the points. */
 const PRIOR_WEIGHT = 1e-4;
 /** The least share of both parts in an execution's time. */
-const LEAST_SHARE = 1e-3;
+const MIN_SHARE = 1e-3;
 
 /** Returns the execution time of a point by the affine fit, in nanoseconds. */
 export function affineNs(line: AffineFit, point: ServicePoint): number {
@@ -51,7 +51,7 @@ export function fitLine(points: readonly ServicePoint[], factors: readonly numbe
     yy += weighted * relative * batchSize * batchSize;
     total += weight;
   }
-  const leastNs = LEAST_SHARE * shortestNs;
+  const leastNs = MIN_SHARE * shortestNs;
   const determinant = xx * yy - xy * xy;
   let fixedNs = (x * yy - y * xy) / determinant;
   let perSampleNs = (y * xx - x * xy) / determinant;

@@ -80,7 +80,7 @@ export function correctedFigure(
     }),
   );
   const hypotheses = correctionsWith(isRate(figure) ? 'rate' : 'latency', without);
-  const noiseVariance = (isRate(figure) ? LEAST_NOISE.throughput : LEAST_NOISE.latency) ** 2;
+  const noiseVariance = (isRate(figure) ? MIN_NOISE.throughput : MIN_NOISE.latency) ** 2;
   const toCome = pending.map(({ choice, level }) => ({ place: place(choice, level), noiseVariance }));
   const correction = believingPosterior(without.has('correction') ? [] : readings, hypotheses, toCome);
   const settled = new Set(pending.map(({ choice }) => choice.settingsKey));
@@ -133,10 +133,10 @@ const latencyFields = {
 } as const;
 
 /** The noise of a reading besides its own interval, as a standard deviation of logarithms: no two runs are alike. */
-export const LEAST_NOISE = { throughput: 0.02, latency: 0.04 };
+export const MIN_NOISE = { throughput: 0.02, latency: 0.04 };
 
 function noiseOf(figure: PlainFigureName, interval: Interval): number {
-  const least = isRate(figure) ? LEAST_NOISE.throughput : LEAST_NOISE.latency;
+  const least = isRate(figure) ? MIN_NOISE.throughput : MIN_NOISE.latency;
   const width = relativeHalfWidth(interval) / DEVIATIONS_AT_95_PERCENT;
   return Math.hypot(least, Number.isFinite(width) ? Math.min(0.5, width) : 0.5);
 }

@@ -5,7 +5,7 @@ import { playedAgain, summedMisses } from './played-again.ts';
 
 const SPREADS = [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4];
 /** Observations that are simulated, spread evenly over their list. */
-const MOST_SIMULATED = 9;
+const MAX_SIMULATED = 9;
 const REQUESTS = 600;
 const SEED = 1;
 /**
@@ -28,7 +28,7 @@ export interface Explained {
  * means, so it has the tails of client and network in it too.
  */
 export function fitSpread(explained: readonly Explained[]): number {
-  const chosen = spreadOver(explained, MOST_SIMULATED);
+  const chosen = spreadOver(explained, MAX_SIMULATED);
   let best = 0;
   let least = Number.POSITIVE_INFINITY;
   for (const cv of SPREADS) {

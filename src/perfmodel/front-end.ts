@@ -26,12 +26,12 @@ const TRIED_US = [0, 5, 10, 14, 20, 28, 34, 40, 57, 80, 113, 160, 226, 320, 450,
 /** … and factors around the best of them. */
 const FINER = [0.8, 0.87, 0.93, 1.07, 1.15, 1.24];
 /** Observed rates are at most this multiple of what a front end could serve. */
-const MOST_BUSY = 1.02;
-const MOST_SIMULATED = 8;
+const MAX_BUSY = 1.02;
+const MAX_SIMULATED = 8;
 const REQUESTS = 300;
-const MOST_WARM_UP = 200;
+const MAX_WARM_UP = 200;
 /** The largest miss of one figure that counts. */
-const MOST_MISS = 0.25;
+const MAX_MISS = 0.25;
 /** The prior against a slow front end, per doubling of 20 µs. */
 const PRIOR_WEIGHT = 0.004;
 /** The prior against instances that take turns. */
@@ -95,8 +95,8 @@ function fitWith(
   const fastest = Math.max(...explained.map(({ observation }) => observation.requestsPerSecond));
   const chosen = [...explained]
     .sort((a, b) => b.observation.requestsPerSecond - a.observation.requestsPerSecond)
-    .slice(0, MOST_SIMULATED);
-  const longestUs = 1e6 / (MOST_BUSY * fastest);
+    .slice(0, MAX_SIMULATED);
+  const longestUs = 1e6 / (MAX_BUSY * fastest);
   const frontEndOf = (us: number): FrontEnd => ({
     frontEndNs: us * 1e3,
     roundTripNs: Math.max(0, roundTripNs - us * 1e3),
@@ -127,7 +127,7 @@ function fitWith(
 
 function miss({ observation, law }: Explained, { frontEndNs, roundTripNs, atOnce }: FrontEnd): number {
   const { policy, requestsPerSecond, latencyNs } = observation;
-  const again = playedAgain(observation, roundTripNs, { mostWarmUp: MOST_WARM_UP, requests: REQUESTS, seed: 1 });
+  const again = playedAgain(observation, roundTripNs, { mostWarmUp: MAX_WARM_UP, requests: REQUESTS, seed: 1 });
   const found = simulate(
     policy,
     { ...law, cv: 0.05, frontEndNs, ...(atOnce && { atOnce }) },
@@ -137,7 +137,5 @@ function miss({ observation, law }: Explained, { frontEndNs, roundTripNs, atOnce
   const rate = Math.log(found.requestsPerSecond / requestsPerSecond);
   const middle = Math.log(found.latencyNs.p50 / latencyNs.p50);
   const batch = Math.log(found.meanBatchSize / (seenExecutions(observation)?.meanBatch ?? found.meanBatchSize));
-  return (
-    Math.min(MOST_MISS, rate ** 2) + 0.3 * Math.min(MOST_MISS, middle ** 2) + 0.3 * Math.min(MOST_MISS, batch ** 2)
-  );
+  return Math.min(MAX_MISS, rate ** 2) + 0.3 * Math.min(MAX_MISS, middle ** 2) + 0.3 * Math.min(MAX_MISS, batch ** 2);
 }

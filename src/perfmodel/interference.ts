@@ -55,11 +55,11 @@ const ODDS_OF_PRESENCE = 0.04;
 /** The relative error of a mean execution time that no hypothesis explains; smaller residuals are no evidence. */
 const USUAL_MISS = 0.05;
 /** Hypotheses with a posterior below this share of the likeliest one's are dropped. */
-const LEAST_POSTERIOR = 1e-3;
+const MIN_POSTERIOR = 1e-3;
 /** The largest exponent of the averaged law. */
 const LARGEST_EXPONENT = 0.6;
 /** The least share of each part of the affine fit in its time. */
-const LEAST_SHARE = 1e-3;
+const MIN_SHARE = 1e-3;
 
 const interferences: readonly Interference[] = PER_INSTANCE.flatMap((perInstance) =>
   (perInstance === 0 ? [0] : EXPONENTS).map((batchExponent) => ({ perInstance, batchExponent })),
@@ -167,7 +167,7 @@ function fittedHypotheses(points: readonly Point[], without: WithoutParts): read
   const most = Math.max(...evidence);
   const likely = fits
     .map((fit, index) => ({ ...fit, chance: Math.exp((evidence[index] as number) - most) }))
-    .filter(({ chance }) => chance >= (without.has('averaging') ? 1 : LEAST_POSTERIOR));
+    .filter(({ chance }) => chance >= (without.has('averaging') ? 1 : MIN_POSTERIOR));
   const total = likely.reduce((sum, { chance }) => sum + chance, 0);
   return likely.map((fit) => ({ ...fit, chance: fit.chance / total }));
 }
@@ -179,11 +179,11 @@ function meanLine(geometric: (of: (fit: FittedHypothesis) => number) => number, 
   const slowdown = (batchSize: number): number =>
     geometric(({ interference }) => interferenceFactor(interference, { batchSize, busyInstances: 2 })) - 1;
   const oneNs = aloneNs(1);
-  const perSampleNs = Math.max(LEAST_SHARE * oneNs, (aloneNs(large) - oneNs) / (large - 1));
+  const perSampleNs = Math.max(MIN_SHARE * oneNs, (aloneNs(large) - oneNs) / (large - 1));
   const perInstance = slowdown(1);
   const exponent = perInstance > 0 ? Math.log(slowdown(large) / perInstance) / Math.log(large) : 0;
   return {
-    fixedNs: Math.max(LEAST_SHARE * oneNs, oneNs - perSampleNs),
+    fixedNs: Math.max(MIN_SHARE * oneNs, oneNs - perSampleNs),
     perSampleNs,
     interference: { perInstance, batchExponent: Math.min(LARGEST_EXPONENT, Math.max(0, exponent)) },
   };

@@ -38,7 +38,7 @@ export type ServicePoint = {
 };
 
 /** The number of executions of a batch size from which on their mean counts: a single one may be the first of its instance. */
-const LEAST_EXECUTIONS = 2;
+const MIN_EXECUTIONS = 2;
 const EXECUTIONS_FOR_HALF_WEIGHT = 10;
 
 /** Returns the mean execution times of an observation by batch size. */
@@ -47,7 +47,7 @@ export function servicePoints(observation: Observation): ServicePoint[] {
   return observation.batches
     .filter(
       ({ batchSize, executions, meanExecutionNs }) =>
-        batchSize >= 1 && executions >= LEAST_EXECUTIONS && meanExecutionNs > 0,
+        batchSize >= 1 && executions >= MIN_EXECUTIONS && meanExecutionNs > 0,
     )
     .map(({ batchSize, executions, meanExecutionNs }) => ({
       settingsKey: observation.settingsKey,

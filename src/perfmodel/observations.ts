@@ -11,7 +11,7 @@ export interface MeasuredCandidate {
   readonly measurements: readonly Measurement[];
 }
 
-const MOST_ERRORS = 0.01;
+const MAX_ERRORS = 0.01;
 
 /** True if the simulator models the config, unlike sequence batching, ensembles and decoupled models. */
 export const isModelled = ({ scheduling }: CandidateShape): boolean => scheduling === 'batcher';
@@ -51,5 +51,5 @@ export function observationsOf({ candidate, measurements }: MeasuredCandidate): 
 export function isUsable({ errorRate, foreignRequests, throughput, latencyMs, client }: Measurement): boolean {
   const { avg, p50, p99 } = latencyMs;
   const served = [throughput.value, avg, p50, p99].every((figure) => Number.isFinite(figure) && figure > 0);
-  return served && !client.bound && errorRate <= MOST_ERRORS && foreignRequests === undefined;
+  return served && !client.bound && errorRate <= MAX_ERRORS && foreignRequests === undefined;
 }

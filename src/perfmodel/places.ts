@@ -37,10 +37,10 @@ export function placeOf(
 }
 
 /** The least weight of a stage's coordinates, also for a stage with an unknown share of a request's time. */
-const LEAST_WEIGHT = 0.2;
+const MIN_WEIGHT = 0.2;
 
 /** The least number of busy instances that distinguishes two choices. */
-const LEAST_BUSY = 0.25;
+const MIN_BUSY = 0.25;
 
 /**
  * Returns the coordinates of a joint choice: the level, and instances, batch size and delay of each stage, scaled by the square root of its share of
@@ -57,10 +57,10 @@ function placeInNetwork(
   const largest = Math.max(0, ...(shares?.values() ?? []));
   const inFlight = level * (clientBatch ?? 1);
   const ofStages = [...members].flatMap(([stage, { policy, largestBatch, delayUs }]) => {
-    const weight = largest > 0 ? Math.max(LEAST_WEIGHT, Math.sqrt((shares?.get(stage) ?? 0) / largest)) : 1;
+    const weight = largest > 0 ? Math.max(MIN_WEIGHT, Math.sqrt((shares?.get(stage) ?? 0) / largest)) : 1;
     const load = loads?.get(stage);
     return [
-      (weight * Math.log2(load ? Math.max(LEAST_BUSY, load.busyInstances) : policy.instances)) / 1.5,
+      (weight * Math.log2(load ? Math.max(MIN_BUSY, load.busyInstances) : policy.instances)) / 1.5,
       (weight * Math.log2(policy.devices ?? 1)) / 1.5,
       (weight * Math.log2(load?.meanBatch ?? Math.min(largestBatch, inFlight))) / 2,
       largestBatch > 1 && longestDelayUs > 0 ? weight * Math.sqrt(delayUs / longestDelayUs) : 0,

@@ -1,7 +1,7 @@
 import type { LoadLevel } from '../loadgen/types.ts';
 import { type FitQuality, fitQuality } from '../queueing/calibration/fit-quality.ts';
 import type { Candidate } from '../space/types.ts';
-import { correctedFigure, LEAST_NOISE, type PredictFigure } from './correction.ts';
+import { correctedFigure, MIN_NOISE, type PredictFigure } from './correction.ts';
 import { atClientBatch, type Choice, choiceOf } from './modelled-config.ts';
 import { hasServicePoints, servicePoints } from './observation.ts';
 import { isModelled, type MeasuredCandidate, observationsOf } from './observations.ts';
@@ -105,7 +105,7 @@ export function correctedFigures(
     const predict = known.get(name) ?? correctedFigure(name, simulator, measured, { longestDelayUs });
     known.set(name, predict);
     const predicted = predict(choice, level);
-    const noise = name === 'throughput' ? LEAST_NOISE.throughput : LEAST_NOISE.latency;
+    const noise = name === 'throughput' ? MIN_NOISE.throughput : MIN_NOISE.latency;
     return predicted && { value: Math.exp(predicted.mean), deviation: Math.hypot(predicted.sd, noise) };
   };
 }

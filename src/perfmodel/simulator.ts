@@ -116,9 +116,9 @@ export interface SimulatorOptions {
 
 const REQUESTS = 400;
 /** Arrivals of one simulation under a workload: fewer make its bursts and its tail less certain. */
-const MOST_ARRIVALS = 1600;
+const MAX_ARRIVALS = 1600;
 /** The most requests of a warm-up. */
-const MOST_WARM_UP = 400;
+const MAX_WARM_UP = 400;
 
 /** Fits the simulator to measurements. Errors: none; without statistics by batch size it scales a usual law to the first measurement. */
 export function simulatorOf(measured: readonly Measured[], options: SimulatorOptions): ModelSimulator {
@@ -200,7 +200,7 @@ function simulated(
     if (workloads)
       return robustRun(
         workloads,
-        loadsAt(workloads, level, MOST_ARRIVALS).map((load) => {
+        loadsAt(workloads, level, MAX_ARRIVALS).map((load) => {
           const extent = { warmUpRequests: 0, requests: load.plan.arrivalsNs.length };
           return simulateUnder(choice, trafficUnder(load, kind), extent, (found) =>
             figuresUnder(load, found, samplesPerRequest, { percentile, limits }),
@@ -209,7 +209,7 @@ function simulated(
       );
     const isClosed = mode === 'concurrency';
     const extent = {
-      warmUpRequests: isClosed ? Math.min(MOST_WARM_UP, 2 * level) : 100,
+      warmUpRequests: isClosed ? Math.min(MAX_WARM_UP, 2 * level) : 100,
       requests: isClosed ? enoughRequests(most, level) : most,
     };
     return simulateUnder(choice, trafficOf(mode, level, { ...kind, requests: most }), extent, (found) =>

@@ -32,7 +32,7 @@ const LITTLE_SAVED = 0.5;
 /** The share of the slowdown of single executions among batches that may be due to the batches. */
 const SHARE_OF_COMPANY = 0.8;
 /** The least weight of a point that counts as measured. */
-const LEAST_WEIGHT = 0.2;
+const MIN_WEIGHT = 0.2;
 
 /**
  * Returns the standard deviation of an execution time's logarithm that is due to unmeasured batch sizes and to unmeasured single executions
@@ -60,7 +60,7 @@ function companyUncertainty(
   law: ServiceLaw,
 ): number {
   if (largestBatch > 1 || batchSize > 1 || busyInstances <= INTERFERING) return 0;
-  const told = points.filter(({ weight }) => weight >= LEAST_WEIGHT);
+  const told = points.filter(({ weight }) => weight >= MIN_WEIGHT);
   if (told.some((point) => point.busyInstances > INTERFERING && isAmongSingles(point))) return 0;
   const batches = sizesOf(points).filter((size) => size > 1);
   const togetherNs = executionNs(law, 1, busyInstances);
@@ -117,7 +117,7 @@ const known = new WeakMap<readonly Point[], readonly number[]>();
 
 /** Returns the measured batch sizes, rising. */
 function sizesOf(points: readonly Point[]): readonly number[] {
-  const seen = points.filter(({ weight }) => weight >= LEAST_WEIGHT).map(({ batchSize }) => batchSize);
+  const seen = points.filter(({ weight }) => weight >= MIN_WEIGHT).map(({ batchSize }) => batchSize);
   const sizes = known.get(points) ?? [...new Set(seen)].sort((a, b) => a - b);
   known.set(points, sizes);
   return sizes;

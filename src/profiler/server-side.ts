@@ -8,7 +8,7 @@ import { requestsServed, serverBreakdown, shareOfBreakdown } from './server-brea
 
 const STATISTICS_TIMEOUT_MS = 2000;
 /** Statistics that hold less than this share of the answered requests do not describe the same requests. */
-const LEAST_COUNTED = 0.9;
+const MIN_COUNTED = 0.9;
 
 /** `unread`: why there is no reading; null if none was expected. */
 export type Reading = readonly ModelStatistics[] | { readonly unread: string | null };
@@ -47,7 +47,7 @@ export function serverSide(
   const outcome = serverBreakdown(before, after, requests.version);
   if (!outcome.usable) return { server: null, serverNote: outcome.note };
   const counted = Math.round((requestsServed(before, after, requests.version) ?? 0) * countedShare);
-  if (counted < LEAST_COUNTED * succeeded - 2 * mostInFlight) {
+  if (counted < MIN_COUNTED * succeeded - 2 * mostInFlight) {
     const note = `the server counted ${counted} requests where it answered ${succeeded}: was the model loaded anew, or is it one server of several?`;
     return { server: null, serverNote: note };
   }

@@ -4,12 +4,12 @@ import type { LevelOptions, WindowRule } from './level-options.ts';
 import { Traffic } from './traffic.ts';
 
 const ROUND_MS = 20;
-const LEAST_REQUESTS_PER_ROUND = 4;
+const MIN_REQUESTS_PER_ROUND = 4;
 /** Requests per instance: the scheduler distributes them unevenly, so one each would leave some instances cold. */
 const REQUESTS_PER_INSTANCE = 4;
-const LEAST_ROUNDS = 3;
+const MIN_ROUNDS = 3;
 /** The maximum number of simultaneous requests to make every instance execute. */
-const MOST_TO_WAKE = 256;
+const MAX_TO_WAKE = 256;
 /** Latency counts as still falling if the mean of the last round is below this share of the mean half-way back. */
 const FALLING = 0.95;
 
@@ -59,7 +59,7 @@ export async function startWarm(
 export async function warmUp(traffic: Traffic, options: LevelOptions, rule: WindowRule): Promise<Warmth> {
   const rounds: Batch[] = [];
   const inFlight = options.level.mode === 'concurrency' ? options.level.value : 0;
-  const perRound = Math.max(inFlight, LEAST_REQUESTS_PER_ROUND);
+  const perRound = Math.max(inFlight, MIN_REQUESTS_PER_ROUND);
   const needed = Math.max(2 * perRound, REQUESTS_PER_INSTANCE * (options.instances ?? 1));
   traffic.record({ lengthNs: msToNs(ROUND_MS), minRequests: perRound }, (round) => rounds.push(round));
   const isWarm = (): boolean => requestsOf(rounds) >= needed && isEven(rounds);
@@ -93,9 +93,9 @@ async function warmUpByCount(options: LevelOptions, requests: number): Promise<W
  * bound to an instance.
  */
 async function wakeInstances(options: LevelOptions, rule: WindowRule): Promise<number> {
-  const { instances = 1, requestsPerExecution = 1, maxInFlight = MOST_TO_WAKE, sequences } = options;
+  const { instances = 1, requestsPerExecution = 1, maxInFlight = MAX_TO_WAKE, sequences } = options;
   if (sequences) return 0;
-  const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MOST_TO_WAKE);
+  const inFlight = Math.min(2 * instances * requestsPerExecution, maxInFlight, MAX_TO_WAKE);
   const requests = 2 * inFlight;
   const traffic = new Traffic({ ...options, level: { mode: 'concurrency', value: inFlight } }, requests);
   let isDone = false;
@@ -114,7 +114,7 @@ const requestsOf = (rounds: readonly Batch[]): number =>
 
 /** Compares with the round half-way back, so that it also notices a slow decline with small steps. */
 function isEven(rounds: readonly Batch[]): boolean {
-  if (rounds.length < LEAST_ROUNDS) return false;
+  if (rounds.length < MIN_ROUNDS) return false;
   const last = rounds.at(-1) as Batch;
   const halfWay = rounds[Math.floor((rounds.length - 1) / 2)] as Batch;
   return last.latencies.meanNs >= FALLING * halfWay.latencies.meanNs;

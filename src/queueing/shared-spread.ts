@@ -2,9 +2,9 @@ import { seededRandom } from '../base/random.ts';
 import { spreadOf } from './service-law.ts';
 
 /** The number of factors of a sequence that are kept; a simulation that needs more draws the rest itself. */
-const MOST_KEPT = 2 ** 14;
+const MAX_KEPT = 2 ** 14;
 /** The number of sequences that are kept: those of the tried spreads, for some seeds. */
-const MOST_SEQUENCES = 32;
+const MAX_SEQUENCES = 32;
 
 const sequences = new Map<string, Sequence>();
 
@@ -18,8 +18,8 @@ export function sharedSpread(cv: number, seed: number): () => number {
   let taken = 0;
   let rest: (() => number) | null = null;
   return () => {
-    if (taken < MOST_KEPT) return sequence.at(taken++);
-    rest ??= after(MOST_KEPT, cv, seed);
+    if (taken < MAX_KEPT) return sequence.at(taken++);
+    rest ??= after(MAX_KEPT, cv, seed);
     return rest();
   };
 }
@@ -44,7 +44,7 @@ function sequenceOf(cv: number, seed: number): Sequence {
   const key = `${cv} ${seed}`;
   const sequence = sequences.get(key) ?? new Sequence(cv, seed);
   const [oldest = key] = sequences.keys();
-  if (sequences.size >= MOST_SEQUENCES && !sequences.has(key)) sequences.delete(oldest);
+  if (sequences.size >= MAX_SEQUENCES && !sequences.has(key)) sequences.delete(oldest);
   sequences.set(key, sequence);
   return sequence;
 }

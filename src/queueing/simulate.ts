@@ -6,7 +6,7 @@ import { checkServiceLaw, type ServiceLaw, spreadOf } from './service-law.ts';
 import { sharedSpread } from './shared-spread.ts';
 import { Station } from './station.ts';
 import { ClientTally, ModelTally, type Simulation } from './tally.ts';
-import { ArrivalStream, checkTraffic, isRandom, MOST_REQUESTS, type Traffic } from './traffic.ts';
+import { ArrivalStream, checkTraffic, isRandom, MAX_REQUESTS, type Traffic } from './traffic.ts';
 
 export type SimulationOptions = {
   /** Requests to answer before counting begins. */
@@ -146,7 +146,7 @@ function extent(
 }
 
 /** Numbers that are not whole are refused for that reason. */
-const isTooLarge = (count: number): boolean => Number.isSafeInteger(count) && count > MOST_REQUESTS;
+const isTooLarge = (count: number): boolean => Number.isSafeInteger(count) && count > MAX_REQUESTS;
 
 const tooLarge = (sent: number, instances: number): TrituneError =>
   new TrituneError(

@@ -40,7 +40,7 @@ export type Traffic =
     };
 
 /** The most requests of a simulation: each takes memory and part of a microsecond. */
-export const MOST_REQUESTS = 2 ** 24;
+export const MAX_REQUESTS = 2 ** 24;
 
 /** The initial capacity for requests of an endless client. */
 const FIRST_SPACE = 1024;
@@ -140,10 +140,10 @@ export class ArrivalStream {
   }
 
   #makeSpace(): void {
-    if (this.#sent >= MOST_REQUESTS) {
+    if (this.#sent >= MAX_REQUESTS) {
       throw new TrituneError(
         'INPUT_INVALID',
-        `a simulation of more than ${MOST_REQUESTS} requests is larger than is run`,
+        `a simulation of more than ${MAX_REQUESTS} requests is larger than is run`,
         'give fewer requests, or rates that are not so far apart',
       );
     }

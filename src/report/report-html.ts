@@ -3,7 +3,7 @@ import type { Summary } from '../study/summary/summary.ts';
 import type { Chart } from './charts/svg.ts';
 import { type Html, html, none } from './html.ts';
 import { headAssets, pageScript } from './page/assets.ts';
-import { type ChartName, MOST_LINES, studyCharts } from './page/charts.ts';
+import { type ChartName, MAX_LINES, studyCharts } from './page/charts.ts';
 import { classesSection } from './page/classes-section.ts';
 import { comparison } from './page/comparison.ts';
 import { costSection } from './page/cost-section.ts';
@@ -70,8 +70,8 @@ function chartsSection(
   if (charts.size === 0) return none;
   const measured = state.trials.filter(({ measurements }) => measurements.length > 0).length;
   const shown =
-    measured > MOST_LINES
-      ? `The ${MOST_LINES} best of ${measured} trials; the others are below.`
+    measured > MAX_LINES
+      ? `The ${MAX_LINES} best of ${measured} trials; the others are below.`
       : 'Each line is a trial.';
   return html`<h2>Throughput and latency</h2>
 ${figure(charts.get('front'), 'front', title('front'), html`Each mark is a trial at one load level. The line is the Pareto front: nothing beats these points in both metrics. Point at a mark, or reach it with the Tab key, to see its config and figures.`)}

@@ -77,11 +77,11 @@ function chosenOptions(bound: BoundSpace, assignment: Assignment): ParameterOpti
 }
 
 /** The most values that fit in a line. */
-const MOST_LISTED = 12;
+const MAX_LISTED = 12;
 
 function listed(options: readonly ParameterOption[]): string {
-  const values = options.slice(0, MOST_LISTED).map(({ value }) => canonicalJson(value));
-  return [...values, ...(options.length > MOST_LISTED ? ['…'] : [])].join(', ');
+  const values = options.slice(0, MAX_LISTED).map(({ value }) => canonicalJson(value));
+  return [...values, ...(options.length > MAX_LISTED ? ['…'] : [])].join(', ');
 }
 
 function whyNot(setting: BoundSpace['settings'][number]): string {

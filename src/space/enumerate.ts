@@ -10,7 +10,7 @@ import type { Assignment, Candidate, ParameterValue, SearchSpace } from './types
 export const countLimit = 50_000;
 const drawLimit = 20_000;
 /** Samplers list a space, then draw from it again and again; checking whether an assignment is legal requires building its config. */
-const MOST_KNOWN = 10_000;
+const MAX_KNOWN = 10_000;
 const legality = new WeakMap<BoundSpace, Map<string, boolean>>();
 
 /**
@@ -64,7 +64,7 @@ function isLegal(bound: BoundSpace, assignment: Assignment): boolean {
   legality.set(bound, known);
   const key = JSON.stringify(assignment);
   const legal = known.get(key) ?? (Object.keys(assignment).length > 0 && 'config' in configOf(bound, assignment));
-  if (known.size < MOST_KNOWN) known.set(key, legal);
+  if (known.size < MAX_KNOWN) known.set(key, legal);
   return legal;
 }
 

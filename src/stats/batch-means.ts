@@ -3,7 +3,7 @@ import { studentTQuantile } from './student-t.ts';
 
 const CONFIDENCE_P = 0.975;
 /** The largest lag-1 correlation that is used; a higher one leaves too little to estimate from. */
-const MOST_CORRELATED = 0.9;
+const MAX_CORRELATED = 0.9;
 
 /** A ratio of two totals over consecutive batches, its standard error, and the degrees of freedom. */
 export interface RatioEstimate {
@@ -31,7 +31,7 @@ export function ratioOfBatches(
   const squares = sum(residuals.map((residual) => residual * residual));
   if (squares === 0) return { value, standardError: 0, degrees: n - 1 };
   const products = sum(residuals.slice(1).map((residual, index) => residual * (residuals[index] as number)));
-  const correlation = Math.min(Math.max(products / squares, leastCorrelation), MOST_CORRELATED);
+  const correlation = Math.min(Math.max(products / squares, leastCorrelation), MAX_CORRELATED);
   const effective = Math.max((n * (1 - correlation)) / (1 + correlation), 2);
   const standardError = Math.sqrt(squares / (n - 1) / effective) / (total / n);
   return { value, standardError, degrees: Math.min(effective, n) - 1 };

@@ -35,14 +35,14 @@ export interface Changes {
 /** Degrees of freedom behind an interval: a few windows of five batches each, not all independent. */
 const OWN_DEGREES = 8;
 /** The least number of figures for a change of all together. */
-export const LEAST_TOGETHER = 3;
+export const MIN_TOGETHER = 3;
 /**
  * The largest factor by which a machine's speed changes between measurements by itself; the largest seen, on shared virtual cores, is 1.6. A larger
  * disagreement of figures is due to the server: it changed more at some levels than at others.
  */
-export const MOST_DRIFT = 2;
+export const MAX_DRIFT = 2;
 /** The least number of measurements, beyond one on each side, whose spread is used instead of the spread of the figures. */
-const LEAST_REPEATS = 2;
+const MIN_REPEATS = 2;
 
 /**
  * Returns the changes of like figures (throughput at several load levels), each with an interval that is exceeded on either side with probability
@@ -73,7 +73,7 @@ export function changesOf(
     const others = known.filter((other) => other !== log).map(({ value }) => value);
     return changeOf(log, repeats?.each ?? spreadOf(others), tails.each, drift);
   });
-  if (known.length < Math.max(logs.length, LEAST_TOGETHER)) return { each, together: null };
+  if (known.length < Math.max(logs.length, MIN_TOGETHER)) return { each, together: null };
   const values = known.map(({ value }) => value);
   const all = { value: mean(values), variance: sum(known.map(({ variance }) => variance)) / known.length ** 2 };
   return { each, together: changeOf(all, repeats?.together ?? spreadOfMean(values), tails.together, drift) };
@@ -107,7 +107,7 @@ const logsOf = (intervals: readonly Interval[]): number[] => intervals.map(({ va
 
 function repeatsOf(figures: readonly Readings[]): ReturnType<typeof spreadOfRepeats> | null {
   const [first] = figures;
-  if (!first || first.before.length + first.after.length - 2 < LEAST_REPEATS) return null;
+  if (!first || first.before.length + first.after.length - 2 < MIN_REPEATS) return null;
   return spreadOfRepeats(figures.map(({ before, after }) => ({ before: logsOf(before), after: logsOf(after) })));
 }
 

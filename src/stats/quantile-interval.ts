@@ -3,7 +3,7 @@ import type { LatencyHistogram } from './histogram.ts';
 import type { Interval } from './interval.ts';
 
 /** The least number of requests beyond the quantile: with fewer, the spread between batches says little about them. */
-const LEAST_IN_TAIL = 10;
+const MIN_IN_TAIL = 10;
 
 /** The latencies of one stream of requests among several. */
 export interface LatencyStream {
@@ -50,7 +50,7 @@ export function mixedQuantileInterval(streams: readonly LatencyStream[], whole: 
   const error = Math.hypot(...seen.map((each) => each.error));
   const independent = Math.hypot(...seen.map((each) => each.independent));
   const half = confidenceFactor(Math.min(...seen.map(({ degrees }) => degrees))) * Math.max(error, independent);
-  const short = p + half >= 1 || requests * (1 - p) < LEAST_IN_TAIL;
+  const short = p + half >= 1 || requests * (1 - p) < MIN_IN_TAIL;
   return {
     value,
     low: p - half <= 0 ? whole.minNs : whole.quantileNs(p - half),

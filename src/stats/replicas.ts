@@ -69,7 +69,7 @@ export interface CapacityChances {
 }
 
 const POINTS = 100;
-const MOST_REPLICAS = 100_000;
+const MAX_REPLICAS = 100_000;
 /** Rows of the table before the needed number and after it. */
 const BEFORE = 3;
 const AFTER = 2;
@@ -110,7 +110,7 @@ function chanceAllHold(
 function fewest(isEnough: (count: number) => boolean): number | null {
   let high = 1;
   while (!isEnough(high)) {
-    if (high >= MOST_REPLICAS) return null;
+    if (high >= MAX_REPLICAS) return null;
     high *= 2;
   }
   let low = Math.floor(high / 2);

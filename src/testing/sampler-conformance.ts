@@ -85,7 +85,7 @@ const levels = { mode: 'concurrency', low: 1, high: 64 } as const;
 const unlimited: Remaining = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
 
 /** A sampler that has not stopped after this number of proposals counts as endless. */
-const MOST_TRIALS = 500;
+const MAX_TRIALS = 500;
 
 /**
  * Returns the checks that every sampler must pass, for any test framework: `for (const { name, run } of samplerConformance(sampler)) it(name, run)`.
@@ -183,7 +183,7 @@ interface Drained {
 function drained({ view, sampler, original }: Played): Drained {
   const trials: Trial[] = [baseline(original)];
   const answers: Proposal[] = [];
-  for (let number = 1; number < MOST_TRIALS; number++) {
+  for (let number = 1; number < MAX_TRIALS; number++) {
     const answer = sampler.ask({ trials }, unlimited);
     if (answer.kind === 'stop') return { trials, answers, reason: answer.reason };
     answers.push(answer);
@@ -191,7 +191,7 @@ function drained({ view, sampler, original }: Played): Drained {
     assert.ok(built.legal, `it proposes what is illegal: ${'reason' in built && built.reason}`);
     trials.push(trialOf(number, built.candidate, firstLevel(answer.levels)));
   }
-  assert.fail(`it has not stopped after ${MOST_TRIALS} proposals in a space of fewer candidates`);
+  assert.fail(`it has not stopped after ${MAX_TRIALS} proposals in a space of fewer candidates`);
 }
 
 const baseline = (original: Candidate): Trial => ({ ...trialOf(0, original, 1), role: 'baseline' });

@@ -20,7 +20,7 @@ export interface ShownParameter {
 }
 
 /** The maximum number of combinations counted while a person waits for the screen. */
-const MOST_COUNTED = 5_000;
+const MAX_COUNTED = 5_000;
 
 /** A search space over an original config: the study's, or that of one of its models. */
 export interface SpacePart {
@@ -97,10 +97,10 @@ export function sizeOf(study: StudyState, narrowing: Narrowing): number {
 }
 
 function countedIn(parts: readonly SpacePart[], narrowing: Narrowing): number {
-  const each = parts.map((part) => spaceSize(part.bound.space, part.original, ofPart(part, narrowing), MOST_COUNTED));
+  const each = parts.map((part) => spaceSize(part.bound.space, part.original, ofPart(part, narrowing), MAX_COUNTED));
   if (each.includes(0)) return 0;
   const size = each.reduce((product, own) => product * own, 1);
-  return size > MOST_COUNTED ? Number.POSITIVE_INFINITY : size;
+  return size > MAX_COUNTED ? Number.POSITIVE_INFINITY : size;
 }
 
 export type Narrowed = { readonly narrowing: Narrowing; readonly told: string } | { readonly refused: string };

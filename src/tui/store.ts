@@ -20,7 +20,7 @@ export interface Reach {
 }
 
 /** The maximum number of frames per second. */
-const MOST_FRAMES = 12;
+const MAX_FRAMES = 12;
 const NOTICE_MS = 8_000;
 const TICK_MS = 1_000;
 
@@ -147,7 +147,7 @@ export class Store {
   }
 
   #renew(): void {
-    this.#pending ??= setTimeout(() => this.flush(), 1e3 / MOST_FRAMES);
+    this.#pending ??= setTimeout(() => this.flush(), 1e3 / MAX_FRAMES);
   }
 
   #newScene(): Scene {

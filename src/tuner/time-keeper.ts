@@ -6,8 +6,8 @@ import type { Pace } from '../study/types.ts';
 /** The factor by which each step counts less than the next one: steps get longer as the search reaches higher levels. */
 const REMEMBERED = 0.7;
 /** The shares of the usual duration that a run keeps within if that loses little, so that its duration is predictable. */
-const LEAST_OF_USUAL = 0.85;
-const MOST_OF_USUAL = 1.1;
+const MIN_OF_USUAL = 0.85;
+const MAX_OF_USUAL = 1.1;
 /** The number of applied candidates that shows how long applying takes; the first is already on the server. */
 const APPLIES_TO_KNOW = 4;
 /**
@@ -87,8 +87,8 @@ export class TimeKeeper {
     if (!this.#usual) return null;
     const usualMs = this.#usualMsOf(this.#usual);
     const wholeMs = this.elapsedMs + this.#afterRounds(finalRounds);
-    if (wholeMs < LEAST_OF_USUAL * usualMs) return 'early';
-    return this.#usual.isAim && wholeMs + this.#turn > MOST_OF_USUAL * usualMs ? 'late' : null;
+    if (wholeMs < MIN_OF_USUAL * usualMs) return 'early';
+    return this.#usual.isAim && wholeMs + this.#turn > MAX_OF_USUAL * usualMs ? 'late' : null;
   }
 
   /** No time is reserved for a final before there is anything to compare. */

@@ -29,13 +29,13 @@ export interface ClassFigures {
 }
 
 /** Windows of a second are the most informative; a plan with fewer of them is cut into this many shorter ones. */
-const LEAST_WINDOWS = 20;
+const MIN_WINDOWS = 20;
 
 /** Summarises a plan. Takes time proportional to its requests, and memory for one class at a time. */
 export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalPlan): PlanFigures {
   const requests = arrivalsNs.length;
   const durationS = durationNs / NS_PER_S;
-  const dispersionWindowS = Math.min(1, durationS / LEAST_WINDOWS);
+  const dispersionWindowS = Math.min(1, durationS / MIN_WINDOWS);
   return {
     requests,
     durationS,

@@ -17,7 +17,7 @@ export interface SplitWorkload {
 }
 
 const USUAL_BLOCKS = 20;
-const MOST_BLOCKS = 1_000_000;
+const MAX_BLOCKS = 1_000_000;
 
 /**
  * Splits each trace of a workload into two by blocks of time, to choose a config on one part and judge it on the other. Hold-out blocks are spread
@@ -54,7 +54,7 @@ function splitPhase(
   const { durationS } = phase;
   const blocks = blockS === undefined ? USUAL_BLOCKS : Math.round(durationS / blockS);
   const held = heldBlocks(blocks, holdoutShare, `split of phase ${index} with seed ${seed}`);
-  if (blocks > MOST_BLOCKS || held.size === 0 || held.size >= blocks) {
+  if (blocks > MAX_BLOCKS || held.size === 0 || held.size >= blocks) {
     throw new TrituneError(
       'INPUT_INVALID',
       `a trace of ${durationS} s in ${blocks} blocks cannot be split with a share of ${holdoutShare} held out`,

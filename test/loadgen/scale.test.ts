@@ -128,7 +128,7 @@ describe('memory', () => {
   const WARM_UP = 100_000;
   const REQUESTS = 2_000_000;
   /** So little that not even a number may be kept for each request. */
-  const MOST_GROWTH_MIB = 3;
+  const MAX_GROWTH_MIB = 3;
 
   const until = async (reached: () => boolean): Promise<void> => {
     for (let waits = 0; !reached() && waits < 4000; waits++) await realClock.sleep(5);
@@ -151,7 +151,7 @@ describe('memory', () => {
     await loop.drain(5000);
     recorder.closeNow(realClock.nowNs());
     expect(counted).toBe(loop.sent - 1);
-    expect(after - before).toBeLessThan(MOST_GROWTH_MIB);
+    expect(after - before).toBeLessThan(MAX_GROWTH_MIB);
   });
 
   it('stays the same over a million requests of an open loop', async () => {
@@ -175,6 +175,6 @@ describe('memory', () => {
     await until(() => loop.ended);
     expect(await loop.drain(5000)).toBe(0);
     expect(loop.due).toBe(WARM_UP + half);
-    expect((await heldMiB()) - before).toBeLessThan(MOST_GROWTH_MIB);
+    expect((await heldMiB()) - before).toBeLessThan(MAX_GROWTH_MIB);
   });
 });

@@ -13,7 +13,7 @@ import { play } from '../tuner/world.ts';
 /** Absolute times are for bench/journal.ts; here it is that five times the trials cost about five times as much. */
 const FEW = 1_000;
 const MANY = 5_000;
-const MOST_TIMES = 8;
+const MAX_TIMES = 8;
 
 /** Processor time of the least of some rounds: on a busy machine the clock on the wall says little. */
 async function leastMs(rounds: number, work: () => Promise<unknown>): Promise<number> {
@@ -53,7 +53,7 @@ describe('a journal of 5,000 trials', () => {
       ({ trials } = foldStudy(await readJournal(path)));
     };
     const opening = [await leastMs(3, open(paths[0])), await leastMs(2, open(paths[1]))] as const;
-    expect(opening[1] / opening[0]).toBeLessThan(MOST_TIMES);
+    expect(opening[1] / opening[0]).toBeLessThan(MAX_TIMES);
     expect(trials).toHaveLength(MANY + 1);
 
     let next: readonly StudyRecord[] = [];
@@ -61,7 +61,7 @@ describe('a journal of 5,000 trials', () => {
       next = await resumedRecords(path);
     };
     const resuming = [await leastMs(2, resume(paths[0])), await leastMs(1, resume(paths[1]))] as const;
-    expect(resuming[1] / resuming[0]).toBeLessThan(MOST_TIMES);
+    expect(resuming[1] / resuming[0]).toBeLessThan(MAX_TIMES);
     expect(next.find(({ type }) => type === 'trial-started')).toMatchObject({ trial: MANY + 1 });
   }, 120_000);
 });

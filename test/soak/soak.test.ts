@@ -22,16 +22,16 @@ import { openScreen, type WatchedScreen } from './screen.ts';
 /** In every run of the tests as many rounds as it takes to see what each of them leaves behind; at night ten minutes. */
 const SOAK_S = isNightly ? 600 : 3;
 const RUNS = isNightly ? 20 : 3;
-const LEAST_ROUNDS = 9;
+const MIN_ROUNDS = 9;
 /** What is compiled or filled late looks like a leak in few samples; it ends, where a leak grows with the time: while the heap grows, the run goes on up to this long. */
 const LONGEST_S = isNightly ? 2.5 * SOAK_S : 150;
 const MIB = 2 ** 20;
 /** Over a third of the time. What leaks a kilobyte a measurement has leaked far more by the end of the night's form; the short one has few samples. */
-const MOST_GROWTH = (isNightly ? 1.5 : 3) * MIB;
+const MAX_GROWTH = (isNightly ? 1.5 : 3) * MIB;
 /** More than this is no socket or timer that is just about to go: what leaks one a round has leaked three a third. */
 const inPassing = { descriptors: 1, threads: 0, listeners: 0, resources: 1 };
 /** A frame late in the run takes hardly more than one in its middle, beside what the clock of a busy machine adds. */
-const MOST_SLOWER = 3;
+const MAX_SLOWER = 3;
 const BESIDE_MS = 5;
 
 const windows = { minWindowMs: 30, minWindows: 2, maxWindows: 3, minRequests: 5, maxWarmUpMs: 60 };
@@ -127,8 +127,8 @@ describe('a long run', () => {
         }
       };
       const of = (name: keyof ProcessState): number[] => samples.map((sample) => sample[name]);
-      const isBrief = (): boolean => elapsedS() < SOAK_S || samples.length < LEAST_ROUNDS;
-      const isGrowing = (): boolean => growth(of('heapBytes')) >= MOST_GROWTH && elapsedS() < LONGEST_S;
+      const isBrief = (): boolean => elapsedS() < SOAK_S || samples.length < MIN_ROUNDS;
+      const isGrowing = (): boolean => growth(of('heapBytes')) >= MAX_GROWTH && elapsedS() < LONGEST_S;
       for (let round = 0; isBrief() || isGrowing(); round++) {
         // Every other brief session is over HTTP; to start the threads of one takes more than all that it measures.
         const brief = await openSession(round % 2 === 0 ? 'http' : 'grpc', round % 4 === 3 ? 2 : 1, signal);
@@ -145,14 +145,14 @@ describe('a long run', () => {
       const told = `${tried} measurements in ${elapsedS().toFixed(0)} s; a frame in ${median(frameMs).toFixed(1)} ms, heap ${mib(median(of('heapBytes')))}, grown by ${mib(growth(of('heapBytes')))}, buffers by ${mib(growth(of('externalBytes')))}`;
       if (isNightly) process.stdout.write(`soak: ${told}; ${JSON.stringify(samples.at(-1))}\n`);
       expect(failed, told).toBe(0);
-      expect(growth(of('heapBytes')), `heap in bytes; ${told}`).toBeLessThan(MOST_GROWTH);
-      expect(growth(of('externalBytes')), `buffers in bytes; ${told}`).toBeLessThan(MOST_GROWTH);
+      expect(growth(of('heapBytes')), `heap in bytes; ${told}`).toBeLessThan(MAX_GROWTH);
+      expect(growth(of('externalBytes')), `buffers in bytes; ${told}`).toBeLessThan(MAX_GROWTH);
       for (const name of ['descriptors', 'threads', 'listeners', 'resources'] as const) {
         expect(growth(of(name)), `${name}: ${of(name).join(' ')}`).toBeLessThanOrEqual(inPassing[name]);
       }
       expect(growth(abortListeners), abortListeners.join(' ')).toBeLessThanOrEqual(0);
       const [, middle, last] = thirds(frameMs).map(median) as [number, number, number];
-      expect(last, `a frame in ms: ${frameMs.join(' ')}`).toBeLessThan(MOST_SLOWER * middle + BESIDE_MS);
+      expect(last, `a frame in ms: ${frameMs.join(' ')}`).toBeLessThan(MAX_SLOWER * middle + BESIDE_MS);
       expect(warnings).toEqual([]);
     },
     isNightly ? LONGEST_S * 1000 + 60_000 : 240_000,
@@ -181,7 +181,7 @@ describe('a long run', () => {
       for (const name of ['descriptors', 'threads', 'listeners'] as const) {
         for (const state of later) expect(state[name], name).toBeLessThanOrEqual(second[name]);
       }
-      if (isNightly) expect(growth(states.map(({ heapBytes }) => heapBytes))).toBeLessThan(MOST_GROWTH);
+      if (isNightly) expect(growth(states.map(({ heapBytes }) => heapBytes))).toBeLessThan(MAX_GROWTH);
     },
     RUNS * 30_000,
   );

@@ -112,7 +112,7 @@ export interface Played {
   readonly records: readonly StudyRecord[];
 }
 
-const MOST_STEPS = 100;
+const MAX_STEPS = 100;
 
 interface PlayOptions {
   readonly rounds?: number;
@@ -125,7 +125,7 @@ interface PlayOptions {
 
 /** Plays the final to its end. */
 export function playFinal(study: Study, options: PlayOptions = {}): Played {
-  const { rounds = 2, read = (turn) => lawful(study, turn), most = MOST_STEPS, estimateSpeeds } = options;
+  const { rounds = 2, read = (turn) => lawful(study, turn), most = MAX_STEPS, estimateSpeeds } = options;
   const fold = new StudyFold(estimateSpeeds);
   const records: StudyRecord[] = [];
   const add = (record: StudyRecord): void => {

@@ -10,7 +10,7 @@ import { candidateOf, configOf, goalOf, trialOf } from './builders.ts';
 import { measuredAt } from './simulated.ts';
 
 const unlimited = { trials: Number.POSITIVE_INFINITY, seconds: Number.POSITIVE_INFINITY };
-const MOST_TRIALS = 12;
+const MAX_TRIALS = 12;
 
 const all = [8, 16, 32, 64].flatMap((batch) => [1, 2].map((count) => ({ batch, count })));
 
@@ -47,7 +47,7 @@ function searched(levels: LevelRange, budgetMs: number) {
     trials.push({ ...trialOf(number, configOf(1, 1)), role, candidate, measurements, ...standing });
   };
   run(candidateOf(configOf(1, 8)), { value: levels.low, batch: levels.batch?.low ?? 1 });
-  while (trials.length <= MOST_TRIALS) {
+  while (trials.length <= MAX_TRIALS) {
     const answer = sampler.ask({ trials }, unlimited);
     if (answer.kind === 'stop') break;
     const outcome = space.build(answer.assignment);

@@ -169,7 +169,7 @@ export class TestFleet {
   #heard(running: RunningCli): RunningCli {
     void running.ended.then(({ stderr, signal }) => {
       if (signal !== 'SIGKILL') this.endedByThemselves++;
-      this.#said = `${this.#said}${stderr}`.slice(-MOST_SAID);
+      this.#said = `${this.#said}${stderr}`.slice(-MAX_SAID);
     });
     return running;
   }
@@ -253,7 +253,7 @@ export class TestFleet {
   }
 }
 
-const MOST_SAID = 20_000;
+const MAX_SAID = 20_000;
 const LOOK_MS = 300;
 
 const databaseIn = (folder: string): string => join(folder, 'temporal.db');

@@ -35,7 +35,7 @@ export interface SharedMemorySubject {
 }
 
 const SAMPLES = 2;
-const MOST_AT_ONCE = 250;
+const MAX_AT_ONCE = 250;
 const orphan = resolve(import.meta.dirname, 'orphan-regions.ts');
 
 /** Objects of shared memory that tritune has made, of this process or of that one; a stand-in for a GPU has its memory there too. */
@@ -70,7 +70,7 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       const set = { model: server.model, version: '', batch: SAMPLES, requests };
       const inputs = [sharedInputs(set)];
       const { memory } = subject;
-      return { requests: set, inputs, config, maxInFlight: MOST_AT_ONCE, unknownOutputBytes: 1000, memory };
+      return { requests: set, inputs, config, maxInFlight: MAX_AT_ONCE, unknownOutputBytes: 1000, memory };
     };
     const sent = async (
       regions: SharedRegions,
@@ -215,7 +215,7 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       const plan = planOf(requestOf(1));
       const regions = await openRegions(server.client, plan);
       const [request] = regions.placed(plan.requests).requests as [InferRequest];
-      const outcomes = sent(regions, 'grpc', request, MOST_AT_ONCE);
+      const outcomes = sent(regions, 'grpc', request, MAX_AT_ONCE);
       const { success } = (await server.client.statistics(server.model)).at(-1) as ModelStatistics;
       const served = async () => (await server.client.statistics(server.model)).at(-1)?.success.count as number;
       while ((await served()) === success.count) await sleep(1);
@@ -224,7 +224,7 @@ export function sharedMemorySuite(title: string, subject: SharedMemorySubject): 
       const letGo = isSystem ? client.unregisterSharedMemory(region) : client.unregisterCudaMemory(region);
       expect(await letGo).toBe(false);
       await regions.close();
-      expect(await outcomes).toEqual(Array(MOST_AT_ONCE).fill({ ok: true }));
+      expect(await outcomes).toEqual(Array(MAX_AT_ONCE).fill({ ok: true }));
       await leavesNothing();
     });
 

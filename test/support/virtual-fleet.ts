@@ -101,7 +101,7 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
       running.push({ work: each, outcome: fleet.disturb?.(outcome) ?? outcome, endsMs });
     }
     if (running.length === 0) {
-      if (++stoodStill > MOST_STANDSTILLS) throw new Error('the study stands still');
+      if (++stoodStill > MAX_STANDSTILLS) throw new Error('the study stands still');
       outcomes = [];
       clock.advance(STANDSTILL_MS);
       continue;
@@ -117,7 +117,7 @@ export async function playFleet(fleet: VirtualFleet): Promise<FleetOutcome> {
 }
 
 /** So often nothing may be under way, each time for so long: a person has paused the study. */
-const MOST_STANDSTILLS = 10;
+const MAX_STANDSTILLS = 10;
 const STANDSTILL_MS = 60_000;
 
 const nowhere = { append: async () => undefined };

@@ -34,18 +34,18 @@ const SCOUTING_LATENCIES = 10;
  * windows then builds up a backlog of one budget, so that no rate passes just because it was measured too briefly.
  */
 const BUDGETS_PER_LATENCY = 0.25;
-const LEAST_WINDOW_MS = 750;
-const MOST_WINDOW_MS = 5000;
+const MIN_WINDOW_MS = 750;
+const MAX_WINDOW_MS = 5000;
 const VERDICT_WINDOWS = { minWindows: 4, maxWindows: 4 } as const;
 const COUNTED_WINDOWS = { minWindows: 8, maxWindows: 8 } as const;
 const ANSWER_WINDOWS = { minWindows: 12, maxWindows: 16 } as const;
 /** The maximum of requests in flight during the search for a verdict, in budgets of the rate. Requests queued behind more are far over the budget. */
 const IN_FLIGHT_BUDGETS = 4;
-const LEAST_IN_FLIGHT = 256;
+const MIN_IN_FLIGHT = 256;
 /** The number of windows of a load that runs to its end, their minimum length in milliseconds, and the least requests of one. */
 const COURSE_WINDOWS = 20;
-const LEAST_COURSE_MS = 250;
-const LEAST_COURSE_REQUESTS = 5;
+const MIN_COURSE_MS = 250;
+const MIN_COURSE_REQUESTS = 5;
 /** The largest part of the time left that a load may warm up for. */
 const WARM_UP_SHARE = 0.25;
 /** Requests that warm up before a burst. */
@@ -168,23 +168,23 @@ function dueMsUntil(endMs: number, schedule: Schedule): Float64Array {
 function verdictWindows({ windows, budgetMs }: PlayingRule): Partial<WindowRule> {
   const least = Math.max(
     windows.minWindowMs,
-    LEAST_WINDOW_MS,
+    MIN_WINDOW_MS,
     BUDGETS_PER_LATENCY * windows.minLatencies * (budgetMs ?? 0),
   );
-  return { ...windows, minWindowMs: least, maxWindowMs: Math.max(windows.maxWindowMs, MOST_WINDOW_MS, least) };
+  return { ...windows, minWindowMs: least, maxWindowMs: Math.max(windows.maxWindowMs, MAX_WINDOW_MS, least) };
 }
 
 function mostInFlight(perSecond: number, budgetMs: number | null): number {
   const most = defaultOpenLoopRule.maxInFlight;
   if (budgetMs === null) return most;
   const wanted = Math.ceil((IN_FLIGHT_BUDGETS * perSecond * budgetMs) / MS_PER_S);
-  return Math.min(most, Math.max(LEAST_IN_FLIGHT, wanted));
+  return Math.min(most, Math.max(MIN_IN_FLIGHT, wanted));
 }
 
 /** Returns windows of equal length with this total duration, fewer at a low rate; none is measured again. */
 function courseOf(seconds: number, perSecond: number): Partial<WindowRule> {
-  const most = Math.max(1, Math.min(COURSE_WINDOWS, Math.floor((perSecond * seconds) / LEAST_COURSE_REQUESTS)));
-  const windowMs = Math.max(LEAST_COURSE_MS, (seconds * MS_PER_S) / most);
+  const most = Math.max(1, Math.min(COURSE_WINDOWS, Math.floor((perSecond * seconds) / MIN_COURSE_REQUESTS)));
+  const windowMs = Math.max(MIN_COURSE_MS, (seconds * MS_PER_S) / most);
   const windows = Math.ceil((seconds * MS_PER_S) / windowMs);
   return {
     minWindowMs: windowMs,

@@ -39,7 +39,7 @@ export function limitAsked(spec: CapacitySpec): CapacityLimit {
 }
 
 /** Measurements of a workload that a search needs at least. */
-const LEAST_PASSES = 10;
+const MIN_PASSES = 10;
 
 /**
  * Finds the capacity of an open target. Returns the results, also if the run was interrupted after the first rate. Errors: USAGE, INTERRUPTED, those
@@ -98,6 +98,6 @@ function passSecondsOf({ passS, workload }: PlayedWorkload, { passes, maxDuratio
   throw new TrituneError(
     'USAGE',
     `${whole} of the workload '${workload.name}' takes ${formatDuration(seconds)}, but --max-duration is ${formatDuration(maxDuration)}`,
-    `shorten it with --time-scale ${Number((maxDuration / seconds / LEAST_PASSES).toPrecision(1))}, or allow more time`,
+    `shorten it with --time-scale ${Number((maxDuration / seconds / MIN_PASSES).toPrecision(1))}, or allow more time`,
   );
 }

@@ -12,7 +12,7 @@ const LOOK_MS = 2_000;
 /** The first and the longest delay before a failed study is followed again; the delay doubles each time. */
 const AGAIN_MS = { first: 2_000, most: 60_000 } as const;
 /** The number of finished studies shown in full: the latest ones. */
-const MOST_OVER = 3;
+const MAX_OVER = 3;
 
 /** The source of the board: Temporal, or a test double. */
 export interface FleetSource {
@@ -50,7 +50,7 @@ export async function watchFleet(
       board.list(all.map(headOf));
       for (const { study, progress } of all) if (followed.has(study)) board.progress(study, progress);
       board.trouble(null);
-      const over = all.filter(({ status }) => status !== 'RUNNING').slice(0, MOST_OVER);
+      const over = all.filter(({ status }) => status !== 'RUNNING').slice(0, MAX_OVER);
       const wanted = all.filter((each) => each.status === 'RUNNING' || over.includes(each) || followed.has(each.study));
       for (const { study } of wanted) {
         if (followed.has(study)) continue;

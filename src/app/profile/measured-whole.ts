@@ -5,7 +5,7 @@ import type { LevelReport } from '../../profiler/level-report.ts';
 import type { LevelListener, LevelTarget } from './measuring.ts';
 
 /** The maximum number of times a level is measured again. An agent that is lost each time counts as lost for good. */
-const MOST_AGAIN = 2;
+const MAX_AGAIN = 2;
 
 /**
  * Measures a level with all agents or not at all. If an agent is lost, measures the whole level again as soon as the agent is back, within the time
@@ -32,7 +32,7 @@ export async function measuredWhole(
       // The loss of an agent that does not come back has been reported already.
       const isGone = losses > 0 && !isUnderWay;
       if (!isTrituneError(error, 'AGENT_FAILED')) throw error;
-      if (isGone || losses >= MOST_AGAIN) throw first;
+      if (isGone || losses >= MAX_AGAIN) throw first;
       tell(`${plainLine(error.message)}; the level is measured again when it is back`);
     }
   }

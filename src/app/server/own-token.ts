@@ -4,7 +4,7 @@ import { headersOf } from './headers.ts';
 import { MIN_BITS, tokenBits } from './token-strength.ts';
 
 /** Shorter tokens could be guessed. */
-const LEAST_CHARACTERS = 16;
+const MIN_CHARACTERS = 16;
 
 type TokenSpec = Pick<HeaderSpec, 'tokenFile' | 'tokenEnv'>;
 
@@ -25,7 +25,7 @@ function tokenIn({ tokenFile, tokenEnv }: TokenSpec, what: string, hint: string)
   const [header] = headersOf({ tokenFile, tokenEnv });
   const token = header?.value.replace(/^Bearer /, '') ?? '';
   if (token === '') return null;
-  if (token.length < LEAST_CHARACTERS) throw usage(`${what} is shorter than ${LEAST_CHARACTERS} characters`, hint);
+  if (token.length < MIN_CHARACTERS) throw usage(`${what} is shorter than ${MIN_CHARACTERS} characters`, hint);
   if (tokenBits(token) < MIN_BITS)
     throw usage(`${what} is easily guessed: it repeats itself, counts, or is made of common words`, hint);
   return token;

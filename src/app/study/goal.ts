@@ -74,9 +74,9 @@ function usualObjectives({ models, mix = {} }: NonNullable<StudySpec['together']
 }
 
 /** Every model is measured up to this many requests in flight, … */
-const LEAST_HIGH = 256;
+const MIN_HIGH = 256;
 /** … and up to this many at most, unless the user asks for more: one load generator can send these without being the limit itself. */
-const MOST_HIGH = 4096;
+const MAX_HIGH = 4096;
 /** Requests per place in a batch that keep all instances busy: one batch executes while the next one waits. */
 const PER_PLACE = 2;
 
@@ -86,7 +86,7 @@ const PER_PLACE = 2;
  */
 export function levelsOf({ levels: { concurrency, requestRate, batch }, traffic }: StudySpec, places = 1): LevelRange {
   if (batch) checkBatchRange(traffic, requestRate !== undefined);
-  const high = Math.min(MOST_HIGH, Math.max(LEAST_HIGH, PER_PLACE * places));
+  const high = Math.min(MAX_HIGH, Math.max(MIN_HIGH, PER_PLACE * places));
   if (requestRate === undefined)
     return { mode: 'concurrency', ...(concurrency ?? { low: 1, high }), ...(batch && { batch }) };
   if (concurrency === undefined) return { mode: 'request-rate', ...requestRate };

@@ -80,7 +80,7 @@ const headsOf = (
     .sort((a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''));
 
 /** The maximum number of studies shown, the last written ones first: a folder of all runs may have hundreds. */
-const MOST_STUDIES = 20;
+const MAX_STUDIES = 20;
 
 /** Returns the journals in directories or their subdirectories, by study name. */
 async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -89,7 +89,7 @@ async function studiesIn(directories: readonly string[]): Promise<ReadonlyMap<st
   return new Map(
     dated
       .sort((a, b) => b.mtimeMs - a.mtimeMs)
-      .slice(0, MOST_STUDIES)
+      .slice(0, MAX_STUDIES)
       .map(({ each }) => each),
   );
 }

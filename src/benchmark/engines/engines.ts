@@ -150,7 +150,7 @@ export const CHOSEN_BY_ENGINES = names.length;
 export const ALL_ENGINES = 2 * names.length;
 
 const GRID_LEVELS = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192];
-const MOST_IN_FLIGHT = 192;
+const MAX_IN_FLIGHT = 192;
 
 /** Returns the `index`-th made-up engine, always the same for an index. */
 export function engineAt(index: number): Engine {
@@ -161,7 +161,7 @@ export function engineAt(index: number): Engine {
     axes,
     original,
     refuses = () => false,
-    high = MOST_IN_FLIGHT,
+    high = MAX_IN_FLIGHT,
     ...made
   } = (kinds[kind] as (random: Random) => Made)(random);
   return {

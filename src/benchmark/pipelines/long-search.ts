@@ -12,7 +12,7 @@ export interface Found {
 
 /** The number of random starts, in addition to the original config and the best of an earlier search. */
 const STARTS = 5;
-const MOST_STEPS = 60;
+const MAX_STEPS = 60;
 
 /** Finds the highest true throughput with a p99 up to `limitMs`. Climbs over the truth from several starts, taking the first better neighbour. */
 export function longSearch(problem: TestProblem, limitMs: number, from: readonly Candidate[]): Found | null {
@@ -22,7 +22,7 @@ export function longSearch(problem: TestProblem, limitMs: number, from: readonly
   let best: Found | null = null;
   for (const start of starts) {
     let now = atBestLevel(problem, start, limitMs, problem.gridLevels);
-    for (let step = 0; now && step < MOST_STEPS; step++) {
+    for (let step = 0; now && step < MAX_STEPS; step++) {
       const { candidate, level, throughput } = now;
       const next: readonly Candidate[] = shuffled(neighboursOf(candidate), random);
       const better = firstBetter(problem, next, limitMs, nearby(problem, level), throughput);

@@ -2,8 +2,8 @@ import type { BacklogsMet } from './backlog.ts';
 import { STEADY_STEP, type SteadyShape, type WeightedShape } from './shapes.ts';
 
 /** Limits of the expected share of bad requests: no shape is right far from the capacity. */
-const LEAST_BAD = 1e-7;
-const MOST_BAD = 0.9;
+const MIN_BAD = 1e-7;
+const MAX_BAD = 0.9;
 /** The weight of the neighbouring saturations in the expected share, because no fluid is exact. */
 const NEIGHBOURS = 0.2;
 
@@ -31,7 +31,7 @@ export function expectedShare(
   const { slope, steady } = shape;
   const byLaw = slope === null ? queueShare(shape, allowed, share, logSpeed) : logisticShare(allowed, slope, share);
   const { expected, steepness } = steady === null ? byLaw : decidedBy(backlogs, steady, byLaw, logSpeed);
-  return { expected: Math.min(Math.max(expected, LEAST_BAD), MOST_BAD), steepness };
+  return { expected: Math.min(Math.max(expected, MIN_BAD), MAX_BAD), steepness };
 }
 
 /** Returns the share that the law of a queue expects at a rate that is `share` of the capacity. */
@@ -68,5 +68,5 @@ function decidedBy(
   const met = (1 - NEIGHBOURS) * here.shareAbove(beyond) + (NEIGHBOURS * (slower + faster)) / 2;
   const expected = weight * met + (1 - weight) * byLaw.expected;
   const rise = (weight * (slower - faster)) / (2 * STEADY_STEP) + (1 - weight) * byLaw.expected * byLaw.steepness;
-  return { expected, steepness: rise / Math.max(expected, LEAST_BAD) };
+  return { expected, steepness: rise / Math.max(expected, MIN_BAD) };
 }

@@ -32,7 +32,7 @@ const USUAL_SCATTER = 1;
 const SCATTER_PRIOR = 0.5;
 /** A stall of the machine causes any number of bad requests with this chance. Nothing causes too few, up to this weight in squared deviations. */
 const LOG_STALL = Math.log(0.001);
-const MOST_BELOW = 50;
+const MAX_BELOW = 50;
 /** The chance that a server fell behind because it was held up, which says nothing about its capacity. */
 const HELD_UP = 0.02;
 /** By about this share, a server may serve more at another moment than was seen. */
@@ -40,7 +40,7 @@ const SERVED_SD = 0.03;
 /** Scatter of the host's own work, as a logarithm (see study/speed). */
 const HOST_SD = 0.03;
 /** The maximum ratio between a change in the share of bad requests and the change in rate that causes it, both as logarithms. */
-const MOST_STEEPNESS = 30;
+const MAX_STEEPNESS = 30;
 /** Prior log odds that a server on this host's CPU is as fast as the host. */
 const HOST_LOG_ODDS = 2;
 
@@ -132,7 +132,7 @@ function shapeLikelihoods(parts: number[], fixed: number, readings: readonly Clu
       for (const { deviance, unit, variance, shift, logStall, misfit } of expected) {
         // A multiple of the variance of independent requests.
         const times = variance * cluster + shift * (rateScatter * rateScatter + misfit * misfit);
-        const usual = -(Math.min(deviance / times, MOST_BELOW) + Math.log(times * unit + 1)) / 2;
+        const usual = -(Math.min(deviance / times, MAX_BELOW) + Math.log(times * unit + 1)) / 2;
         sum += Math.max(usual, logStall);
       }
       parts.push(sum);
@@ -147,7 +147,7 @@ function clustersOf({ steady, slope }: Shape): readonly { readonly cluster: numb
 }
 
 /** A server with no spare capacity has visits as long as a measurement. */
-const LEAST_SPARE = 1e-3;
+const MIN_SPARE = 1e-3;
 
 interface Expected {
   /** The deviance of the binomial distribution. */
@@ -181,7 +181,7 @@ function expectedAt(clustered: Clustered, shape: Shape): Expected {
     logStall: bad.mean > expected ? LOG_STALL - Math.log(requests * bad.mean + 1) : Number.NEGATIVE_INFINITY,
     variance: varianceOf(clustered, shape, expected, left / (1 + gap)),
     misfit: shape.slope === null ? 0 : MISFIT * Math.abs(Math.log(share)),
-    shift: sum(Math.min(steepness, MOST_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
+    shift: sum(Math.min(steepness, MAX_STEEPNESS)) + (speed === 0 ? 0 : sum(HOST_SD * (1 + steepness))),
   };
 }
 
@@ -204,7 +204,7 @@ function clusterAt(
   allowed: number,
   budgetSeconds: number,
 ): number {
-  const visit = (2 * budgetSeconds * perSecond) / (-Math.log(allowed) * Math.max(Math.abs(spare), LEAST_SPARE));
+  const visit = (2 * budgetSeconds * perSecond) / (-Math.log(allowed) * Math.max(Math.abs(spare), MIN_SPARE));
   const logShare = Math.log(Math.min(expected, Math.exp(-2)));
   return Math.max(1, Math.min(visit, requests) * (1 - Math.exp(logShare) * logShare * logShare));
 }

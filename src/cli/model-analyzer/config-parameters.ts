@@ -15,7 +15,7 @@ export type SpaceParameters = { readonly [name: string]: readonly Json[] };
 
 type KeyPath = readonly (string | number)[];
 
-const MOST_VALUES = 1000;
+const MAX_VALUES = 1000;
 
 /**
  * Reads `model_config_parameters`: fields of Triton's ModelConfig, where a list holds values to try. In a field that is itself a list, only a list
@@ -68,7 +68,7 @@ function fieldParameters(field: FieldSchema, value: Json, path: ConfigPath, plac
 
 function named(path: ConfigPath, values: readonly Json[], { at, fail }: Place): Named {
   if (values.length === 0) fail(at, 'there is no value in it');
-  if (values.length > MOST_VALUES) fail(at, `it has ${values.length} values, more than ${MOST_VALUES}`);
+  if (values.length > MAX_VALUES) fail(at, `it has ${values.length} values, more than ${MAX_VALUES}`);
   const text = formatPath(path);
   const short = knownKnobNames.find((name) => knownKnob(name)?.path === text && !knownKnob(name)?.spell);
   return [[short ?? text, values]];
@@ -118,7 +118,7 @@ const product = (lists: readonly (readonly Json[])[]): readonly (readonly Json[]
     [[]],
   );
 
-const fewOf = <T>(list: readonly T[]): readonly T[] => list.slice(0, MOST_VALUES + 1);
+const fewOf = <T>(list: readonly T[]): readonly T[] => list.slice(0, MAX_VALUES + 1);
 
 const isListOfLists = (value: Json): value is readonly Json[] =>
   Array.isArray(value) && value.length > 0 && value.every((item) => Array.isArray(item));

@@ -6,22 +6,22 @@ const text = z.string().min(1);
 const positive = z.number().positive();
 const whole = z.int().positive();
 
-const MOST_NUMBERS = 1000;
+const MAX_NUMBERS = 1000;
 
 /** `8`, `'1,2,4'`, `[1, 2, 4]`, or `{start, stop, step}` with both ends included → the numbers. */
 const numberList = z.union(
   [
     positive.transform((value) => [value]),
-    z.array(positive).min(1).max(MOST_NUMBERS),
+    z.array(positive).min(1).max(MAX_NUMBERS),
     z
       .string()
-      .max(20 * MOST_NUMBERS)
+      .max(20 * MAX_NUMBERS)
       .regex(/^\s*\d+(?:\.\d+)?(?:\s*,\s*\d+(?:\.\d+)?)*\s*$/)
       .transform((list) => list.split(',').map(Number))
-      .refine((list) => list.length <= MOST_NUMBERS && list.every((value) => value > 0 && value < Infinity)),
+      .refine((list) => list.length <= MAX_NUMBERS && list.every((value) => value > 0 && value < Infinity)),
     z
       .strictObject({ start: whole, stop: whole, step: whole.default(1) })
-      .refine(({ start, stop, step }) => stop >= start && stop - start < MOST_NUMBERS * step)
+      .refine(({ start, stop, step }) => stop >= start && stop - start < MAX_NUMBERS * step)
       .transform(({ start, stop, step }) =>
         Array.from({ length: Math.floor((stop - start) / step) + 1 }, (_, index) => start + index * step),
       ),

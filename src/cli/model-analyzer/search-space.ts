@@ -7,7 +7,7 @@ import type { ModelSettings } from './schema.ts';
 
 /** The ends of Model Analyzer's automatic search. */
 const DEFAULTS = { instances: [1, 5], batches: [1, 128] } as const;
-const MOST_COUNTS = 1000;
+const MAX_COUNTS = 1000;
 
 /**
  * Returns the search space of a model in our format: every combination of the values in `model_config_parameters`; without any, the automatic one of
@@ -63,8 +63,8 @@ function automatic({ file, content }: ReadFile): SpaceParameters {
   } = content;
   if (fewest > most)
     throw invalid(file, ['run_config_search_max_instance_count'], `${most} is below the least, ${fewest}`);
-  if (most - fewest >= MOST_COUNTS) {
-    throw invalid(file, ['run_config_search_max_instance_count'], `more than ${MOST_COUNTS} instance counts to try`);
+  if (most - fewest >= MAX_COUNTS) {
+    throw invalid(file, ['run_config_search_max_instance_count'], `more than ${MAX_COUNTS} instance counts to try`);
   }
   if (smallest > largest) {
     throw invalid(file, ['run_config_search_max_model_batch_size'], `${largest} is below the least, ${smallest}`);

@@ -33,14 +33,14 @@ function sweepOf(text: string, parse: (part: string) => number, example: string)
 }
 
 /** A limit, because all arrivals are planned before the first request is sent. */
-const MOST_REQUESTS = 1e8;
+const MAX_REQUESTS = 1e8;
 
 /** FROM:TO:SECONDS; one of the rates may be 0. */
 export function rateRamp(text: string): RateRamp {
   const match = /^([\d.]+):([\d.]+):([\d.]+)s?$/.exec(text);
   const [fromPerSecond, toPerSecond, overS] = (match?.slice(1) ?? []).map(Number) as [number, number, number];
   const requests = ((fromPerSecond + toPerSecond) / 2) * overS;
-  if (requests > MOST_REQUESTS) throw usage(`'${text}' is more than ${MOST_REQUESTS} requests`, 'make it shorter');
+  if (requests > MAX_REQUESTS) throw usage(`'${text}' is more than ${MAX_REQUESTS} requests`, 'make it shorter');
   if (match && requests > 0) return { fromPerSecond, toPerSecond, overS };
   throw usage(`'${text}' is not a ramp`, 'write FROM:TO:SECONDS in requests per second, for example 100:2000:30');
 }
@@ -49,7 +49,7 @@ export function rateRamp(text: string): RateRamp {
 export function burstShape(text: string): BurstShape {
   const match = /^(\d+):([\d.]+)(?:ms)?$/.exec(text);
   const [size, periodMs] = (match?.slice(1) ?? []).map(Number) as [number, number];
-  if (match && size > 0 && size <= MOST_REQUESTS && periodMs > 0 && periodMs < Infinity) return { size, periodMs };
+  if (match && size > 0 && size <= MAX_REQUESTS && periodMs > 0 && periodMs < Infinity) return { size, periodMs };
   throw usage(`'${text}' is not a burst`, 'write SIZE:MILLISECONDS, for example 50:200');
 }
 

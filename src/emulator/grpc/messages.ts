@@ -3,7 +3,7 @@ import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 const PREFIX_BYTES = 5;
 /** gRPC's own limit: its lengths are signed numbers. */
-const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
+const MAX_MESSAGE_BYTES = 2 ** 31 - 1;
 
 /** Splits the bytes of a call into its messages, each preceded by a flag and four bytes of length. */
 export class MessageCutter {
@@ -37,10 +37,10 @@ export class MessageCutter {
   #wanted(): number {
     if ((this.#chunks[0] as Buffer).length < PREFIX_BYTES) this.#chunks = [Buffer.concat(this.#chunks)];
     const length = (this.#chunks[0] as Buffer).readUInt32BE(1);
-    if (length <= MOST_MESSAGE_BYTES) return PREFIX_BYTES + length;
+    if (length <= MAX_MESSAGE_BYTES) return PREFIX_BYTES + length;
     throw new ProtocolFailure(
       'RESOURCE_EXHAUSTED',
-      `Received message larger than max (${length} vs. ${MOST_MESSAGE_BYTES})`,
+      `Received message larger than max (${length} vs. ${MAX_MESSAGE_BYTES})`,
     );
   }
 }

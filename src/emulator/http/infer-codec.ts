@@ -140,12 +140,12 @@ export function writeHttpInfer(
 }
 
 /** In JSON form a value takes tens of bytes before it becomes text. */
-const MOST_VALUES = 2 ** 24;
+const MAX_VALUES = 2 ** 24;
 
 /** Returns a zero tensor as JSON. Throws INTERNAL if it would exceed any memory. */
 export function zeroValues({ datatype, shape }: { readonly datatype: string; readonly shape: readonly number[] }) {
   const length = elementCount(shape);
-  if (length > MOST_VALUES) throw new ProtocolFailure('INTERNAL', `failed to write ${length} values as JSON`);
+  if (length > MAX_VALUES) throw new ProtocolFailure('INTERNAL', `failed to write ${length} values as JSON`);
   const value = datatype === 'BYTES' ? '' : datatype === 'BOOL' ? false : 0;
   return Array.from({ length }, () => value);
 }

@@ -4,9 +4,9 @@ import { inflated } from '../wire/inflated.ts';
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 /** The maximum nesting of a body's JSON: tensors have a few levels, and code that walks it recurses once per level. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 /** The same limit as over gRPC. */
-const MOST_BODY_BYTES = 2 ** 31 - 1;
+const MAX_BODY_BYTES = 2 ** 31 - 1;
 
 /** Reads the body to its end; cuts the connection if it exceeds the maximum message length. */
 export function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
@@ -14,7 +14,7 @@ export function readBody(request: IncomingMessage, done: (body: Buffer) => void)
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > MOST_BODY_BYTES) request.socket.destroy();
+    if (bytes > MAX_BODY_BYTES) request.socket.destroy();
     else chunks.push(chunk);
   });
   request.on('end', () => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
@@ -39,7 +39,7 @@ export function pathSegment(text: string): string {
 export function jsonOf(body: Buffer): { readonly [key: string]: unknown } {
   try {
     const json: unknown = JSON.parse(body.toString('utf8'));
-    if (json !== null && typeof json === 'object' && !nestsDeeperThan(MOST_LEVELS, json))
+    if (json !== null && typeof json === 'object' && !nestsDeeperThan(MAX_LEVELS, json))
       return json as { readonly [key: string]: unknown };
   } catch {
     // Reported below, with the message for everything that is not a JSON object.

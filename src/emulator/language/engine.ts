@@ -39,7 +39,7 @@ interface Running extends Submitted {
 }
 
 /** An engine that falls behind by more, because its thread was delayed, does not catch up. */
-const MOST_BEHIND_NS = 50 * NS_PER_MS;
+const MAX_BEHIND_NS = 50 * NS_PER_MS;
 
 /**
  * A language model's engine in real time: the scheduler of `ContinuousBatcher`, whose steps take the time of their law. Tokens arrive at the ends
@@ -125,7 +125,7 @@ export class LanguageEngine {
       for (const id of emitted) this.#emit(id, step.endNs);
       this.#isStepping = false;
       this.#settle();
-      this.#step(Math.max(step.endNs, this.#clock.nowNs() - MOST_BEHIND_NS));
+      this.#step(Math.max(step.endNs, this.#clock.nowNs() - MAX_BEHIND_NS));
     });
   }
 

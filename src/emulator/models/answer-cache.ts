@@ -4,8 +4,8 @@ export interface EncodedAnswer {
   readonly headerLength: number | null;
 }
 
-const MOST_ANSWERS = 1000;
-const MOST_BYTES = 2 ** 28;
+const MAX_ANSWERS = 1000;
+const MAX_BYTES = 2 ** 28;
 
 /** Encoded answers by request. Requests can vary without limit, so the cache forgets all when it holds too much. */
 export class AnswerCache {
@@ -18,7 +18,7 @@ export class AnswerCache {
 
   set(asked: string, answer: EncodedAnswer): void {
     this.#bytes += answer.body.length + 2 * asked.length;
-    if (this.#answers.size >= MOST_ANSWERS || this.#bytes > MOST_BYTES) {
+    if (this.#answers.size >= MAX_ANSWERS || this.#bytes > MAX_BYTES) {
       this.#answers.clear();
       this.#bytes = answer.body.length + 2 * asked.length;
     }

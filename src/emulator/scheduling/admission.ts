@@ -1,7 +1,7 @@
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 import type { Device } from './device.ts';
 import type { ModelSimulator } from './model-simulator.ts';
-import { MOST_INSTANCES, type Placement } from './placement.ts';
+import { MAX_INSTANCES, type Placement } from './placement.ts';
 
 /**
  * Reserves memory on each GPU for its instances, which are all instances of a model, and releases what the model held before. During a full reload
@@ -16,7 +16,7 @@ export function admit(
   { isBeside = false }: { readonly isBeside?: boolean } = {},
 ): void {
   if (simulator.refusal !== null) throw new ProtocolFailure('INVALID_ARGUMENT', simulator.refusal);
-  const most = Math.min(simulator.maxInstances, MOST_INSTANCES);
+  const most = Math.min(simulator.maxInstances, MAX_INSTANCES);
   if (instances > most)
     throw new ProtocolFailure(
       'INVALID_ARGUMENT',

@@ -2,7 +2,7 @@ import type { InstanceGroup, ModelConfig } from '../../triton/config/model-confi
 import { ProtocolFailure } from '../wire/protocol-failure.ts';
 
 /** Each instance is a thread of a real server, and no machine starts more. */
-export const MOST_INSTANCES = 4096;
+export const MAX_INSTANCES = 4096;
 
 /** The devices that instances can be placed on. */
 export interface Placeable {
@@ -15,7 +15,7 @@ export interface Placement {
   readonly instances: number;
   /**
    * The GPU of each instance, in start order: one on each GPU of a group before the second ones. 0 on a machine whose only device is its CPU; null
-   * on the CPU of a machine with GPUs, which uses none of these. Empty for more than MOST_INSTANCES, which are never admitted.
+   * on the CPU of a machine with GPUs, which uses none of these. Empty for more than MAX_INSTANCES, which are never admitted.
    */
   readonly gpuOf: readonly (number | null)[];
 }
@@ -25,7 +25,7 @@ export function place(model: string, config: ModelConfig, device: Placeable): Pl
   if (config.ensemble_scheduling) return { config, instances: 1, gpuOf: [null] };
   const groups = (config.instance_group ?? [{}]).map((group, index) => placeGroup(model, config, group, index, device));
   const instances = groups.reduce((sum, { count = 1, gpus = [] }) => sum + count * Math.max(1, gpus.length), 0);
-  const gpuOf = instances > MOST_INSTANCES ? [] : groups.flatMap((group) => gpusOf(group, device));
+  const gpuOf = instances > MAX_INSTANCES ? [] : groups.flatMap((group) => gpusOf(group, device));
   return { config: { ...config, instance_group: groups }, instances, gpuOf };
 }
 

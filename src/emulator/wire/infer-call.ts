@@ -190,11 +190,11 @@ export function placeIn(parameters: { readonly [name: string]: unknown } | undef
 }
 
 /** An answer is copied several times before it is sent. */
-const MOST_ANSWER_BYTES = 2 ** 29;
+const MAX_ANSWER_BYTES = 2 ** 29;
 
 /** Throws INTERNAL if the outputs exceed any answer: a config may state any size. */
 export function checkAnswerSize(signature: ModelSignature, batch: number, names: readonly string[]): void {
   const bytes = chosenOutputs(signature, batch, names).reduce((sum, output) => sum + tensorBytes(output), 0);
-  if (bytes <= MOST_ANSWER_BYTES) return;
+  if (bytes <= MAX_ANSWER_BYTES) return;
   throw new ProtocolFailure('INTERNAL', `failed to allocate ${bytes} bytes for the outputs of '${signature.model}'`);
 }

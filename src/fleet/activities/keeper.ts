@@ -30,7 +30,7 @@ interface Open {
 }
 
 /** The maximum number of journal characters in one answer, far below Temporal's payload limit of 2 MiB. */
-const MOST_CHARACTERS = 400_000;
+const MAX_CHARACTERS = 400_000;
 /** Milliseconds that a reader waits for a record. */
 const WAIT_MS = 20_000;
 
@@ -140,7 +140,7 @@ function part(all: readonly StudyRecord[], from: number): RecordsPart {
   let characters = 0;
   for (const record of all.slice(from)) {
     characters += JSON.stringify(record).length;
-    if (records.length > 0 && characters > MOST_CHARACTERS) break;
+    if (records.length > 0 && characters > MAX_CHARACTERS) break;
     records.push(record);
   }
   const isEnd = from + records.length === all.length && all.at(-1)?.type === 'study-finished';

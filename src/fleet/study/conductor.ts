@@ -27,7 +27,7 @@ export interface ConductorParts
 }
 
 /** A trial that loses its server this often counts as the cause. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Conducts one study over several servers: records what they did and decides what each does next. Touches no server. Its whole state comes from the
@@ -123,8 +123,8 @@ export class Conductor {
     if (kind === 'unfit') this.#servers.exclude(server, reason);
     await this.#servers.leave(server, reason);
     const isOpen = this.state.open.some((each) => each.number === trial && each.attempt === attempt);
-    if (work.kind !== 'trial' || trial === BASELINE || !isOpen || attempt < MOST_ATTEMPTS) return;
-    const failure = { kind: 'server-lost', reason: `lost its server ${MOST_ATTEMPTS} times: ${reason}` } as const;
+    if (work.kind !== 'trial' || trial === BASELINE || !isOpen || attempt < MAX_ATTEMPTS) return;
+    const failure = { kind: 'server-lost', reason: `lost its server ${MAX_ATTEMPTS} times: ${reason}` } as const;
     await recorder.record({ type: 'trial-finished', trial, chosen: null, feasible: false, failure });
   }
 

@@ -10,7 +10,7 @@ import type { StudyEnd } from './report.ts';
 import type { Work } from './work.ts';
 
 /** The maximum number of visits to the original config after the search. */
-const MOST_VISITS = 4;
+const MAX_VISITS = 4;
 
 /** Chooses the work after the search, as on one server: visits to the original config, then the final. Knows when and why the study ends. */
 export class FinalWork {
@@ -62,7 +62,7 @@ export class FinalWork {
     const after = state.trials.length;
     const visit = plannedVisit(this.#run);
     const isAgain = this.#visited.after === after;
-    const mayVisit = isAgain ? visit?.levels.kind === 'search' && this.#visited.times < MOST_VISITS : visit !== null;
+    const mayVisit = isAgain ? visit?.levels.kind === 'search' && this.#visited.times < MAX_VISITS : visit !== null;
     if (visit && mayVisit) {
       this.#visited = { after, times: isAgain ? this.#visited.times + 1 : 1 };
       const levels =

@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 /** Compression does not shorten texts below this size. */
 const WORTH_COMPRESSING_BYTES = 256;
 /** The maximum size of an unpacked payload: a hostile one must not fill the memory. */
-const MOST_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 64 * 2 ** 20;
 
 /**
  * Returns the codec for everything that goes through Temporal. It compresses, and encrypts with AES-256-GCM if there is a key. With a key, it
@@ -53,7 +53,7 @@ function decoded(payload: Payload, key: Uint8Array | null): Payload {
   if (key && cipher !== CIPHER) throw new Error('a payload is not encrypted, and there is a key');
   if (!key && cipher === CIPHER) throw new Error('a payload is encrypted: give the key of the fleet');
   const body = key ? decrypted(bytesOf(data), key, form) : bytesOf(data);
-  return unpacked(compression === 'gzip' ? gunzipSync(body, { maxOutputLength: MOST_BYTES }) : Buffer.from(body));
+  return unpacked(compression === 'gzip' ? gunzipSync(body, { maxOutputLength: MAX_BYTES }) : Buffer.from(body));
 }
 
 /** Returns the nonce, the ciphertext and the tag. Also authenticates `form`. */

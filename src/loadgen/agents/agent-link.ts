@@ -5,7 +5,7 @@ import { asTrituneError, type ErrorCode, TrituneError } from '../../base/errors.
 import { MS_PER_S } from '../../base/units.ts';
 import { encodeMessage } from './codec.ts';
 import { type AgentAccess, dial } from './dial.ts';
-import { MOST_MESSAGE_BYTES, readToController, SILENCE_LIMIT_MS, type ToAgent, type ToController } from './protocol.ts';
+import { MAX_MESSAGE_BYTES, readToController, SILENCE_LIMIT_MS, type ToAgent, type ToController } from './protocol.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
 /** A reachable agent answers within this time. */
@@ -57,7 +57,7 @@ export class AgentLink {
   say(message: ToAgent): void {
     if (this.#fault !== null) return;
     const bytes = encodeMessage(message);
-    if (bytes.length <= MOST_MESSAGE_BYTES) this.#socket?.send(bytes, () => undefined);
+    if (bytes.length <= MAX_MESSAGE_BYTES) this.#socket?.send(bytes, () => undefined);
     else this.fail(tooLong(bytes.length));
   }
 

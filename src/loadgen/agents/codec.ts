@@ -2,7 +2,7 @@ import { Decoder, Encoder, ExtensionCodec } from '@msgpack/msgpack';
 import { internalError, messageOf, TrituneError } from '../../base/errors.ts';
 
 /** The maximum nesting of arrays and maps in a message. */
-const MOST_LEVELS = 24;
+const MAX_LEVELS = 24;
 
 /** Extension types for values without a form in MessagePack. */
 const MAP = 1;
@@ -82,7 +82,7 @@ function checkShape(bytes: Uint8Array): number {
     count++;
     if (at + values > bytes.length) throw malformed('it ends too early');
     if (values > 0) open.push(values);
-    if (open.length > MOST_LEVELS) throw malformed('it is nested too deeply');
+    if (open.length > MAX_LEVELS) throw malformed('it is nested too deeply');
   }
   if (at !== bytes.length) throw malformed('it continues after its end');
   return count;

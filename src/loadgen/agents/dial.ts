@@ -4,7 +4,7 @@ import { realClock } from '../../base/clock.ts';
 import { messageOf, TrituneError } from '../../base/errors.ts';
 import { nsToMs } from '../../base/units.ts';
 import { secureOptions, type TlsOptions, tlsTroubleOf } from '../../triton/wire/tls.ts';
-import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, MOST_MESSAGE_BYTES, PROTOCOL_HEADER } from './protocol.ts';
+import { AGENT_PATH, AGENT_PROTOCOL, CONTROLLER_HEADER, MAX_MESSAGE_BYTES, PROTOCOL_HEADER } from './protocol.ts';
 
 /** How to reach agents. */
 export interface AgentAccess {
@@ -56,7 +56,7 @@ function dialOnce(address: string, { token, tls }: AgentAccess, onOpen: (socket:
   const socket = new WebSocket(`${tls ? 'wss' : 'ws'}://${address}${AGENT_PATH}`, {
     ...(tls && secureOptions(tls, ['http/1.1'])),
     handshakeTimeout: HANDSHAKE_LIMIT_MS,
-    maxPayload: MOST_MESSAGE_BYTES,
+    maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
     followRedirects: false,
     headers: {

@@ -22,7 +22,7 @@ export interface AllowedTarget {
 }
 
 /** The maximum number of requests in flight on any agent: each takes memory. */
-const MOST_IN_FLIGHT = 100_000;
+const MAX_IN_FLIGHT = 100_000;
 
 /** Reads HOST or HOST:PORT; `*` allows any server, and returns null. Errors: USAGE. */
 export function allowedTargets(texts: readonly string[]): readonly AllowedTarget[] | null {
@@ -76,9 +76,9 @@ export function checkMemory(bytes: number, { memoryBytes }: AgentLimits): void {
 export function plannedRate({ order, part }: Pick<Answers['begin'], 'order' | 'part'>): number {
   const { mode, value } = order.level;
   const inFlight = mode === 'concurrency' ? value : (order.openLoop?.maxInFlight ?? 0);
-  if (inFlight / part.of > MOST_IN_FLIGHT) {
+  if (inFlight / part.of > MAX_IN_FLIGHT) {
     throw refused(
-      `a thread can have at most ${MOST_IN_FLIGHT} requests in flight`,
+      `a thread can have at most ${MAX_IN_FLIGHT} requests in flight`,
       'lower the concurrency, or use more agents',
     );
   }

@@ -15,7 +15,7 @@ export const PROTOCOL_HEADER = 'tritune-agent-protocol';
 export const CONTROLLER_HEADER = 'tritune-controller';
 
 /** The maximum length of a message; requests go in pieces. The longest are those with the arrivals of a trace, of 10 bytes per request. */
-export const MOST_MESSAGE_BYTES = 64 * 2 ** 20;
+export const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
 export const PIECE_BYTES = 2 ** 20;
 /** Interval of clock probes, which also show that the other side is there. */
 export const PROBE_EVERY_MS = 250;

@@ -11,7 +11,7 @@ import {
   AGENT_PROTOCOL,
   CONTROLLER_HEADER,
   HEALTH_PATH,
-  MOST_MESSAGE_BYTES,
+  MAX_MESSAGE_BYTES,
   PROTOCOL_HEADER,
 } from './protocol.ts';
 import { ServedConnection } from './served-connection.ts';
@@ -39,7 +39,7 @@ export interface RunningAgent {
 }
 
 /** A controller with several models has one connection per model; as many others may wait to be let in. */
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 const HANDSHAKE_LIMIT_MS = 5000;
 
 /**
@@ -47,7 +47,7 @@ const HANDSHAKE_LIMIT_MS = 5000;
  */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const agent = new ListeningAgent(options);
-  const limits = { connections: MOST_CONNECTIONS, requestMs: HANDSHAKE_LIMIT_MS };
+  const limits = { connections: MAX_CONNECTIONS, requestMs: HANDSHAKE_LIMIT_MS };
   const server = limitedServer(options.tls, limits);
   server.on('request', (request, reply) => {
     const isHealth = request.method === 'GET' && request.url === HEALTH_PATH;
@@ -64,7 +64,7 @@ class ListeningAgent {
   readonly #options: AgentOptions;
   readonly #sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: MOST_MESSAGE_BYTES,
+    maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
     clientTracking: false,
   });
@@ -113,7 +113,7 @@ class ListeningAgent {
     if (headers[PROTOCOL_HEADER] !== String(AGENT_PROTOCOL)) return '426 Upgrade Required';
     const controller = headers[CONTROLLER_HEADER];
     if (typeof controller !== 'string' || !/^[0-9a-f-]{36}$/.test(controller)) return '400 Bad Request';
-    if (this.#connections.size >= MOST_CONNECTIONS) return '503 Service Unavailable';
+    if (this.#connections.size >= MAX_CONNECTIONS) return '503 Service Unavailable';
     return this.#connections.size > 0 && controller !== this.#controller ? '409 Conflict' : null;
   }
 }

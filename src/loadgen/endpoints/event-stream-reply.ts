@@ -11,7 +11,7 @@ import type { EventFormat, StreamEvent } from './stream-event.ts';
 const DONE = Buffer.from('[DONE]', 'latin1');
 const LF = '\n';
 /** Making a template costs a proof. After this many consecutive ones that match no event, events are only parsed for a while. */
-const MOST_USELESS = 4;
+const MAX_USELESS = 4;
 /** A template is tried again after this many parsed events. */
 const TRIED_AGAIN = 256;
 /** Errors within a stream come without a status code. */
@@ -112,7 +112,7 @@ export class EventStreamReply implements BodyReader {
   #isWorthTemplate(): boolean {
     this.#parsed++;
     if (this.#isTemplateUsed) this.#useless = 0;
-    return this.#useless < MOST_USELESS || this.#parsed % TRIED_AGAIN === 0;
+    return this.#useless < MAX_USELESS || this.#parsed % TRIED_AGAIN === 0;
   }
 
   /** Events that end the stream or hold an error do not become the template. */

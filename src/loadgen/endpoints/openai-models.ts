@@ -24,7 +24,7 @@ export interface ServerAddress {
 }
 
 /** Far above the list of a server of thousands of models. */
-const MOST_BYTES = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
 
 /** Asks a server for its models with OpenAI's `GET /v1/models`. No answer repeats the value of a header. */
 export async function askModels(
@@ -39,7 +39,7 @@ export async function askModels(
       headers: { host, ...Object.fromEntries(headers.map(({ name, value }) => [name, value])) },
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await textWithin(MOST_BYTES, body);
+    const text = await textWithin(MAX_BYTES, body);
     const models = statusCode === 200 ? modelsIn(clear(text)) : null;
     if (models) return { kind: 'models', ...models };
     return { kind: 'other', status: statusCode, message: clear(text.trim().slice(0, 300)) };

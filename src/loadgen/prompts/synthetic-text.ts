@@ -9,7 +9,7 @@ export interface SizedText {
 }
 
 /** The maximum number of times to lengthen or shorten a text until it has the requested tokens. */
-const MOST_CORRECTIONS = 12;
+const MAX_CORRECTIONS = 12;
 /** With fewer one-token words the texts would be too similar. */
 const FEWEST_WORDS = 32;
 
@@ -30,7 +30,7 @@ export class SyntheticText {
     const words = Array.from({ length: tokens }, () => this.#word(random));
     let text = words.join(' ');
     let counted = this.#tokenizer.count(text);
-    for (let turn = 0; turn < MOST_CORRECTIONS && counted !== tokens; turn++) {
+    for (let turn = 0; turn < MAX_CORRECTIONS && counted !== tokens; turn++) {
       if (counted > tokens) words.length = Math.max(1, words.length - Math.ceil((counted - tokens) / (turn + 1)));
       else for (let missing = tokens - counted; missing > 0; missing--) words.push(this.#word(random));
       text = words.join(' ');

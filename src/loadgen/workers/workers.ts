@@ -22,7 +22,7 @@ export interface Workers {
 }
 
 /** An additional thread is not worthwhile for fewer requests. */
-const LEAST_REQUESTS = 20;
+const MIN_REQUESTS = 20;
 
 /** Makes the threads of all groups send together; needs at least one group. Closing it closes the groups. */
 export function workersOf(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Workers {
@@ -41,7 +41,7 @@ export function workersOf(groups: readonly [ThreadGroup, ...ThreadGroup[]]): Wor
       const threads = inTurn(groups.map((group) => group.threads()));
       const count = threads.length;
       const sending = level.mode === 'concurrency' ? Math.min(level.value, count) : count;
-      const needed = Math.max(1, Math.min(sending, Math.floor(mostRequests / LEAST_REQUESTS)));
+      const needed = Math.max(1, Math.min(sending, Math.floor(mostRequests / MIN_REQUESTS)));
       open = open.filter((flow) => !flow.release());
       const flow = new WorkerFlow(threads.slice(0, needed), ++flows, numberOf(order.requests), order, nullServer);
       open.push(flow);

@@ -33,11 +33,11 @@ const FITTED: readonly (readonly [figure: TokenFigureName | 'latency-avg', sd: n
 /** The residual of a figure that is impossible by the law, in standard deviations. */
 const IMPOSSIBLE = 10;
 /** The most measurements that a law is fitted to. */
-const MOST_OBSERVATIONS = 14;
+const MAX_OBSERVATIONS = 14;
 const REQUESTS = 60;
 /** The change of a parameter for measuring slopes: smaller ones drown in the jumps of a simulation. */
 const STEP = 0.1;
-const MOST_CHANGE = 1.2;
+const MAX_CHANGE = 1.2;
 const ITERATIONS = 10;
 const PERCENTILE = 99;
 
@@ -48,7 +48,7 @@ export function fitLaw(
   { seed }: { readonly seed: number },
 ): FittedLaw {
   const lengths = observedLengths(observations);
-  const used = farApart(observations, MOST_OBSERVATIONS);
+  const used = farApart(observations, MAX_OBSERVATIONS);
   const sums = lawSums(used.map(({ choice }) => choice) as [Choice, ...Choice[]], all);
   const priors = [...lawPriors(roughFigures(used, lengths)), ...sums.priors];
   const fitWith = (isStatic: boolean, start?: readonly number[]): LeastSquaresFit => {
@@ -58,7 +58,7 @@ export function fitLaw(
         residuals: (logs) => residualsOf(observation, lawOf(logs, isStatic), lengths, seed),
       }),
     );
-    return leastSquares(blocks, { priors, start, step: STEP, mostChange: MOST_CHANGE, iterations: ITERATIONS });
+    return leastSquares(blocks, { priors, start, step: STEP, mostChange: MAX_CHANGE, iterations: ITERATIONS });
   };
   const { fit, isStatic } = asFitsBest(used, fitWith);
   const widening = Math.sqrt(Math.max(1, fit.misfit));

@@ -13,7 +13,7 @@ export interface RoughFigures {
 }
 
 /** The least time of a prompt, in steps of decoding. */
-const LEAST_PROMPT = 0.1;
+const MIN_PROMPT = 0.1;
 
 /** Returns rough figures of observations, at least one. */
 export function roughFigures(observations: readonly TokenObservation[], lengths: SequenceLengths): RoughFigures {
@@ -29,7 +29,7 @@ export function roughFigures(observations: readonly TokenObservation[], lengths:
   const promptMs = Math.min(ttftMs.p50, eachMs - (lengths.output.mean - 1) * tpotMs.avg);
   return {
     tpotNs: msToNs(stepMs),
-    ttftNs: msToNs(Math.max(LEAST_PROMPT * stepMs, promptMs)),
+    ttftNs: msToNs(Math.max(MIN_PROMPT * stepMs, promptMs)),
     promptTokens: Math.max(1, lengths.input.mean * (1 - cached)),
     contextTokens: lengths.input.mean + lengths.output.mean / 2,
   };

@@ -50,10 +50,10 @@ export function lawOf(logs: readonly number[], isStatic: boolean): EngineLaw {
   const figures = Object.fromEntries(
     lawFigures.map((name, index) => [name, Math.exp(logs[index] as number)]),
   ) as Record<LawFigure, number>;
-  return { ...figures, cv: Math.min(MOST_CV, figures.cv), isStatic };
+  return { ...figures, cv: Math.min(MAX_CV, figures.cv), isStatic };
 }
 
-const MOST_CV = 0.6;
+const MAX_CV = 0.6;
 
 /**
  * Returns the prior of the parameters. At the lightest load a decoding step is mostly overhead and the reading of weights, and a prompt's time

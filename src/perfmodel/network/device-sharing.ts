@@ -80,11 +80,11 @@ const OTHER_INTERFERENCES = [0.8, 0.9, 1, 1.12, 1.25];
 const SURPRISE_OF_OWN_SHARE = 0.7;
 const SWEEPS = 2;
 /** Hypotheses with a posterior below this share of the likeliest one's are dropped. */
-const LEAST_POSTERIOR = 1e-2;
+const MIN_POSTERIOR = 1e-2;
 /** The most hypotheses that are kept. */
-const MOST_LIKELY = 12;
+const MAX_LIKELY = 12;
 /** The least log evidence per weight of points: if no hypothesis explains the points better, all of them count less. */
-const LEAST_EVIDENCE = 0.5;
+const MIN_EVIDENCE = 0.5;
 
 /** A hypothesis with the quality of its explanation of the points. */
 interface Explained {
@@ -105,7 +105,7 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   const tried = hypothesesFor(kind, stages).map(explain);
   const temper = Math.min(
     1,
-    (LEAST_EVIDENCE * weight) / Math.max(1e-9, -Math.max(...tried.map(({ evidence }) => evidence))),
+    (MIN_EVIDENCE * weight) / Math.max(1e-9, -Math.max(...tried.map(({ evidence }) => evidence))),
   );
   const plausibility = ({ hypothesis, evidence }: Explained): number => hypothesis.logPrior + temper * evidence;
   const bestOf = (): Explained => tried.reduce((best, each) => (plausibility(each) > plausibility(best) ? each : best));
@@ -116,9 +116,9 @@ export function sharingOf(kind: DeviceKind, stages: readonly string[], seen: rea
   const distinct = new Map(tried.map((each) => [keyOf(each.hypothesis), each]));
   const likely = [...distinct.values()]
     .map((each) => ({ ...each.hypothesis, chance: Math.exp(plausibility(each) - plausibility(best)), own: each.own }))
-    .filter(({ chance }) => chance >= LEAST_POSTERIOR)
+    .filter(({ chance }) => chance >= MIN_POSTERIOR)
     .sort((a, b) => b.chance - a.chance)
-    .slice(0, MOST_LIKELY);
+    .slice(0, MAX_LIKELY);
   const total = likely.reduce((sum, { chance }) => sum + chance, 0);
   const weighed = likely.map(({ own, ...hypothesis }): Weighed => {
     const base = stages.map(

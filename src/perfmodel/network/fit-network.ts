@@ -31,7 +31,7 @@ export interface FittedNetwork {
 }
 
 /** The most batch sizes per measurement, the most frequent ones, that show the slowdown between stages. */
-const MOST_SIZES = 4;
+const MAX_SIZES = 4;
 
 /** Fits the laws of each stage to its own statistics, over all measured configs, and the slowdown between stages on a device. */
 export function fitNetwork(
@@ -174,7 +174,7 @@ function sharedPoints({ measurement, stages }: NetworkObservation, stage: StageO
   );
   const points = pointsOf({ choice: stage.choice, observations: [stage.observation] })
     .sort((a, b) => b.weight - a.weight)
-    .slice(0, MOST_SIZES);
+    .slice(0, MAX_SIZES);
   return { stage: stage.stage, points, beside, inFlight: inFlightIn(measurement) };
 }
 

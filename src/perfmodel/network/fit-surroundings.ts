@@ -15,14 +15,14 @@ const USUAL_CV = 0.05;
 /**
  * The most measurements that are simulated: for the round trip those with the shortest latencies, for the spread a selection spread evenly over all.
  */
-const MOST_FOR_ROUND_TRIP = 4;
-const MOST_FOR_SPREAD = 6;
+const MAX_FOR_ROUND_TRIP = 4;
+const MAX_FOR_SPREAD = 6;
 const REQUESTS = 300;
-const MOST_WARM_UP = 200;
+const MAX_WARM_UP = 200;
 /** The weight of the prior against large spreads, in misses. */
 const PRIOR_WEIGHT = 2;
 /** A round trip is at most this share of a request's time. */
-const MOST_ROUND_TRIP = 0.6;
+const MAX_ROUND_TRIP = 0.6;
 
 /** A simulated choice with its measurement. */
 interface Seen {
@@ -62,7 +62,7 @@ export function fitSurroundings(
     const each = level.mode === 'concurrency' ? Math.ceil(level.value / fronts.length) : 1;
     return simulateNetwork(
       { ...stagesOf(fitted, choice, surroundings), fronts },
-      { warmUpRequests: Math.min(MOST_WARM_UP, 2 * each), requests: enoughRequests(REQUESTS, each), seed },
+      { warmUpRequests: Math.min(MAX_WARM_UP, 2 * each), requests: enoughRequests(REQUESTS, each), seed },
     );
   };
   const start = { roundTripNs: new Map<string, number>(), cv: USUAL_CV, unknownNs: USUAL_NS };
@@ -103,7 +103,7 @@ function roundTripsOf(
 ): ReadonlyMap<string, number> {
   const shortest = [...seen]
     .sort((a, b) => a.measurement.latencyMs.avg - b.measurement.latencyMs.avg)
-    .slice(0, MOST_FOR_ROUND_TRIP);
+    .slice(0, MAX_FOR_ROUND_TRIP);
   const rests = shortest.map((each) => ({ ...each, found: simulateAt(each, surroundings) }));
   return new Map(
     topology.fronts.map(({ model }, place) => {
@@ -111,7 +111,7 @@ function roundTripsOf(
         const measuredNs =
           (measurement.fronts?.find((front) => front.model === model) ?? measurement).latencyMs.avg * NS_PER_MS;
         const restNs = measuredNs - (found.fronts[place]?.latencyNs.mean ?? measuredNs);
-        return Math.min(MOST_ROUND_TRIP * measuredNs, Math.max(0, restNs));
+        return Math.min(MAX_ROUND_TRIP * measuredNs, Math.max(0, restNs));
       });
       return [model, own.length > 0 ? Math.min(...own) : 0];
     }),
@@ -120,9 +120,9 @@ function roundTripsOf(
 
 /** Returns the spread whose simulated p99s are nearest to the measured ones; it also covers the tails of client and network. */
 function spreadOf(seen: readonly Seen[], surroundings: Surroundings, simulateAt: SimulateAt): number {
-  const step = Math.max(1, seen.length / MOST_FOR_SPREAD);
+  const step = Math.max(1, seen.length / MAX_FOR_SPREAD);
   const chosen = Array.from(
-    { length: Math.min(MOST_FOR_SPREAD, seen.length) },
+    { length: Math.min(MAX_FOR_SPREAD, seen.length) },
     (_, index) => seen[Math.floor(index * step)] as Seen,
   );
   let [best, least] = [USUAL_CV, Number.POSITIVE_INFINITY];

@@ -31,9 +31,9 @@ const REQUESTS = 300;
 /** The least number of counted rounds of all requests in flight. */
 const ROUNDS = 4;
 /** Arrivals of one simulation under a workload, of all fronts together. */
-const MOST_ARRIVALS = 800;
+const MAX_ARRIVALS = 800;
 /** The most requests of a warm-up, for each front. */
-const MOST_WARM_UP = 200;
+const MAX_WARM_UP = 200;
 
 /** The result of one simulation. */
 interface Run extends SimulatedRun {
@@ -73,7 +73,7 @@ export function networkSimulatorOf(
   const extent = (level: number) => {
     const each = Math.ceil(level / topology.fronts.length);
     return mode === 'concurrency'
-      ? { warmUpRequests: Math.min(MOST_WARM_UP, 2 * each), requests: Math.max(most, ROUNDS * each), seed }
+      ? { warmUpRequests: Math.min(MAX_WARM_UP, 2 * each), requests: Math.max(most, ROUNDS * each), seed }
       : { warmUpRequests: 100, requests: most, seed };
   };
   const run = (choice: Choice, level: number): Run | null => {
@@ -84,7 +84,7 @@ export function networkSimulatorOf(
     const lengths = {
       roundTripNs: surroundings.roundTripNs,
       samplesOf: samplesOf(choice),
-      requests: MOST_ARRIVALS,
+      requests: MAX_ARRIVALS,
     };
     const runs = frontsUnder(workloads, topology, level, lengths).map(({ fronts, loads }) =>
       runOf(

@@ -26,14 +26,14 @@ interface CallCount {
 export type ObservedCalls = ReadonlyMap<string, ObservedCaller>;
 
 /** The least share of an execution's time that is its own, whatever the estimate for its calls. */
-const LEAST_OWN = 0.02;
+const MIN_OWN = 0.02;
 /**
  * Parallel calls end with the last of them. If they only wait for each other, that is later than their mean by their mean time in the queue; if they
  * also wait for other callers' calls, by less. This share of it is assumed.
  */
 const LATER_THAN_MEAN = 0.6;
 /** Calls are assumed to be in turn, as in most code, unless parallel calls lower the sum of squared misses by this much. */
-const LEAST_EVIDENCE = 2e-3;
+const MIN_EVIDENCE = 2e-3;
 /** A ratio of counts within this of one request per request counts as one. */
 const ALIKE = 0.05;
 
@@ -122,7 +122,7 @@ export function ownTimeNs(
 ): (meanExecutionNs: number, batchSize: number) => number {
   const caller = calls.get(stage);
   if (!caller || caller.counts.length === 0) return (ns) => ns;
-  return (ns, batchSize) => Math.max(LEAST_OWN * ns, ns - callsNs(caller, batchSize, told));
+  return (ns, batchSize) => Math.max(MIN_OWN * ns, ns - callsNs(caller, batchSize, told));
 }
 
 /** True if the time left after parallel calls is closer to a line in the batch size than the time left after calls in turn. */
@@ -136,7 +136,7 @@ function isRatherParallel(
       (each.get(caller)?.batches ?? []).map(({ size, executions, meanExecutionUs }): ServicePoint => {
         const wholeNs = meanExecutionUs * NS_PER_US;
         const leftNs = wholeNs - callsNs({ counts, inParallel }, size, each);
-        const executionNs = Math.max(LEAST_OWN * wholeNs, leftNs);
+        const executionNs = Math.max(MIN_OWN * wholeNs, leftNs);
         // Misses count relative to the whole execution, because calls cannot take longer than that.
         const weight = (executions / (executions + 10)) * (executionNs / wholeNs) ** 2;
         return { settingsKey: '', batchSize: size, busyInstances: 1, executionNs, weight };
@@ -151,7 +151,7 @@ function isRatherParallel(
       ).loss + excess
     );
   }) as [number, number];
-  return atOnce + LEAST_EVIDENCE < inTurn;
+  return atOnce + MIN_EVIDENCE < inTurn;
 }
 
 /** Returns the excess of the calls' time over that of the calling executions: the squares of the relative excess. */

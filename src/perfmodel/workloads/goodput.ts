@@ -4,7 +4,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { chanceBelow } from '../../stats/normal.ts';
 
 /** The least share of the throughput that goodput counts as: a logarithm must exist, and smaller values make no difference. */
-const LEAST_GOOD = 0.005;
+const MIN_GOOD = 0.005;
 
 /**
  * The standard deviation of a request's times around the simulated ones, as a logarithm: a request that is simulated just within a limit keeps it
@@ -13,7 +13,7 @@ const LEAST_GOOD = 0.005;
 const AROUND_LIMIT = 0.06;
 
 /** Returns the least goodput that counts at this throughput. */
-export const leastGoodput = (throughput: number): number => LEAST_GOOD * throughput;
+export const leastGoodput = (throughput: number): number => MIN_GOOD * throughput;
 
 /** Returns the chance that a request keeps its limits. `ratio`: its largest ratio of a simulated time to its limit. */
 export const chanceWithin = (ratio: number): number => chanceBelow(-Math.log(ratio) / AROUND_LIMIT);

@@ -4,7 +4,7 @@ import type { StudyWorkloads } from '../../workload/study-workloads.ts';
 import { excerptAt } from './offered-load.ts';
 
 /** Arrivals of an observation that are simulated again. */
-const MOST_ARRIVALS = 600;
+const MAX_ARRIVALS = 600;
 
 /** The measurement under one workload, whose name is absent if a study has only one. */
 export interface UnderOne extends Measurement {
@@ -18,7 +18,7 @@ export const underEach = (measurement: Measurement): readonly UnderOne[] => meas
 export function arrivalsIn(
   studied: StudyWorkloads | undefined,
   measurement: UnderOne,
-  requests = MOST_ARRIVALS,
+  requests = MAX_ARRIVALS,
 ): ArrivalPlan | undefined {
   const { mode, value } = measurement.level;
   const under = studied && mode === 'request-rate' ? studyOf(studied, measurement) : undefined;

@@ -46,8 +46,8 @@ export const NEAR_CEILING = 0.85;
  * If half of all timers or sends are this late, and by this share of the latency, the measured latencies are distorted. Node's timers are always up
  * to a millisecond late.
  */
-const LEAST_DELAY_MS = 2;
-const LEAST_LATENESS_MS = 1;
+const MIN_DELAY_MS = 2;
+const MIN_LATENESS_MS = 1;
 const DELAY_SHARE = 0.2;
 
 /**
@@ -87,7 +87,7 @@ export function clientLimit(evidence: ClientEvidence, ceiling: number | null): C
   const bends = (ms: number, leastMs: number): boolean => ms > Math.max(leastMs, DELAY_SHARE * latencyP50Ms);
   if (sends !== null) {
     const { latenessP50Ms, percentile, fromDueMs, fromSendMs, budgetMs } = sends;
-    if (bends(latenessP50Ms, LEAST_LATENESS_MS))
+    if (bends(latenessP50Ms, MIN_LATENESS_MS))
       return own(`half of its sends were ${formatMs(latenessP50Ms)} late or more`);
     const missedByUs = fromDueMs > budgetMs && fromSendMs <= budgetMs;
     return missedByUs
@@ -104,7 +104,7 @@ export function clientLimit(evidence: ClientEvidence, ceiling: number | null): C
     return own(`its own limit is ${formatRate(ceiling)}, measured on a server that does nothing`);
   }
   const { medianDelayMs } = use;
-  return tail === null && bends(medianDelayMs, LEAST_DELAY_MS)
+  return tail === null && bends(medianDelayMs, MIN_DELAY_MS)
     ? starved(`its event loop was ${formatMs(medianDelayMs)} behind half of the time`)
     : null;
 }

@@ -5,7 +5,7 @@ import type { HostCpu } from '../../loadgen/client/host-cpu.ts';
 import type { TailEvidence } from '../windows/void-windows.ts';
 
 /** A cause counts as the cause if it explains at least this share of the pauses. */
-const MOST_OF_IT = 0.5;
+const MAX_OF_IT = 0.5;
 
 /** Explains why the percentile may be the client's own: by how much, how long its threads were delayed, and the main cause. */
 export function heldUpReason(tail: TailEvidence & { readonly percentile: number }, host: HostCpu = {}): string {
@@ -32,7 +32,7 @@ const BUSY: Delay = { words: 'its own work delayed the load generator', isOthers
 export function delayOf(heldUp: HeldUp | null, { stolenMs = 0, pressedMs = 0 }: HostCpu): Delay {
   const { pauses = [], runQueueNs = null } = heldUp ?? {};
   const heldNs = sumOf(pauses, ({ lengthNs }) => lengthNs);
-  const isMost = (ns: number): boolean => ns > 0 && ns >= MOST_OF_IT * heldNs;
+  const isMost = (ns: number): boolean => ns > 0 && ns >= MAX_OF_IT * heldNs;
   if (isMost(sumOf(pauses, ({ gcNs }) => gcNs))) return COLLECTION;
   if (isMost(stolenMs * NS_PER_MS)) return STOLEN;
   // The kernel's count for this very thread, or else the pressure over all waiting threads.

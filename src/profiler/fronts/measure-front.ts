@@ -140,7 +140,7 @@ function atRestOf(
 }
 
 /** A server that ran the whole time has counted more than this share of the answered requests. */
-const LEAST_COUNTED = 0.99;
+const MIN_COUNTED = 0.99;
 
 /**
  * Errors: SERVER_UNREACHABLE if nothing listened for a while and the statistics are not from one server that ran the whole time. The measurement
@@ -152,7 +152,7 @@ function checkSameServer(
   mostInFlight: number,
 ): void {
   const refused = failures.find(({ kind }) => kind === 'refused');
-  if (!refused || (server && server.successCount >= LEAST_COUNTED * succeeded - 2 * mostInFlight)) return;
+  if (!refused || (server && server.successCount >= MIN_COUNTED * succeeded - 2 * mostInFlight)) return;
   throw new TrituneError(
     'SERVER_UNREACHABLE',
     `the server could not be reached for a while: ${refused.firstMessage}${serverNote === undefined ? '' : `; ${serverNote}`}`,

@@ -15,7 +15,7 @@ const BATCHES_PER_WINDOW = 5;
  * The minimum length of a count window, in milliseconds: with many requests in flight a shorter one is meaningless. perf_analyzer checks once a
  * second.
  */
-const LEAST_COUNT_WINDOW_MS = 500;
+const MIN_COUNT_WINDOW_MS = 500;
 /** The length of a count window assumed for the deadline, in milliseconds, … */
 const PATIENT_COUNT_WINDOW_MS = 60_000;
 /** … and the deadline in windows of that length. */
@@ -90,7 +90,7 @@ function openLog(traffic: Traffic, options: LevelOptions, rule: PerfAnalyzerRule
     const isWhole = (batches: readonly Batch[]): boolean => lengthNs(batches) >= windowNs;
     return new WindowLog(traffic, options, { rule: batch, isWhole });
   }
-  const leastNs = msToNs(LEAST_COUNT_WINDOW_MS);
+  const leastNs = msToNs(MIN_COUNT_WINDOW_MS);
   const minRequests = Math.max(1, Math.floor(rule.requestCount / BATCHES_PER_WINDOW));
   const batch = { lengthNs: leastNs / BATCHES_PER_WINDOW, minRequests, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean =>

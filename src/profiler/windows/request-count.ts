@@ -6,9 +6,9 @@ import { WindowLog } from './log.ts';
 import type { OnWindow, WindowsOutcome } from './outcome.ts';
 import { suspendedNs, watchPeriodNs } from './void-windows.ts';
 
-const MOST_BATCHES = 20;
+const MAX_BATCHES = 20;
 /** Fewer batches say little about how much they differ. */
-const LEAST_BATCHES = 5;
+const MIN_BATCHES = 5;
 
 /**
  * Measures one window of all the requests that this traffic sends, from the first request's sending to the last one's reply, and starts the
@@ -55,8 +55,8 @@ async function endShort(traffic: Traffic, log: WindowLog): Promise<void> {
  * each batch holds as many as are in flight: requests that start together end together, and a batch of only some of them would have no length.
  */
 function batchesOf(requests: number, { mode, value }: LoadLevel): number {
-  const rounds = mode === 'concurrency' ? Math.floor(requests / value) : MOST_BATCHES;
-  const most = Math.min(MOST_BATCHES, Math.max(LEAST_BATCHES, rounds));
+  const rounds = mode === 'concurrency' ? Math.floor(requests / value) : MAX_BATCHES;
+  const most = Math.min(MAX_BATCHES, Math.max(MIN_BATCHES, rounds));
   for (let batches = most; batches > 1; batches--) if (requests % batches === 0) return batches;
   return 1;
 }

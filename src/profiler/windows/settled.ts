@@ -24,7 +24,7 @@ const SLICE_PERCENTILE = 0.9;
 const ALIKE = 0.02;
 
 /** A server that keeps getting faster for longer than this is measured as it is. */
-const MOST_SETTLING_MS = 6000;
+const MAX_SETTLING_MS = 6000;
 
 /**
  * Watches a server after a load. `isOver` is true once the server has settled, and stays true. After six seconds or `maxWarmUpMs` the server counts
@@ -34,7 +34,7 @@ export function settlingAfterLoad(
   { isFresh = false, clock }: Pick<LevelOptions, 'isFresh' | 'clock'>,
   { maxWarmUpMs }: Pick<WindowRule, 'maxWarmUpMs'>,
 ): { isOver(batches: readonly Batch[]): boolean } {
-  const endNs = clock.nowNs() + msToNs(Math.min(MOST_SETTLING_MS, maxWarmUpMs));
+  const endNs = clock.nowNs() + msToNs(Math.min(MAX_SETTLING_MS, maxWarmUpMs));
   let isDone = !isFresh;
   return {
     isOver(batches) {

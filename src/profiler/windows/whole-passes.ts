@@ -10,9 +10,9 @@ import { isFarAbove, progressOf } from './signs.ts';
 import { hangsOnPauses, isVoid, watchPeriodNs } from './void-windows.ts';
 
 /** By default, passes are played for at least this long. Three windows of the interval rule last as long. */
-const LEAST_MS = 5000;
+const MIN_MS = 5000;
 /** The minimum number of batches in total; their spread gives the confidence intervals. */
-const LEAST_BATCHES = 20;
+const MIN_BATCHES = 20;
 /** A server gets faster for up to this long after a load (`settled.ts`). */
 const SETTLING_MS = 2500;
 /** The measurement ends if the server has been silent for this long at the end of the passes. */
@@ -39,8 +39,8 @@ export interface PassDivision {
 
 /** Returns how to divide a plan: into at least 20 batches, none longer than `mostNs`. */
 export function passDivision(durationNs: number, mostNs: number, asked?: number): PassDivision {
-  const passes = asked ?? Math.max(1, Math.ceil(msToNs(LEAST_MS) / durationNs));
-  return { passes, slices: Math.max(Math.ceil(LEAST_BATCHES / passes), Math.ceil(durationNs / mostNs)) };
+  const passes = asked ?? Math.max(1, Math.ceil(msToNs(MIN_MS) / durationNs));
+  return { passes, slices: Math.max(Math.ceil(MIN_BATCHES / passes), Math.ceil(durationNs / mostNs)) };
 }
 
 /**

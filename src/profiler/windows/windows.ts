@@ -18,11 +18,11 @@ const BATCHES_PER_WINDOW = 5;
 /** The maximum time of all windows together, in planned lengths; after that a stalled server ends the measurement. */
 const PATIENCE = 3;
 /** Fewer windows than this cannot show that a budget is missed, by whatever margin. */
-const LEAST_WINDOWS_TO_MISS = 2;
+const MIN_WINDOWS_TO_MISS = 2;
 /** The number of windows that are measured again because the process was suspended; after that they count. */
 const MAX_SUSPENSIONS = 5;
 /** The number of times that windows with cold executions are dropped; after that they count. */
-const MOST_RESTARTS = 3;
+const MAX_RESTARTS = 3;
 
 type Ending = 'stable' | 'met' | 'missed' | 'failing' | 'errors' | 'limit';
 
@@ -63,7 +63,7 @@ async function measureUntilPrecise(
   const watchEveryNs = watchPeriodNs(warmth.meanGapNs ?? warmth.meanLatencyNs);
   const batchRule = { lengthNs: windowNs / BATCHES_PER_WINDOW, minRequests: 1, watchEveryNs };
   const isWhole = (batches: readonly Batch[]): boolean => batches.length === BATCHES_PER_WINDOW;
-  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: LEAST_WINDOWS_TO_MISS });
+  const log = new WindowLog(traffic, options, { rule: batchRule, isWhole, asksFrom: MIN_WINDOWS_TO_MISS });
   let before = noSigns;
   let [counted, coldWindows, voidWindows, suspensions] = [0, 0, 0, 0];
   const lookAnew = (): void => {
@@ -88,7 +88,7 @@ async function measureUntilPrecise(
       onWindow({ phase: 'void', voidWindows });
       continue;
     }
-    if (isFull && restarts < MOST_RESTARTS && (await log.isColdSince(counted))) {
+    if (isFull && restarts < MAX_RESTARTS && (await log.isColdSince(counted))) {
       restarts++;
       coldWindows += log.discard();
       counted = 0;
@@ -144,7 +144,7 @@ function endingAt(figures: WindowedFigures, before: Signs, options: LevelOptions
   if (figures.succeeded === 0) return 'failing';
   const { windows } = figures;
   const { isStable, isMet, isMissed } = signsOf(figures, options);
-  if (isFarAbove(figures, options) && windows >= LEAST_WINDOWS_TO_MISS) return 'missed';
+  if (isFarAbove(figures, options) && windows >= MIN_WINDOWS_TO_MISS) return 'missed';
   if (windows >= rule.minWindows) {
     if (isMissed && before.isMissed) return 'missed';
     if (isStable && before.isStable) return 'stable';

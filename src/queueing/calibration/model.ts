@@ -46,9 +46,9 @@ const BEGINNINGS = 4;
 const RAMP_EXECUTIONS = 12;
 const CYCLES_OF_WARM_UP = 9;
 const CYCLES = 6;
-const LEAST_REQUESTS = 300;
+const MIN_REQUESTS = 300;
 /** The least share of requests that windows count; latencies close to a window's length are not modelled. */
-const LEAST_COUNTED = 0.2;
+const MIN_COUNTED = 0.2;
 
 /** Returns the service law for timed lone executions and the given unknowns. */
 export function calibratedLaw(
@@ -92,9 +92,9 @@ export function predictRow(server: CalibratedServer, concurrency: number, sample
   const traffic = { kind: 'closed', concurrency, samplesPerRequest, roundTripNs, jitterNs, rampNs } as const;
   const sum = { inferPerSecond: 0, p50Ms: 0, p99Ms: 0, queueMs: 0, computeMs: 0, outsideMs: 0 };
   for (let seed = 1; seed <= BEGINNINGS; seed++) {
-    const requests = Math.max(LEAST_REQUESTS, CYCLES * concurrency);
+    const requests = Math.max(MIN_REQUESTS, CYCLES * concurrency);
     const run = simulate(policy, law, traffic, { warmUpRequests: CYCLES_OF_WARM_UP * concurrency, requests, seed });
-    const counted = Math.max(LEAST_COUNTED, 1 - run.latencyNs.mean / windowNs);
+    const counted = Math.max(MIN_COUNTED, 1 - run.latencyNs.mean / windowNs);
     sum.inferPerSecond += (run.requestsPerSecond * samplesPerRequest * counted) / BEGINNINGS;
     sum.p50Ms += nsToMs(run.latencyNs.p50) / BEGINNINGS;
     sum.p99Ms += nsToMs(run.latencyNs.p99) / BEGINNINGS;

@@ -37,7 +37,7 @@ function drawnFrom({ mean, std, min, max }: TokenLengths, random: Random): () =>
   const share = (mean - min) / range;
   // The largest variance of a distribution over the range with this mean; its excess over the wanted variance gives the sum of the beta's
   // parameters.
-  const sum = Math.max(LEAST_SUM, (share * (1 - share) * range * range) / (std * std) - 1);
+  const sum = Math.max(MIN_SUM, (share * (1 - share) * range * range) / (std * std) - 1);
   const [low, high] = [gammaFrom(share * sum, random), gammaFrom((1 - share) * sum, random)];
   return () => {
     const [above, below] = [low(), high()];
@@ -45,4 +45,4 @@ function drawnFrom({ mean, std, min, max }: TokenLengths, random: Random): () =>
   };
 }
 
-const LEAST_SUM = 0.05;
+const MIN_SUM = 0.05;

@@ -11,7 +11,7 @@ import { checkStepLaw, isStepLaw, type StepLaw, type StepTimes } from './step-la
 import { type TokenSimulation, TokenTally } from './token-tally.ts';
 
 /** The most steps of a simulation: an engine whose sequences only displace each other would never end. */
-const MOST_STEPS = 2_000_000;
+const MAX_STEPS = 2_000_000;
 
 /**
  * Simulates an engine with the policy and the law of its steps under the traffic, in virtual time. Stretches in which sequences only decode are
@@ -38,7 +38,7 @@ export function simulateContinuous(
   const roundTripNs = traffic.roundTripNs ?? 0;
   const tally = new TokenTally(law, known, { warmUpRequests, requests, roundTripNs, spread });
   let nowNs = 0;
-  for (let left = MOST_STEPS; !tally.isFull; left--) {
+  for (let left = MAX_STEPS; !tally.isFull; left--) {
     if (left === 0) throw endless();
     while (arrivals.nextNs <= nowNs) {
       arrivals.take();
@@ -64,6 +64,6 @@ export function simulateContinuous(
 const endless = (): TrituneError =>
   new TrituneError(
     'INPUT_INVALID',
-    `the simulation did not end within ${MOST_STEPS} steps`,
+    `the simulation did not end within ${MAX_STEPS} steps`,
     'give a larger KV cache, shorter sequences or fewer requests',
   );

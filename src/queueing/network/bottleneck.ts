@@ -23,7 +23,7 @@ export type Bottleneck =
   | { readonly kind: 'none' };
 
 /** The least gain that counts; a simulation of other requests may show a smaller one by chance. */
-const LEAST_GAIN = 1.02;
+const MIN_GAIN = 1.02;
 /** The utilisation from which on a device is used up. */
 const FULL = 0.9;
 
@@ -41,7 +41,7 @@ export function oneMoreInstance(network: Network, options: SimulationOptions): r
 /** Returns the bottleneck of the network, by its figures and the effects of one more instance. */
 export function bottleneckOf({ devices }: NetworkSimulation, effects: readonly InstanceEffect[]): Bottleneck {
   const [best] = effects.toSorted((a, b) => b.gain - a.gain);
-  if (best && best.gain >= LEAST_GAIN) return { kind: 'stage', name: best.stage };
+  if (best && best.gain >= MIN_GAIN) return { kind: 'stage', name: best.stage };
   const [fullest] = devices.toSorted((a, b) => b.utilization - a.utilization);
   return fullest && fullest.utilization >= FULL ? { kind: 'device', name: fullest.name } : { kind: 'none' };
 }

@@ -1,6 +1,6 @@
 import { TrituneError } from '../../base/errors.ts';
 import { checkServiceLaw } from '../service-law.ts';
-import { checkTraffic, MOST_REQUESTS } from '../traffic.ts';
+import { checkTraffic, MAX_REQUESTS } from '../traffic.ts';
 import { planOf } from './plan.ts';
 import type { Network } from './types.ts';
 
@@ -36,8 +36,8 @@ export function checkNetwork({ stages, devices = [], fronts }: Network): void {
     ...stages.map(({ policy }) => policy.instances),
     ...fronts.map(({ traffic }) => (traffic.kind === 'closed' ? traffic.concurrency : 1)),
   ];
-  if (sizes.reduce((sum, size) => sum + size, 0) > MOST_REQUESTS) {
-    refuse('it has more clients and instances than are simulated', `give at most ${MOST_REQUESTS} of both together`);
+  if (sizes.reduce((sum, size) => sum + size, 0) > MAX_REQUESTS) {
+    refuse('it has more clients and instances than are simulated', `give at most ${MAX_REQUESTS} of both together`);
   }
   checkCalls(stages);
 }

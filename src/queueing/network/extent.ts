@@ -2,9 +2,9 @@ import type { SimulationOptions } from '../simulate.ts';
 import type { FrontTraffic } from './front-traffic.ts';
 
 /** The least share of the fronts' average that a slow front has. */
-const LEAST_PART = 0.1;
+const MIN_PART = 0.1;
 /** The largest multiple of the wanted requests to simulate for a slow front. */
-const MOST_TIMES = 100;
+const MAX_TIMES = 100;
 
 /** Determines when a simulation begins to count, and when it ends. */
 export class Extent {
@@ -64,7 +64,7 @@ export class Extent {
     for (const front of this.#fronts) {
       if (front.isExhausted) continue;
       const has = of(front);
-      if (has < LEAST_PART * wanted) return false;
+      if (has < MIN_PART * wanted) return false;
       sum += has;
       goingOn++;
     }
@@ -75,6 +75,6 @@ export class Extent {
     const { warmUpRequests, requests } = this.#options;
     const goingOn = this.#fronts.filter(({ all }) => all === Number.POSITIVE_INFINITY);
     const answered = goingOn.reduce((sum, front) => sum + front.answered, 0);
-    return goingOn.length > 0 && answered >= MOST_TIMES * goingOn.length * (warmUpRequests + requests);
+    return goingOn.length > 0 && answered >= MAX_TIMES * goingOn.length * (warmUpRequests + requests);
   }
 }

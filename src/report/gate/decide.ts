@@ -1,4 +1,4 @@
-import { type Change, changesOf, LEAST_TOGETHER, MOST_DRIFT, type Tails } from '../../stats/change.ts';
+import { type Change, changesOf, MAX_DRIFT, MIN_TOGETHER, type Tails } from '../../stats/change.ts';
 import { type Figure, figuresByMetric, intervalsOf, meanReading } from './figures.ts';
 import type { GateDocument, Reading } from './readings.ts';
 import { type GateVerdict, isSuspect, type Limits, type MetricVerdict, timesAsLong, verdictOf } from './verdict.ts';
@@ -50,7 +50,7 @@ export function decideGate(
   rule: GateRule,
 ): GateDecision {
   const metrics = figuresByMetric(baselines, runs);
-  const sets = metrics.filter(({ length }) => length >= LEAST_TOGETHER).length;
+  const sets = metrics.filter(({ length }) => length >= MIN_TOGETHER).length;
   const chance = (1 - rule.confidence) / (sets > 0 ? 2 : 1);
   const tails = { each: chance / Math.max(metrics.flat().length, 1), together: chance / Math.max(sets, 1) };
   const byMetric = metrics.map((figures) => compare(figures, tails, rule));
@@ -107,7 +107,7 @@ function compare(figures: readonly Figure[], tails: Tails, limits: Limits): read
     whole.map(({ before, after }) => ({ before: intervalsOf(before), after: intervalsOf(after) })),
     tails,
     // A rate follows the speed of the machine. Near saturation, a latency rises by far more than the machine slows down.
-    figures.every(({ before }) => before[0]?.better === 'higher') ? MOST_DRIFT : undefined,
+    figures.every(({ before }) => before[0]?.better === 'higher') ? MAX_DRIFT : undefined,
   );
   const judged = (before: Reading, after: Reading, change: Change): Comparison => ({
     before,

@@ -23,7 +23,7 @@ import { standingKinds } from './standing-kinds.ts';
 
 const US_PER_MS = 1e3;
 /** The maximum number of lines that a reader can tell apart in a chart. */
-export const MOST_LINES = 8;
+export const MAX_LINES = 8;
 
 /** Returns the study's charts by file name, without the empty ones. */
 export function studyCharts(state: StudyState): ReadonlyMap<ChartName, Chart> {
@@ -100,7 +100,7 @@ const beats = (one: Measurement, other: Measurement): boolean =>
   one.throughput.value > other.throughput.value && one.budgetLatencyMs.value < other.budgetLatencyMs.value;
 
 function throughputLines(state: StudyState): Chart {
-  const series = linesOf(state, MOST_LINES).map((trial) => ({
+  const series = linesOf(state, MAX_LINES).map((trial) => ({
     name: trialName(state, trial),
     points: risingLevels(state, trial).map(
       ({ budgetLatencyMs, throughput }) => [budgetLatencyMs.value, throughput.value] as const,
@@ -114,7 +114,7 @@ const latencyLines = (state: StudyState): Chart =>
 
 /** Draws a figure of each trial's measurements over the load, if they have it. */
 function overLoad(state: StudyState, y: string, figureOf: (measurement: Measurement) => number | undefined): Chart {
-  const series = linesOf(state, MOST_LINES).map((trial) => ({
+  const series = linesOf(state, MAX_LINES).map((trial) => ({
     name: trialName(state, trial),
     points: risingLevels(state, trial).flatMap((measurement) => {
       const position = lineIn(state, trial.number)?.positionOf(measurement.level) ?? null;
@@ -177,10 +177,10 @@ export function risingLevels(state: StudyState, trial: Trial): readonly Measurem
 function breakdownOf(state: StudyState): Chart | null {
   const { topology } = state.started;
   if (topology?.fronts.length === 1) {
-    const stages = stageBars(state, MOST_LINES);
+    const stages = stageBars(state, MAX_LINES);
     return stages.length > 0 ? stagesChart(stages) : null;
   }
-  const lines = linesOf(state, topology ? MOST_MIXES : MOST_LINES);
+  const lines = linesOf(state, topology ? MAX_MIXES : MAX_LINES);
   const bars = lines.flatMap((trial) => {
     const measurement = representative(state, trial)?.measurement;
     const name = `${trialName(state, trial)} @ ${measurement ? shortLevel(measurement.level) : ''}`;
@@ -194,7 +194,7 @@ function breakdownOf(state: StudyState): Chart | null {
 }
 
 /** The maximum number of trials of a mix, because each has a bar for every model. */
-const MOST_MIXES = 3;
+const MAX_MIXES = 3;
 
 function breakdownBar(name: string, measurement: Measurement, shape: CandidateShape): BreakdownBar[] {
   const parts = timeSplitOf(measurement, shape)?.parts;

@@ -14,7 +14,7 @@ interface Repeated {
   readonly readings: readonly Measurement[];
 }
 
-const MOST_TOLD = 3;
+const MAX_TOLD = 3;
 /** A larger difference in speed explains a difference in figures. */
 const SPEED_MATTERS = 1.05;
 
@@ -23,7 +23,7 @@ export function repeatedReadings(state: StudyState): Html {
   const told = groupsOf(state).filter(({ readings }) => contradict(readings));
   if (told.length === 0) return none;
   const rank = ({ trial }: Repeated): number => (trial === state.best ? 0 : trial === state.baseline ? 1 : 2);
-  const first = told.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_TOLD);
+  const first = told.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_TOLD);
   const more = told.length - first.length;
   return html`<p class="soft">Measurements of one config at one level that differ by more than their intervals:</p>
 <ul class="soft">${first.map((each) => html`<li>${sentenceOf(state, each)}</li>`)}${more > 0 ? html`<li>and ${more} more</li>` : none}</ul>

@@ -10,7 +10,7 @@ import { rateUnitOfStudy } from '../../study/summary/rate-unit.ts';
 import { type Html, html, jsonBlock, none } from '../html.ts';
 
 /** The maximum size of embedded data, whatever a study holds. */
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 /**
  * Returns the queueing model's predictions for other configs, levels and budgets, with their error, next to the measurements. Without a script, a
@@ -98,7 +98,7 @@ function embedded(told: WhatIf, state: StudyState): Html | null {
     ),
   };
   const block = jsonBlock('what-if-predictions', value);
-  return block.text.length > MOST_BYTES ? null : block;
+  return block.text.length > MAX_BYTES ? null : block;
 }
 
 /** [throughput, p50, latency, whether it is a guess, and the ranges of throughput and latency if known], four digits each. */

@@ -15,7 +15,7 @@ export interface ScenarioPlot {
 }
 
 /** More labels next to the points of a line would be unreadable. */
-const MOST_LABELS = 12;
+const MAX_LABELS = 12;
 
 const isDoubling = (values: readonly number[]): boolean =>
   values.slice(1, -1).every((value, index) => value >= 2 * (values[index] as number));
@@ -27,7 +27,7 @@ export function scenarioPlots(rows: readonly ScenarioRow[], scenario: Scenario):
     name: `p${percentile}`,
     points: rows.map((row) => [variedOf(scenario, row), percentileMs(row.report, percentile)] as const),
   }));
-  const apart = Math.ceil(rows.length / MOST_LABELS);
+  const apart = Math.ceil(rows.length / MAX_LABELS);
   const throughput = {
     name: 'throughput',
     points: rows.map(({ report }) => [percentileMs(report, 99), report.inferPerSecond] as const),

@@ -4,7 +4,7 @@ import type { RelativeValue } from '../types.ts';
 type RelativeSizes = RelativeValue & { readonly kind: 'sizes' };
 
 /** The most preferred sizes: some backends prepare an execution of each at every load. */
-const MOST_SIZES = 16;
+const MAX_SIZES = 16;
 
 /** Reads preferred batch sizes that follow the largest batch: `max`, or `multiples_of_8`; undefined for anything else. */
 export function relativeSizes(value: Json): RelativeSizes | undefined {
@@ -19,7 +19,7 @@ export function relativeSizes(value: Json): RelativeSizes | undefined {
  */
 export function sizesUpTo(largest: number, multiplesOf: number | null): number[] {
   let step = multiplesOf ?? largest;
-  while (largest / step > MOST_SIZES) step *= 2;
+  while (largest / step > MAX_SIZES) step *= 2;
   const multiples = Array.from({ length: Math.ceil(largest / step) - 1 }, (_, index) => step * (index + 1));
   return largest > 0 ? [...multiples, largest] : [];
 }

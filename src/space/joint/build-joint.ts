@@ -8,7 +8,7 @@ import { brokenJointRule, type MemberInRules } from './joint-rules.ts';
 import { byMember, type JointMember, type JointSpace, jointName, surroundingsOf } from './joint-space.ts';
 
 /** The number of members' candidates that are kept: samplers build thousands of joint candidates from a few of each member's. */
-const MOST_KNOWN = 10_000;
+const MAX_KNOWN = 10_000;
 const known = new WeakMap<JointMember, Map<string, CandidateOutcome>>();
 
 /**
@@ -37,7 +37,7 @@ function buildMember(member: JointMember, part: Assignment): CandidateOutcome {
   known.set(member, ofMember);
   const key = canonicalJson(part);
   const outcome = ofMember.get(key) ?? buildCandidate(member.space, member.original, part);
-  if (ofMember.size < MOST_KNOWN) ofMember.set(key, outcome);
+  if (ofMember.size < MAX_KNOWN) ofMember.set(key, outcome);
   return outcome;
 }
 

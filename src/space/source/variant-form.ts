@@ -25,7 +25,7 @@ const place = z
 /** A folder may be a whole version. */
 const placeOrVersion = z.union([z.string().regex(/^\d+$/), place]);
 
-const MOST_FILES = 1_000;
+const MAX_FILES = 1_000;
 
 const build = z.strictObject({
   command: z
@@ -33,7 +33,7 @@ const build = z.strictObject({
     .describe('a program with its arguments, or a shell command line; it writes into the folder $TRITUNE_OUTPUT'),
   inputs: z
     .array(localFile)
-    .max(MOST_FILES)
+    .max(MAX_FILES)
     .optional()
     .describe('further files and folders that the result depends on, besides those that the command names'),
   outputs: z
@@ -69,7 +69,7 @@ const variantFields = z.strictObject({
   description: z.string().optional().describe('notes for people'),
   files: z
     .record(placeOrVersion, localFile)
-    .refine((all) => Object.keys(all).length <= MOST_FILES, `a variant has at most ${MOST_FILES} files`)
+    .refine((all) => Object.keys(all).length <= MAX_FILES, `a variant has at most ${MAX_FILES} files`)
     .optional()
     .describe("path in the model's folder, such as 1/model.onnx → local file or folder, which is uploaded"),
   build: build.optional().describe('command that makes files when the search first selects the variant'),

@@ -66,7 +66,7 @@ function highestWithin(readings: readonly Measurement[], candidate: Candidate, g
 }
 
 /** The most predicted configs to show, the cheapest per inference first. */
-const MOST_PREDICTED = 8;
+const MAX_PREDICTED = 8;
 
 /** Returns configs of the what-if analysis that no trial measured, at their highest level within the latency budget. */
 function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow[]): readonly CostRow[] {
@@ -91,7 +91,7 @@ function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow
       },
     ];
   });
-  return rows.toSorted((a, b) => a.perHour / a.usable - b.perHour / b.usable).slice(0, MOST_PREDICTED);
+  return rows.toSorted((a, b) => a.perHour / a.usable - b.perHour / b.usable).slice(0, MAX_PREDICTED);
 }
 
 const settingsWords = ({ parameters }: WhatIf, settings: readonly number[]): string =>

@@ -6,7 +6,7 @@ import type { FinalState } from './sides.ts';
 /** A round may be void where the original config's mean latency exceeds this multiple of its usual value at that level. */
 const DISTURBED = 1.5;
 /** Void rounds, at most: a machine that stays slow is not disturbed. */
-const MOST_VOID = 5;
+const MAX_VOID = 5;
 
 /**
  * Returns the latest round if it is void: a side missed the goal in it, and the original config's mean latency exceeds 1.5 times its usual
@@ -15,7 +15,7 @@ const MOST_VOID = 5;
 export function disturbedRound(final: FinalState): Pick<RoundVoided, 'round' | 'slower'> | null {
   const { finals, voidRounds } = final;
   const round = finals.at(-1)?.round;
-  if (round === undefined || voidRounds >= MOST_VOID) return null;
+  if (round === undefined || voidRounds >= MAX_VOID) return null;
   const inRound = finals.filter((each) => each.round === round);
   const slower = slowdownIn(inRound, final);
   return slower > DISTURBED && inRound.some((each) => isMissed(each, final)) ? { round, slower } : null;

@@ -8,15 +8,15 @@ import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf
 import { compareSimplicity, MAX_TIE } from './simplicity.ts';
 
 /** Finalists, at most, the original config not counted, … */
-const MOST_FINALISTS = 4;
+const MAX_FINALISTS = 4;
 /** … and of these, the number that meet at once: a third one about as good is not worth its loads. */
-export const MOST_AT_ONCE = 2;
+export const MAX_AT_ONCE = 2;
 /** The least improvement, as a difference of logarithms, that measuring the next best again must promise. */
 export const WORTH_A_LOOK = 0.02;
 /** The least improvement over the original config, as a difference of logarithms, that a final must promise: it knows a gain to ±5 %. */
 const WORTH_A_FINAL = 0.05;
 /** The least half-width of a cost: no two runs are alike. */
-const LEAST_HALF_WIDTH = 0.01;
+const MIN_HALF_WIDTH = 0.01;
 
 /**
  * Returns the candidates for the final, the best first and each candidate once: the best of the search, those likely to serve more within
@@ -36,12 +36,12 @@ export function entrantsOf(state: FinalState, baseline: Side): { sides: readonly
     .sort((a, b) => compareSides(a, b, state) || a.trial.number - b.trial.number);
   const distinct = [...Map.groupBy(sides, ({ trial }) => trial.candidate.fingerprint).values()]
     .flatMap((own) => own.find(isPlayed) ?? own.slice(0, 1))
-    .filter((side, index) => index < MOST_FINALISTS || isPlayed(side));
+    .filter((side, index) => index < MAX_FINALISTS || isPlayed(side));
   const [best, ...rest] = distinct;
   if (!best) return { sides: [], close: 0 };
   const others = simplestFirst(rest, best, baseline, state);
   const close = others.findIndex((side) => !isClose(side, best, state));
-  return { sides: [best, ...others], close: Math.min(MOST_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
+  return { sides: [best, ...others], close: Math.min(MAX_AT_ONCE, 1 + (close < 0 ? others.length : close)) };
 }
 
 /** Returns the sides with the simplest one first that is as good as the best, and simpler. */
@@ -99,6 +99,6 @@ function halfWidthOf({ trial, curve, level }: Side, { goal }: FinalState): numbe
  * `behind`.
  */
 export function promiseOf(behind: number, halfWidth: number): number {
-  const sd = Math.hypot(LEAST_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;
+  const sd = Math.hypot(MIN_HALF_WIDTH, halfWidth) / DEVIATIONS_AT_95_PERCENT;
   return expectedImprovement({ mean: behind, sd }, 0);
 }

@@ -2,7 +2,7 @@ import type { Interval } from '../../stats/interval.ts';
 import { LIKELY } from '../level/chances.ts';
 import type { LevelCurve } from '../level/curve.ts';
 import type { Goal } from '../types.ts';
-import { entrantsOf, isClose, MOST_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
+import { entrantsOf, isClose, MAX_AT_ONCE, promiseOf, WORTH_A_LOOK } from './entrants.ts';
 import { gainOf, halfWidthOf, type Pairs, pairsOf } from './pairs.ts';
 import { costOf, costServing, type FinalState, measurementsOf, type Side, sideOf } from './sides.ts';
 
@@ -26,7 +26,7 @@ const ROUNDS_TO_TELL = 2;
  */
 const AS_MUCH = 0.07;
 /** The most measurements of a visit, each at the level recommended at that time. */
-const MOST_PER_VISIT = 3;
+const MAX_PER_VISIT = 3;
 /** Visits of a side that begin above the level to recommend. */
 const LOOKED_AHEAD = 2;
 
@@ -108,7 +108,7 @@ function goesOn(side: Side, played: readonly Side[], state: FinalState): boolean
   const { trial, curve, level, holds } = side;
   const last = state.finals.at(-1);
   const made = state.finals.filter(({ round, trial: of }) => round === last?.round && of === trial.number).length;
-  if (!last || !curve || made >= MOST_PER_VISIT) return false;
+  if (!last || !curve || made >= MAX_PER_VISIT) return false;
   if (!holds || servesAlike(curve, last.measurement.level.value, level)) return false;
   const isFinalist = played.includes(side);
   return !isFinalist || !played.some((other) => other !== side && isBeatenBy(side, other, state));
@@ -142,8 +142,8 @@ function leaves(pairs: Pairs, first: Side, second: Side, goal: Goal): boolean {
 /** True if another side enters: fewer than two are left, and it may be better than each of them that holds. */
 function isNeeded(side: Side, left: readonly Side[], goal: Goal): boolean {
   const holding = left.filter(({ holds }) => holds);
-  if (holding.length === 0) return left.length < MOST_AT_ONCE;
-  return left.length < MOST_AT_ONCE && holding.every((each) => mayBeat(side, each, goal));
+  if (holding.length === 0) return left.length < MAX_AT_ONCE;
+  return left.length < MAX_AT_ONCE && holding.every((each) => mayBeat(side, each, goal));
 }
 
 /** True if a side promises more at its own level and served more at a measured one: beyond that its curve is a guess. */

@@ -209,12 +209,12 @@ interface Point {
 }
 
 /** The least standard deviation of a reading: no two are alike. */
-const LEAST_SD = 0.01;
+const MIN_SD = 0.01;
 
 function pointOf({ level }: Measurement, figure: { value: number; low: number; high: number }): Point {
   const width = relativeHalfWidth(figure) / DEVIATIONS_AT_95_PERCENT;
   const sd = Number.isFinite(width) ? Math.min(0.5, width) : 0.5;
-  return { level: level.value, x: Math.log(level.value), y: Math.log(figure.value), variance: LEAST_SD ** 2 + sd ** 2 };
+  return { level: level.value, x: Math.log(level.value), y: Math.log(figure.value), variance: MIN_SD ** 2 + sd ** 2 };
 }
 
 /** A point of the Gaussian process: the level's logarithm and the index of the reading, which has scatter of its own. */

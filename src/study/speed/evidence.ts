@@ -47,8 +47,8 @@ export interface SpeedPlace {
 }
 
 /** The most batch sizes used per measurement, by their share of the time: they are much alike. */
-const MOST_SIZES = 2;
-const LEAST_EXECUTIONS = 2;
+const MAX_SIZES = 2;
+const MIN_EXECUTIONS = 2;
 /** Noise of mean execution times: the same work on an undisturbed machine differs by 2 to 4 % between measurements. */
 const EXECUTION_SD = 0.03;
 const ONE_EXECUTION_SD = 0.2;
@@ -79,14 +79,14 @@ const placeOf = ({ candidate, measurement }: TimedMeasurement): string =>
 
 function executionsOf({ candidate, measurement, atSeconds }: TimedMeasurement): Reading<SpeedPlace>[] {
   const batches = (measurement.server?.batches ?? []).filter(
-    ({ executions, meanExecutionUs }) => executions >= LEAST_EXECUTIONS && meanExecutionUs > 0,
+    ({ executions, meanExecutionUs }) => executions >= MIN_EXECUTIONS && meanExecutionUs > 0,
   );
   const byTime = [...batches].sort(
     (a, b) => b.executions * b.meanExecutionUs - a.executions * a.meanExecutionUs || a.size - b.size,
   );
   const settingsKey = settingsKeyOf(candidate.shape);
   const instances = Math.log2(candidate.shape.policy.instances);
-  return byTime.slice(0, MOST_SIZES).map(({ size, executions, meanExecutionUs }) => ({
+  return byTime.slice(0, MAX_SIZES).map(({ size, executions, meanExecutionUs }) => ({
     place: {
       source: {
         kind: 'execution',

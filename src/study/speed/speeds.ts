@@ -120,7 +120,7 @@ function usualOf(course: Speeds['course']): number {
 }
 
 /** Steps of the speed, at most, and candidate moments for each. */
-const MOST_STEPS = 4;
+const MAX_STEPS = 4;
 const LIKELY_MOMENTS = 4;
 
 /** Adds steps one by one where the speed changes most between two measurements, while the evidence rises. */
@@ -131,7 +131,7 @@ function withSteps(
 ): Posterior<SpeedPlace> {
   let stepsSeconds: readonly number[] = [];
   let best = explanationOf(readings, speedHypotheses(odds, stepsSeconds));
-  while (stepsSeconds.length < MOST_STEPS) {
+  while (stepsSeconds.length < MAX_STEPS) {
     const tried = likelySteps(best.posterior, moments, stepsSeconds).map((step) => {
       const steps = [...stepsSeconds, step];
       return { steps, explanation: explanationOf(readings, speedHypotheses(odds, steps, best.hypothesis)) };

@@ -12,14 +12,14 @@ import type { TokenPoint } from './point-parts.ts';
 import type { Prediction } from './prediction.ts';
 
 /** The most letters of a model's part of an assignment on one line. */
-const MOST_LETTERS = 300;
+const MAX_LETTERS = 300;
 
 /** Returns the assignment on one line: `instances=2 max_batch_size=8`; of several models `encoder(instances=2 max_batch_size=8) head(instances=1)`. */
 export function describeAssignment(assignment: Assignment): string {
   const parts = settingsByModel(assignment);
   if (parts.length === 0) return 'the original config';
   const texts = parts.map(([model, settings]) => (model === '' ? settings : `${model}(${settings})`));
-  return plainLine(texts.join(' '), MOST_LETTERS * parts.length);
+  return plainLine(texts.join(' '), MAX_LETTERS * parts.length);
 }
 
 /** Returns the assignment behind a title; that of several models with a line for each below it: `trial 1:`, `encoder: instances=2`. */
@@ -29,7 +29,7 @@ export function assignmentLines(
 ): { readonly first: string; readonly rest: readonly string[] } {
   const parts = settingsByModel(assignment).filter(([model]) => model !== '');
   if (parts.length === 0) return { first: `${title} ${describeAssignment(assignment)}`, rest: [] };
-  return { first: title, rest: parts.map(([model, settings]) => plainLine(`${model}: ${settings}`, MOST_LETTERS)) };
+  return { first: title, rest: parts.map(([model, settings]) => plainLine(`${model}: ${settings}`, MAX_LETTERS)) };
 }
 
 /** Returns each model's settings as text; the model is '' in a study of one. */
@@ -130,11 +130,11 @@ export function describeRecommendationShort(recommendation: Recommendation): str
 
 /** Never a certainty: it comes from a curve. */
 export function describeChance(chance: number): string {
-  if (chance > MOST_CERTAIN) return 'over 99 %';
-  return chance < 1 - MOST_CERTAIN ? 'under 1 %' : percentOf(chance);
+  if (chance > MAX_CERTAIN) return 'over 99 %';
+  return chance < 1 - MAX_CERTAIN ? 'under 1 %' : percentOf(chance);
 }
 
-const MOST_CERTAIN = 0.99;
+const MAX_CERTAIN = 0.99;
 const percentOf = (share: number): string => `${Math.round(100 * share)} %`;
 
 /** Describes a change of the machine's speed, which is relative to that in the first minute. */

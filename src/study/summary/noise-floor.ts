@@ -31,14 +31,14 @@ export type NoiseVerdict =
   | 'small';
 
 /** The most requests in flight that count as a few: they hardly wait for each other. At a rate it is their mean number (Little's law). */
-const MOST_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency: 4, 'request-rate': 1 };
+const MAX_AT_REST: Readonly<Record<LoadLevel['mode'], number>> = { concurrency: 4, 'request-rate': 1 };
 /** The share from which on chance decides between neighbouring levels near the budget in many windows. */
 const LARGE_SHARE = 1 / 3;
 
 /** Returns the level at which the original config is measured first, to see machine and server at rest; null if the range has no level this low. */
 export function restLevel({ mode, low, batch }: LevelRange): LevelPoint | null {
   const level = { value: low, ...(batch && { batch: batch.low }) };
-  return mode === 'request-rate' || low <= MOST_AT_REST.concurrency ? level : null;
+  return mode === 'request-rate' || low <= MAX_AT_REST.concurrency ? level : null;
 }
 
 /** Returns the noise floor at the start of the study; null if it began with another load, or the floor is unknown. */
@@ -71,7 +71,7 @@ function shareOf(highMs: number, medianMs: number, budgetMs: number): number {
 
 function isAtRest({ level, throughput, latencyMs }: Measurement): boolean {
   const inFlight = level.mode === 'concurrency' ? level.value : (throughput.value * latencyMs.avg) / 1e3;
-  return throughput.value > 0 && inFlight <= MOST_AT_REST[level.mode];
+  return throughput.value > 0 && inFlight <= MAX_AT_REST[level.mode];
 }
 
 /** Returns the budget, in milliseconds, below which the machine decides a large share. */

@@ -16,7 +16,7 @@ export interface SearchPace {
 }
 
 /** The largest progress that is shown for a search without limits before it ends. */
-const MOST_OF_USUAL = 0.95;
+const MAX_OF_USUAL = 0.95;
 
 /** Returns the finished share of a running search, 0 to 1; null if its length is unknown. */
 export function searchShare(
@@ -24,7 +24,7 @@ export function searchShare(
   { done, elapsedSeconds, usualTrials }: SearchPace,
 ): number | null {
   if (usualTrials !== null)
-    return Math.min(MOST_OF_USUAL, usualSeconds === null ? done / usualTrials : elapsedSeconds / usualSeconds);
+    return Math.min(MAX_OF_USUAL, usualSeconds === null ? done / usualTrials : elapsedSeconds / usualSeconds);
   if (maxTrials === null && timeBudgetSeconds === null) return null;
   return Math.max(maxTrials ? done / maxTrials : 0, timeBudgetSeconds ? elapsedSeconds / timeBudgetSeconds : 0);
 }

@@ -41,12 +41,12 @@ export function comparisonRows(study: StudyState, marked: Trial, trial: Trial, w
 
 /** Columns of a row besides the name and the longest change. */
 const FIGURES_WIDTH = 30;
-const LEAST_NAME = 10;
+const MIN_NAME = 10;
 
 /** Returns the names in one width, without the unit if it does not fit. */
 function namesIn(lines: readonly Compared[], width: number): readonly string[] {
   const longest = Math.max(...lines.map(({ name }) => name.length));
-  const most = Math.max(LEAST_NAME, Math.min(longest, width - FIGURES_WIDTH));
+  const most = Math.max(MIN_NAME, Math.min(longest, width - FIGURES_WIDTH));
   return lines.map(({ name, label }) => left(name.length <= most ? name : label, most));
 }
 

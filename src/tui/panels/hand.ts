@@ -6,7 +6,7 @@ import { block, fitted, foreign, heading, inSight, type Row, row, type Size, spa
 import { type Cell, parameterNote, sentenceRows, valuesRow, valueText } from './parameter-rows.ts';
 
 /** The number of waiting trials shown. */
-const MOST_WAITING = 3;
+const MAX_WAITING = 3;
 
 /** A candidate made by hand: the value of each parameter, whether it is valid, and which trials are waiting. */
 export function handPanel(
@@ -49,7 +49,7 @@ function verdictRows(verdict: Verdict, size: Size): readonly Row[] {
 }
 
 function waitingRows({ requested }: StudyState, columns: number): readonly Row[] {
-  const shown = requested.slice(0, MOST_WAITING);
+  const shown = requested.slice(0, MAX_WAITING);
   const more = requested.length - shown.length;
   return shown.map(({ assignment }, index) => {
     const rest = index === shown.length - 1 && more > 0 ? ` (and ${more} more)` : '';

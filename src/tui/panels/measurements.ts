@@ -13,7 +13,7 @@ import { type Row, right, row, type Span, span, type Tone } from '../rows.ts';
 import { flowed } from './metric-rows.ts';
 
 const US_PER_MS = 1e3;
-const MOST_BATCHES = 8;
+const MAX_BATCHES = 8;
 /** Below this width, rates have no unit, to leave room for notes. */
 const NARROW = 46;
 /** Below this width, titles are shorter. */
@@ -149,7 +149,7 @@ export function batchRows({ server }: Measurement, width: number): readonly Row[
   const batches = (server?.batches ?? []).filter(({ executions }) => executions > 0);
   if (batches.length === 0) return [];
   const total = batches.reduce((sum, { executions }) => sum + executions, 0);
-  const common = [...batches].sort((a, b) => b.executions - a.executions).slice(0, MOST_BATCHES);
+  const common = [...batches].sort((a, b) => b.executions - a.executions).slice(0, MAX_BATCHES);
   const cells = Math.max(6, width - 36);
   const lines = common
     .sort((a, b) => a.size - b.size)

@@ -24,8 +24,8 @@ export function progressRows(
   return [...what, progressRow(view, study, elapsedSeconds, width)].map((line) => fitted(line, width));
 }
 
-const MOST_REASON_ROWS = 2;
-const MOST_ENDED_ROWS = 3;
+const MAX_REASON_ROWS = 2;
+const MAX_ENDED_ROWS = 3;
 
 /** Returns the reason for the study's end, which may take two rows, and a row for each note on it. */
 function endedRows(
@@ -33,12 +33,12 @@ function endedRows(
   width: number,
 ): readonly Row[] {
   const [first = '', ...rest] = wrapped(foreign(`ended: ${stopReason}`), width - 2);
-  const second = rest.length > MOST_REASON_ROWS - 1 ? [rest.join(' ')] : rest;
+  const second = rest.length > MAX_REASON_ROWS - 1 ? [rest.join(' ')] : rest;
   return [
     [span('■ ', 'good'), span(first)],
     ...second.map((line) => row(`  ${line}`)),
     ...notes.map((note) => row(`  ${foreign(note)}`, 'muted')),
-  ].slice(0, MOST_ENDED_ROWS);
+  ].slice(0, MAX_ENDED_ROWS);
 }
 
 function activityRow(view: ViewState, study: StudyState, interaction: Interaction): Row {

@@ -4,7 +4,7 @@ import { type BarKind, describeBar, type ReasonBar } from '../../study/analysis/
 import { foreign, LABEL_COLUMNS, label, type Row, type Span, span, type Tone } from '../rows.ts';
 
 /** The maximum length of a bar; the words after it need the rest of the row. */
-const MOST_CELLS = 40;
+const MAX_CELLS = 40;
 /** The gap between a bar and its words. */
 const GAP = 2;
 
@@ -55,7 +55,7 @@ function wordRows(reason: Reason, width: number): readonly Row[] {
 /** `whole`: the value of a bar over all cells. */
 function barRow(bar: ReasonBar, whole: number, width: number): Row {
   const words = foreign(describeBar(bar));
-  const cells = Math.max(0, Math.min(MOST_CELLS, width - LABEL_COLUMNS - GAP - words.length));
+  const cells = Math.max(0, Math.min(MAX_CELLS, width - LABEL_COLUMNS - GAP - words.length));
   return [label(''), ...drawn(bar, whole, cells), span(' '.repeat(GAP)), span(words, 'muted')];
 }
 

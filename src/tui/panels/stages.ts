@@ -9,12 +9,12 @@ import type { Goal } from '../../study/types.ts';
 import { foreign, left, type Row, right, row, type Span, span, type Tone } from '../rows.ts';
 import { flowed } from './metric-rows.ts';
 
-const MOST_NAME = 18;
+const MAX_NAME = 18;
 const WIDTHS = { total: 6, busy: 7, instances: 4, batch: 6 };
 /** Below this width, there is no room for the mean batch, … */
 const WITH_BATCH = 48;
 /** … and bars have at least this many cells. */
-const LEAST_BAR = 4;
+const MIN_BAR = 4;
 
 interface Part {
   readonly name: string;
@@ -46,10 +46,10 @@ export function stageRows(
   const busiest = busiestStage(splits);
   const isPipeline = topology.fronts.length === 1;
   const names = splits.map((split) => nameOf(split, isPipeline));
-  const nameWidth = Math.min(MOST_NAME, Math.max(...names.map(({ length }) => length)) + 1);
+  const nameWidth = Math.min(MAX_NAME, Math.max(...names.map(({ length }) => length)) + 1);
   const hasBatch = width >= WITH_BATCH;
   const figures = WIDTHS.total + WIDTHS.busy + WIDTHS.instances + (hasBatch ? WIDTHS.batch : 0);
-  const cells = Math.max(LEAST_BAR, width - 2 - nameWidth - figures);
+  const cells = Math.max(MIN_BAR, width - 2 - nameWidth - figures);
   const longest = Math.max(...splits.map(totalMs));
   const lanes = splits.map((split, index): Row => {
     const { busy, instances, batchSize } = split;
@@ -107,7 +107,7 @@ const shortMs = (ms: number): string => formatFigure(Math.round(ms * 100) / 100)
 export function frontRows({ fronts = [], budgetLatencyMs }: Measurement, goal: Goal, width: number): readonly Row[] {
   if (fronts.length === 0) return [];
   const budgets = budgetsOfModels(goal);
-  const nameWidth = Math.min(MOST_NAME, Math.max(...fronts.map(({ model }) => foreign(model).length)) + 1);
+  const nameWidth = Math.min(MAX_NAME, Math.max(...fronts.map(({ model }) => foreign(model).length)) + 1);
   const isNarrow = width < WITH_BATCH;
   const lines = fronts.map((front): Row => {
     const { model, throughput, budgetLatencyMs: latency, errorRate } = front;

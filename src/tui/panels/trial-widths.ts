@@ -13,7 +13,7 @@ export interface TrialWidths {
   readonly before: number;
 }
 
-const LEAST: Omit<TrialWidths, 'before'> = { number: 3, throughput: 8, latency: 9, level: 5 };
+const MIN: Omit<TrialWidths, 'before'> = { number: 3, throughput: 8, latency: 9, level: 5 };
 /** The columns of marks and spaces between the others. */
 const MARK_COLUMNS = 6;
 
@@ -29,10 +29,10 @@ export function trialWidthsOf(study: StudyState | null): TrialWidths {
   const largest = (of: (measurement: Measurement) => number): string =>
     formatFigure(measurements.reduce((most, each) => Math.max(most, Number.isFinite(of(each)) ? of(each) : 0), 0));
   const own = {
-    number: Math.max(LEAST.number, `${trials.length}`.length),
-    throughput: Math.max(LEAST.throughput, 1 + largest(({ throughput }) => throughput.value).length),
-    latency: Math.max(LEAST.latency, 1 + largest(({ budgetLatencyMs }) => budgetLatencyMs.value).length),
-    level: Math.max(LEAST.level, ...[highest, ...levels.values()].map((level) => 1 + shortLevel(level).length)),
+    number: Math.max(MIN.number, `${trials.length}`.length),
+    throughput: Math.max(MIN.throughput, 1 + largest(({ throughput }) => throughput.value).length),
+    latency: Math.max(MIN.latency, 1 + largest(({ budgetLatencyMs }) => budgetLatencyMs.value).length),
+    level: Math.max(MIN.level, ...[highest, ...levels.values()].map((level) => 1 + shortLevel(level).length)),
   };
   return { ...own, before: MARK_COLUMNS + own.number + own.throughput + own.latency + own.level };
 }

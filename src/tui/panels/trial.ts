@@ -21,7 +21,7 @@ import { frontRows, stageRows } from './stages.ts';
 import { tokenRows } from './token-rows.ts';
 import { workloadSection } from './workloads.ts';
 
-const MOST_DIFFERENCES = 8;
+const MAX_DIFFERENCES = 8;
 
 /** From this width on, a trial longer than the panel continues in a second column. */
 const TWO_COLUMNS = 76;
@@ -129,7 +129,7 @@ function differenceRows(study: StudyState, trial: Trial, other: Trial | null, wi
   if (differences.length === 0) return trial.role === 'baseline' ? [] : [row(`  same config as ${against}`, 'muted')];
   const longest = Math.max(...differences.map(({ path }) => path.length));
   const fieldWidth = Math.min(longest, Math.max(12, width - 20));
-  const lines = differences.slice(0, MOST_DIFFERENCES).map(({ path, before, after }): Row => {
+  const lines = differences.slice(0, MAX_DIFFERENCES).map(({ path, before, after }): Row => {
     const field = tailOf(foreign(path), fieldWidth);
     return [span(`  ${field} `), span(valueText(before), 'muted'), span(' → '), span(valueText(after), 'strong')];
   });

@@ -10,7 +10,7 @@ import type { ViewState } from '../state.ts';
 import { reasonRows } from './reasons.ts';
 
 /** The number of rows that the limit needs in addition to the others. */
-const LEAST_REASON = 2;
+const MIN_REASON = 2;
 
 /** A finished study's remarks on its best. */
 interface Told {
@@ -30,7 +30,7 @@ export function whyRows({ study, activity }: ViewState, width: number, mostRows:
   if (!study || activity.kind !== 'finished') return [];
   const { level, explanation } = toldOf(study);
   const texts = (level ?? []).map((text) => wrapped(text, width - LABEL_COLUMNS));
-  const room = [mostRows - LEAST_REASON, mostRows];
+  const room = [mostRows - MIN_REASON, mostRows];
   const levelRows = textRows('level', texts.find(({ length }, index) => length <= (room[index] ?? 0)) ?? []);
   return [...levelRows, ...reasonRows(explanation?.reasons ?? [], width, mostRows - levelRows.length)];
 }

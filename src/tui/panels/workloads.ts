@@ -7,7 +7,7 @@ import { figuresOf } from '../figures.ts';
 import { fitted, foreign, label, left, type Row, right, row, span } from '../rows.ts';
 import type { ViewState } from '../state.ts';
 
-const MOST_NAME = 16;
+const MAX_NAME = 16;
 
 /** Returns a row for each workload of the best; empty if the study does not have several. */
 export function workloadRows({ study }: ViewState, width: number): readonly Row[] {
@@ -36,7 +36,7 @@ export function workloadSection(
 function rowsOf({ goal, started }: StudyState, candidate: Candidate, measurement: Measurement): readonly Row[] {
   const { workloads = [] } = measurement;
   const deciding = decidingWorkload(measurement, candidate, goal, started.workloads);
-  const nameWidth = Math.min(MOST_NAME, Math.max(0, ...workloads.map(({ workload }) => foreign(workload).length))) + 1;
+  const nameWidth = Math.min(MAX_NAME, Math.max(0, ...workloads.map(({ workload }) => foreign(workload).length))) + 1;
   return workloads.map((each): Row => {
     const isLate = goal.budget !== null && each.budgetLatencyMs.value > goal.budget.latencyMs;
     return [

@@ -34,20 +34,20 @@ const TICK_MS = 500;
 const REQUEST_LIMIT_MS = 5_000;
 /** An order fails if its source does not take it within this time. */
 const ORDER_LIMIT_MS = 15_000;
-const MOST_BODY_BYTES = 4_096;
-const MOST_VIEWERS = 64;
-const MOST_CONNECTIONS = 256;
+const MAX_BODY_BYTES = 4_096;
+const MAX_VIEWERS = 64;
+const MAX_CONNECTIONS = 256;
 /** A viewer with this much unread data gets no more until it has read it. */
-const MOST_PENDING_BYTES = 2 ** 20;
+const MAX_PENDING_BYTES = 2 ** 20;
 
 /** Serves the page until it is closed. Errors: USAGE for an address that it cannot use. */
 export async function servePage(options: PageOptions): Promise<RunningPage> {
   const { tls } = options;
   const page = new Page(options);
-  const server = limitedServer(tls, { connections: MOST_CONNECTIONS, requestMs: REQUEST_LIMIT_MS });
+  const server = limitedServer(tls, { connections: MAX_CONNECTIONS, requestMs: REQUEST_LIMIT_MS });
   server.on('request', (request, reply) => {
     // A viewer stays: their number has its own limit.
-    if (request.url === EVENTS_PATH && page.viewers.count < MOST_VIEWERS) admit(server, request);
+    if (request.url === EVENTS_PATH && page.viewers.count < MAX_VIEWERS) admit(server, request);
     page.answer(request, reply).catch((error: unknown) => {
       options.tell(`a request failed: ${messageOf(error)}`);
       reply.destroy();
@@ -99,8 +99,8 @@ class Page {
   }
 
   #stream(request: IncomingMessage, reply: ServerResponse): void {
-    if (this.viewers.count >= MOST_VIEWERS) {
-      plain(reply, 503, `${MOST_VIEWERS} viewers watch already`);
+    if (this.viewers.count >= MAX_VIEWERS) {
+      plain(reply, 503, `${MAX_VIEWERS} viewers watch already`);
       return;
     }
     reply.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
@@ -111,7 +111,7 @@ class Page {
     const viewer = this.viewers.add({
       write: (text) => {
         reply.write(text);
-        return reply.writableLength < MOST_PENDING_BYTES;
+        return reply.writableLength < MAX_PENDING_BYTES;
       },
     });
     reply.on('drain', () => viewer.drained());
@@ -181,7 +181,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > MOST_BODY_BYTES) return '';
+    if (bytes > MAX_BODY_BYTES) return '';
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

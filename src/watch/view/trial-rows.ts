@@ -32,16 +32,16 @@ export interface FailureRow {
 }
 
 /** The page shows the latest trials; the report shows all. */
-const MOST_TRIALS = 12;
-const MOST_FAILURES = 12;
-const MOST_LETTERS = 600;
-const MOST_LETTERS_IN_ROW = 160;
+const MAX_TRIALS = 12;
+const MAX_FAILURES = 12;
+const MAX_LETTERS = 600;
+const MAX_LETTERS_IN_ROW = 160;
 /** The kind of failure of a server that left. */
 const SERVER_LEFT = 'server left';
 
 /** Returns the rows of the latest trials. */
 export const trialRows = (state: StudyState, watched: Watched): readonly TrialRow[] =>
-  latestTrials(state, watched, MOST_TRIALS).map((trial) => trialRow(state, watched, trial));
+  latestTrials(state, watched, MAX_TRIALS).map((trial) => trialRow(state, watched, trial));
 
 /** Returns the trials that ended last, the latest first. */
 export function latestTrials(state: StudyState, { finished }: Watched, most: number): readonly Trial[] {
@@ -61,7 +61,7 @@ export function trialRow(state: StudyState, { serverOf }: Watched, trial: Trial)
     config: describeAssignment(candidate.assignment),
     figures: failure ? '' : describeStand(state, trial),
     ...{ standing, standingText: standingTextOf(state, trial) },
-    failure: failure ? plainLine(`${failure.kind}: ${failure.reason}`, MOST_LETTERS_IN_ROW) : '',
+    failure: failure ? plainLine(`${failure.kind}: ${failure.reason}`, MAX_LETTERS_IN_ROW) : '',
   };
 }
 
@@ -91,11 +91,11 @@ export function failureRows(state: StudyState, watched: Watched): readonly Failu
   return [
     ...leftServers(state).map(({ name, left }) => ({
       ...{ what: name, server: name, kind: SERVER_LEFT },
-      reason: plainLine(left ?? '', MOST_LETTERS),
+      reason: plainLine(left ?? '', MAX_LETTERS),
     })),
-    ...failed.slice(0, MOST_FAILURES).map(({ number, failure }) => ({
+    ...failed.slice(0, MAX_FAILURES).map(({ number, failure }) => ({
       ...{ what: `trial ${number}`, server: watched.serverOf.get(number) ?? '', kind: failure?.kind ?? '' },
-      reason: plainLine(failure?.reason ?? '', MOST_LETTERS),
+      reason: plainLine(failure?.reason ?? '', MAX_LETTERS),
     })),
   ];
 }

@@ -22,7 +22,7 @@ export interface FoundTrials {
 }
 
 /** Rows in one answer, at most. */
-const MOST_FOUND = 200;
+const MAX_FOUND = 200;
 
 /** Returns the finished trials that match. */
 export function findTrials(state: StudyState, watched: Watched, query: TrialQuery): FoundTrials {
@@ -31,7 +31,7 @@ export function findTrials(state: StudyState, watched: Watched, query: TrialQuer
   return {
     total: all.length,
     matching: found.length,
-    trials: found.slice(0, MOST_FOUND).map((trial) => trialRow(state, watched, trial)),
+    trials: found.slice(0, MAX_FOUND).map((trial) => trialRow(state, watched, trial)),
   };
 }
 

@@ -22,7 +22,7 @@ export interface WorkMoment {
 export const AT_WORK: WorkMoment = { state: 'at work', level: null, windows: [] };
 
 /** The maximum number of windows that a page shows for a measurement. */
-const MOST_WINDOWS = 40;
+const MAX_WINDOWS = 40;
 
 /** Returns the moment after an event of the work; the same object if the event is no news. */
 export function momentAfter(before: WorkMoment, event: TunerEvent): WorkMoment {
@@ -50,7 +50,7 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
   if (before.state === 'measuring' && last?.window === window) return before;
   // Counting restarts if a level is measured under another workload.
   const earlier = last && last.window < window ? windows : [];
-  return { state: 'measuring', level, windows: [...earlier, seen(window, own)].slice(-MOST_WINDOWS) };
+  return { state: 'measuring', level, windows: [...earlier, seen(window, own)].slice(-MAX_WINDOWS) };
 }
 
 const seen = (window: number, { throughput, latencyPercentileMs }: OwnFigures): SeenWindow => ({

@@ -12,8 +12,8 @@ const positive = z.number().positive();
 const seconds = positive.max(366 * 24 * 3600);
 const perSecond = z.number().nonnegative().max(1e7).describe('Requests per second');
 /** The largest index of a class in a plan is that of 16 bits; nobody reads a table of more classes than this. */
-const MOST_CLASSES = 1000;
-const MOST_PHASES = 100_000;
+const MAX_CLASSES = 1000;
+const MAX_PHASES = 100_000;
 
 const { batch, inputData, shape, integers, stringData, stringLength, requestParameter } = requestSpec.shape;
 
@@ -135,13 +135,13 @@ export const workloadFile = z.strictObject({
   classes: z
     .record(text.max(200), requestClass)
     .refine((all) => Object.keys(all).length > 0, 'at least one class is needed')
-    .refine((all) => Object.keys(all).length <= MOST_CLASSES, `at most ${MOST_CLASSES} classes are read`)
+    .refine((all) => Object.keys(all).length <= MAX_CLASSES, `at most ${MAX_CLASSES} classes are read`)
     .optional()
     .describe('Request classes by name; one, `default`, if not given'),
   phases: z
     .array(phase)
     .min(1)
-    .max(MOST_PHASES)
+    .max(MAX_PHASES)
     .describe('Phases, one after the other; the file repeats from its start'),
   sessions: z
     .strictObject({

@@ -17,7 +17,7 @@ interface Cell {
 }
 
 /** A series that decreases this often is not a counter. */
-const MOST_RESETS_SHARE = 0.1;
+const MAX_RESETS_SHARE = 0.1;
 /** Rates that differ by less are one phase, */
 const SAME_SHARE = 0.1;
 /** and such as chance makes of one rate: three standard deviations of a Poisson count. */
@@ -74,7 +74,7 @@ function spansOf({ name, readings }: CounterSeries): readonly Span[] {
     const increase = count < before.count ? count : count - before.count;
     return { fromS: before.second, toS: second, perSecond: increase / (second - before.second) };
   });
-  if (resets > 1 + spans.length * MOST_RESETS_SHARE) {
+  if (resets > 1 + spans.length * MAX_RESETS_SHARE) {
     throw invalid(
       `the series of ${name} goes up and down, so it is not a counter`,
       'query the counter itself, such as sum by (model) (nv_inference_request_success), not its rate',

@@ -31,7 +31,7 @@ export interface RecordedWorkload {
 const STEPS_S: readonly number[] = [60, 1, 0];
 const LAST_CLASS = 'other';
 /** Most names that are counted separately while a log is read; with more of them the field is not a class name. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 
 /** Collects the requests of a log, or of another recording, by class. */
 export class LogTally {
@@ -67,7 +67,7 @@ export class LogTally {
       this.#upkeep++;
       return;
     }
-    const name = this.#classes.size < MOST_NAMES || this.#classes.has(found.name) ? found.name : LAST_CLASS;
+    const name = this.#classes.size < MAX_NAMES || this.#classes.has(found.name) ? found.name : LAST_CLASS;
     let own = this.#classes.get(name);
     if (!own) {
       own = { name, model: name === found.name ? found.model : null, index: this.#classes.size, requests: 0 };
@@ -115,7 +115,7 @@ export class LogTally {
     const known = this.#known.get(target);
     if (known !== undefined) return known;
     const found = classOfTarget(target);
-    if (this.#known.size < MOST_NAMES) this.#known.set(target, found);
+    if (this.#known.size < MAX_NAMES) this.#known.set(target, found);
     return found;
   }
 

@@ -3,7 +3,7 @@ import { type LogReader, logReaderOf } from './log-line.ts';
 import { type LogRule, LogTally, type RecordedWorkload } from './log-tally.ts';
 
 /** The part of a log's lines that may be no requests; a log with more of them is refused. */
-const MOST_BAD_SHARE = 0.1;
+const MAX_BAD_SHARE = 0.1;
 
 /**
  * Reads the requests of logs of any length, in files that follow each other, as one trace with a class for each model or path. Lines that
@@ -30,7 +30,7 @@ async function readFileInto(tally: LogTally, path: string, rule: LogRule): Promi
       } catch (error) {
         if (!(error instanceof BadRecord)) throw error;
         bad++;
-        if (bad > 1 + lines * MOST_BAD_SHARE || lines <= 1) throw invalidAt(path, line, error.message, error.hint);
+        if (bad > 1 + lines * MAX_BAD_SHARE || lines <= 1) throw invalidAt(path, line, error.message, error.hint);
         tally.bad++;
       }
     }

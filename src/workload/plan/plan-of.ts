@@ -21,7 +21,7 @@ export interface PlanOptions {
 }
 
 /** Requests of one pass, at most: their times take 10 bytes each. */
-const MOST_REQUESTS = 50_000_000;
+const MAX_REQUESTS = 50_000_000;
 
 /**
  * Compiles a workload: when each request of one pass is due, and of which class it is. The same workload, options and seed give the same
@@ -117,9 +117,9 @@ function checkCount({ name }: Workload, requests: number, durationS: number): vo
   if (requests === 0) {
     throw invalid(`the workload ${name} has no requests in ${durationS} s`, 'give it a higher rate or a longer time');
   }
-  if (requests > MOST_REQUESTS) {
+  if (requests > MAX_REQUESTS) {
     throw invalid(
-      `the workload ${name} has ${requests} requests, more than ${MOST_REQUESTS}`,
+      `the workload ${name} has ${requests} requests, more than ${MAX_REQUESTS}`,
       'shorten it with --time-scale, such as --time-scale 0.1',
     );
   }

@@ -34,7 +34,7 @@ export function rateCurve(arrivals: RateArrivals, durationS: number, scale = 1):
 export const naturalCount = ({ arrivals, durationS }: Phase): number =>
   arrivals.process === 'trace' ? arrivals.timesNs.length : rateCurve(arrivals, durationS).until(durationS);
 
-const MOST_STEPS = 60;
+const MAX_STEPS = 60;
 
 /**
  * Moves places in [0, 1) of a process of constant rate to the seconds at which as much of the curve's requests have come: the process keeps
@@ -47,7 +47,7 @@ export function alongCurve(places: Float64Array, curve: RateCurve, durationS: nu
   for (let index = 0; index < places.length; index++) {
     const wanted = (places[index] as number) * total;
     let [low, high] = [second, durationS];
-    for (let step = 0; step < MOST_STEPS; step++) {
+    for (let step = 0; step < MAX_STEPS; step++) {
       const excess = curve.until(second) - wanted;
       if (Math.abs(excess) <= total * 1e-14) break;
       if (excess > 0) high = second;

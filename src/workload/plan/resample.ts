@@ -9,7 +9,7 @@ import { type Events, emptyEvents, inOrder, together } from './events.ts';
  * (Lewis and Shedler, Naval Research Logistics Quarterly 26, 1979). What is above Poisson in the variance of counts shrinks with it.
  *
  * More: superposition (Cox and Isham, Point Processes, 1980, section 4.5). All recorded arrivals as they are, and further copies of them, of
- * which the last is thinned. Each copy is moved by a displacement of its own, at most `MOST_MOVE_S`, that drifts slowly along the
+ * which the last is thinned. Each copy is moved by a displacement of its own, at most `MAX_MOVE_S`, that drifts slowly along the
  * trace: gaps within a copy hardly change, and rates over a second or more keep their shape. Well below that the copies are as good as
  * independent, as further users of the same kind are.
  */
@@ -38,19 +38,19 @@ function thinned({ timesNs, classOf }: Events, count: number, random: Random): E
 }
 
 /** A copy is moved by no more than this, */
-const MOST_MOVE_S = 0.5;
+const MAX_MOVE_S = 0.5;
 /** or by this many mean gaps, so that copies of a sparse trace do not lie on each other, */
-const MOST_MOVE_GAPS = 5;
+const MAX_MOVE_GAPS = 5;
 /** and in no case by more than this part of the trace. */
-const MOST_MOVE_SHARE = 1 / 16;
+const MAX_MOVE_SHARE = 1 / 16;
 /** From one drawn displacement to the next, in displacements: gaps change by at most a quarter between them. */
 const KNOT_SPACING = 8;
 
 /** Moves arrivals by random displacements at even distances and straight lines between them; what leaves one end comes in at the other. */
 function moved({ timesNs, classOf }: Events, durationNs: number, known: number, random: Random): Events {
   const mostNs = Math.min(
-    Math.max(MOST_MOVE_S * NS_PER_S, (MOST_MOVE_GAPS * durationNs) / known),
-    MOST_MOVE_SHARE * durationNs,
+    Math.max(MAX_MOVE_S * NS_PER_S, (MAX_MOVE_GAPS * durationNs) / known),
+    MAX_MOVE_SHARE * durationNs,
   );
   const stretches = Math.ceil(durationNs / (KNOT_SPACING * mostNs));
   const knots = Float64Array.from({ length: stretches }, () => (2 * random.float() - 1) * mostNs);

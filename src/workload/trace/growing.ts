@@ -1,7 +1,7 @@
 import { BadRecord } from '../../base/records.ts';
 
 /** Ten bytes each. */
-const MOST_ARRIVALS = 50_000_000;
+const MAX_ARRIVALS = 50_000_000;
 
 /** Arrivals that are read one by one, in any order. */
 export class GrowingArrivals {
@@ -27,8 +27,8 @@ export class GrowingArrivals {
   }
 
   #grow(): void {
-    if (this.#length >= MOST_ARRIVALS) {
-      throw new BadRecord(`the file has more than ${MOST_ARRIVALS} arrivals`, 'use a part of the file');
+    if (this.#length >= MAX_ARRIVALS) {
+      throw new BadRecord(`the file has more than ${MAX_ARRIVALS} arrivals`, 'use a part of the file');
     }
     const [timesNs, classOf] = [new Float64Array(2 * this.#length), new Uint16Array(2 * this.#length)];
     timesNs.set(this.#timesNs);

@@ -140,6 +140,6 @@ function usualUnit(first: number): TimeUnit {
   return first >= 1e11 ? 'ms' : 's';
 }
 
-const MOST_NAMED = 12;
+const MAX_NAMED = 12;
 const listOf = (names: readonly string[]): string =>
-  `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ', …' : ''}`;
+  `${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`;

@@ -5,7 +5,7 @@ import { code } from './type-words.ts';
 /** Options by what their help says, each with the command that lists it first. */
 type Listed = Map<string, string>;
 
-const MOST_USED = 'Most used';
+const MAX_USED = 'Most used';
 
 /** Returns the page of the commands and their options, as Markdown: a section for each command, in it one for each group, and an item for each option. */
 export const commandPage = (program: Command): string =>
@@ -57,7 +57,7 @@ function optionsOf(command: Command, help: Help, listed: Listed, name: string): 
   const groups = Map.groupBy(options, ({ helpGroupHeading }) => (helpGroupHeading ?? 'Options:').replace(/:$/, ''));
   const blocks = [...groups].flatMap(([group, all]) => {
     const [known, fresh] = [true, false].map((isKnown) =>
-      all.filter((option) => (group !== MOST_USED && listed.has(keyOf(option))) === isKnown),
+      all.filter((option) => (group !== MAX_USED && listed.has(keyOf(option))) === isKnown),
     ) as [Option[], Option[]];
     const places = Map.groupBy(known, (option) => listed.get(keyOf(option)) ?? '');
     const references = [...places].map(

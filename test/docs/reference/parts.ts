@@ -24,7 +24,7 @@ export interface Shared {
 }
 
 /** Objects with more fields than this have a section of their own, and others are in the table of the field that holds them. */
-export const MOST_FIELDS_IN_PLACE = 6;
+export const MAX_FIELDS_IN_PLACE = 6;
 
 /** Returns the parts that a page begins with: the document's own objects, after the fields that all of them have. */
 export function firstParts(of: SchemaDocument): readonly Part[] {
@@ -72,7 +72,7 @@ export function sharedWith(earlier: readonly Part[], { schema }: Part): Shared |
       .map(([name]) => name),
   }));
   const [most] = candidates.toSorted((a, b) => b.fields.length - a.fields.length);
-  return most && most.fields.length > MOST_FIELDS_IN_PLACE ? most : null;
+  return most && most.fields.length > MAX_FIELDS_IN_PLACE ? most : null;
 }
 
 const sameNeed = (name: string, one: JsonSchema, other: JsonSchema): boolean =>

@@ -1,5 +1,5 @@
 import { definitionName, definitionOf, formOfOthers, type JsonSchema } from './json-schema.ts';
-import { MOST_FIELDS_IN_PLACE, type Part, type SchemaDocument } from './parts.ts';
+import { MAX_FIELDS_IN_PLACE, type Part, type SchemaDocument } from './parts.ts';
 import { code, linkTo, sentence, type TypeWords, typeWords } from './type-words.ts';
 import { unitOf } from './unit-of.ts';
 
@@ -60,7 +60,7 @@ function rowsOfField(of: SchemaDocument, field: Field, prefix: string, finder: F
 /** Gives large objects, and objects of several forms, a section that the field's type links to. */
 function withOwnSection(of: SchemaDocument, { name, schema }: Field, finder: Finder): TypeWords {
   const told = typeWords(of, schema);
-  const isSmall = told.objects.every(({ schema: object }) => countFields(of, object) <= MOST_FIELDS_IN_PLACE);
+  const isSmall = told.objects.every(({ schema: object }) => countFields(of, object) <= MAX_FIELDS_IN_PLACE);
   if (told.objects.length < 2 && isSmall) return told;
   const heading = finder.headingOf(name);
   const [only, ...others] = told.objects;

@@ -126,7 +126,7 @@ export const grpc: VirtualEmulator['grpc'] = (...call) => emulator.grpc(...call)
 export const http: VirtualEmulator['http'] = (request) => emulator.http(request);
 
 /** Of the cases: so many are good in spite of all, and so many bad. Input that is always the one or the other shows little. */
-const LEAST_SHARE = 0.01;
+const MIN_SHARE = 0.01;
 /** By day so many times the cases of a parser: among fewer are too few good ones. */
 const TIMES = 4;
 
@@ -145,7 +145,7 @@ export async function unharmed<T>(
     await checkAlive();
   };
   await fuzzAsync(input, counted, TIMES * share);
-  const least = LEAST_SHARE * (cases.taken + cases.refused);
+  const least = MIN_SHARE * (cases.taken + cases.refused);
   expect(Math.min(cases.taken, cases.refused), JSON.stringify(cases)).toBeGreaterThan(least);
 }
 

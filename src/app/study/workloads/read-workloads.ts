@@ -23,7 +23,7 @@ const SHARE_FOR_PASSES = 2 / 3;
 const LEVELS_AROUND = 4;
 
 /** A measurement plays passes for at least this many seconds, … */
-const LEAST_SECONDS = 5;
+const MIN_SECONDS = 5;
 /** … after this share of a pass, which does not count. */
 const LEAD_IN = 0.05;
 
@@ -50,7 +50,7 @@ export interface StudiedWorkloads {
 export function longestPassSeconds(timeBudgetSeconds: number | undefined, count: number): number {
   if (timeBudgetSeconds === undefined) return MAX_PASS_SECONDS;
   const fitting = (SHARE_FOR_PASSES * timeBudgetSeconds) / (MIN_MEASUREMENTS * count);
-  return Math.min(MAX_PASS_SECONDS, Math.max(LEAST_SECONDS, fitting));
+  return Math.min(MAX_PASS_SECONDS, Math.max(MIN_SECONDS, fitting));
 }
 
 /** The start of a resumed study: its passes stay as long as they were, whatever time it gets now. */
@@ -190,7 +190,7 @@ function withLevels(spec: StudySpec, { search: [{ played: first, perLevel }] }: 
 
 /** Returns the seconds of a level: for each workload, the whole passes that fill five seconds, and the part of a pass that does not count. */
 export const passesSeconds = ({ search }: StudiedWorkloads): number =>
-  search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(LEAST_SECONDS / passS) * (1 + LEAD_IN), 0);
+  search.reduce((sum, { played: { passS } }) => sum + passS * Math.ceil(MIN_SECONDS / passS) * (1 + LEAD_IN), 0);
 
 /** Returns the workloads for the performance model's simulation. `goodput`: limits for requests whose class has none. */
 export function simulatedWorkloads(

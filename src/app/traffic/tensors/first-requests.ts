@@ -10,7 +10,7 @@ import type { OpenServer, OriginalModel } from '../../server/open-server.ts';
 import type { Seen } from '../../study/expected-duration.ts';
 import { openLocalTraffic, type SeededTraffic } from './open-traffic.ts';
 
-const MOST_REQUESTS = 10;
+const MAX_REQUESTS = 10;
 /** Sends no further request after this many milliseconds. */
 const LONG_ENOUGH_MS = 1000;
 const MAX_TIMEOUT_MS = 10_000;
@@ -61,7 +61,7 @@ async function sendFirstRequests(
     const { requests } = traffic.requestsFor(config);
     const latenciesMs: number[] = [];
     const startNs = realClock.nowNs();
-    while (latenciesMs.length < MOST_REQUESTS && nsToMs(realClock.nowNs() - startNs) < LONG_ENOUGH_MS) {
+    while (latenciesMs.length < MAX_REQUESTS && nsToMs(realClock.nowNs() - startNs) < LONG_ENOUGH_MS) {
       const request = requests[latenciesMs.length % requests.length];
       if (!request) break;
       const sentNs = realClock.nowNs();

@@ -35,7 +35,7 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
       const { trials, measurements } = expected(nothingSeen);
       terminal.print(searchLine(sampler.name, { trials, measurements }));
       terminal.print(
-        plainLine(`each trial starts a server: ${shownCommand(spec.server.launchCommand ?? '')}`, MOST_SHOWN),
+        plainLine(`each trial starts a server: ${shownCommand(spec.server.launchCommand ?? '')}`, MAX_SHOWN),
       );
       terminal.print('expected: unknown until a first server start has been timed; nothing was started');
       return exitCodes.done;
@@ -48,4 +48,4 @@ export async function dryRunOfEngine(asked: StudySpec, terminal: Terminal): Prom
 }
 
 /** The maximum number of characters shown of a launch command. */
-const MOST_SHOWN = 1000;
+const MAX_SHOWN = 1000;

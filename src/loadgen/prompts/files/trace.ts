@@ -23,7 +23,7 @@ export interface TraceRule {
 /** Tokens per block name in Mooncake traces. */
 const BLOCK_TOKENS = 512;
 /** Their text is about 200 MB, and is kept three times: as it is, in the sending thread, and in wire form. */
-const MOST_TOKENS = 32e6;
+const MAX_TOKENS = 32e6;
 
 /** Collects the rows of a trace to send. */
 export class TraceRows {
@@ -48,9 +48,9 @@ export class TraceRows {
     this.#firstNs ??= row.arrivalNs;
     if (!this.#isInSlice(row) || this.#rows.length === this.#rule.prompts) return;
     this.#tokens += row.inputTokens;
-    if (this.#tokens > MOST_TOKENS) {
+    if (this.#tokens > MAX_TOKENS) {
       const hint = 'use a part of the trace: --trace-slice FROM:TO in seconds, or --prompts N';
-      throw new BadRecord(`the requests up to here have more than ${MOST_TOKENS / 1e6} million input tokens`, hint);
+      throw new BadRecord(`the requests up to here have more than ${MAX_TOKENS / 1e6} million input tokens`, hint);
     }
     this.#rows.push(row);
   }

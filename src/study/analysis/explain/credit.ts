@@ -51,8 +51,8 @@ export interface Credit {
 }
 
 /** Smaller relative differences are within the noise of measurements and model. */
-const LEAST_THROUGHPUT_CHANGE = 0.05;
-const LEAST_LATENCY_CHANGE = 0.15;
+const MIN_THROUGHPUT_CHANGE = 0.05;
+const MIN_LATENCY_CHANGE = 0.15;
 /** The model is not used when its prediction of the best is off by more than this, … */
 const LARGEST_MISS = 0.15;
 /** … nor for a config whose predicted throughput has a larger standard deviation than this, as a logarithm. */
@@ -81,7 +81,7 @@ function saidByLess({ set, ratio }: ParameterCredit, all: readonly ParameterCred
     (other) =>
       Object.keys(other.set).length < names.length &&
       Object.keys(other.set).every((name) => names.includes(name)) &&
-      Math.abs(other.ratio / ratio - 1) < LEAST_THROUGHPUT_CHANGE,
+      Math.abs(other.ratio / ratio - 1) < MIN_THROUGHPUT_CHANGE,
   );
 }
 
@@ -210,8 +210,8 @@ function credited(
   const latencyRatio = pair.without.latencyMs / pair.with.latencyMs;
   if (![ratio, latencyRatio].every((each) => Number.isFinite(each) && each > 0)) return null;
   const halfWidth = Math.hypot(pair.with.halfWidth, pair.without.halfWidth);
-  const isClear = Math.abs(Math.log(ratio)) >= Math.max(LEAST_THROUGHPUT_CHANGE, halfWidth);
-  const isLate = pair.levels === 'same' && Math.abs(latencyRatio - 1) >= LEAST_LATENCY_CHANGE;
+  const isClear = Math.abs(Math.log(ratio)) >= Math.max(MIN_THROUGHPUT_CHANGE, halfWidth);
+  const isLate = pair.levels === 'same' && Math.abs(latencyRatio - 1) >= MIN_LATENCY_CHANGE;
   // Such a wide interval hides any effect.
   if (!isClear && !isLate && !(halfWidth <= LARGEST_MISS)) return null;
   const matters = isClear ? 'throughput' : isLate ? 'latency' : null;

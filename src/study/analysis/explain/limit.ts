@@ -64,7 +64,7 @@ export interface Limit {
 
 const BUSY = 0.85;
 /** Statistics and traffic cover the same time except for its edges; a busy share above this means that instances are counted wrongly. */
-const MOST_BUSY = 1.1;
+const MAX_BUSY = 1.1;
 const NEARLY_FULL_BATCH = 0.8;
 const CPU_FULL = 0.9;
 /** A GPU counts as used while anything runs on it, so a high value alone is no limit. */
@@ -74,7 +74,7 @@ const MOSTLY_OUTSIDE = 0.5;
 /** The share of the queue delay that requests wait on average where the delay is the limit. */
 const PART_OF_DELAY = 0.25;
 /** Requests that wait longer than this multiple of the delay wait for something else. */
-const MOST_OF_DELAY = 2;
+const MAX_OF_DELAY = 2;
 /** A higher level with at most this multiple of the throughput serves no more. */
 export const NO_MORE = 1.05;
 const NEAR_BUDGET = 0.9;
@@ -109,7 +109,7 @@ function kindOf(state: StudyState, facts: Facts, stands: Measurement, { parts }:
   if (facts.device || (isBusy && (isFull(facts) || gainsNothing))) return 'compute';
   if (gainsNothing && (gpuShare ?? 0) >= GPU_FULL) return 'compute';
   const delays = queueDelayMs > 0 ? (parts?.queueMs ?? 0) / queueDelayMs : 0;
-  const waits = delays >= PART_OF_DELAY && delays <= MOST_OF_DELAY;
+  const waits = delays >= PART_OF_DELAY && delays <= MAX_OF_DELAY;
   if (busyShare !== null && !isBusy && waits && (queueShare ?? 0) >= LONG_QUEUE) return 'queue-delay';
   if (higher?.missed) return kindOfMissed(higher.missed);
   const isOutside = outsideShare !== null && outsideShare >= MOSTLY_OUTSIDE;
@@ -193,7 +193,7 @@ function busyShareOf({ server, durationMs }: Measurement, shape: CandidateShape)
   const busyMs =
     server.batches.reduce((sum, { executions, meanExecutionUs }) => sum + executions * meanExecutionUs, 0) / 1e3;
   const share = busyMs / durationMs / shape.policy.instances;
-  return share >= 0 && share <= MOST_BUSY ? Math.min(1, share) : null;
+  return share >= 0 && share <= MAX_BUSY ? Math.min(1, share) : null;
 }
 
 const shareOf = (percent: number | undefined): number | null =>

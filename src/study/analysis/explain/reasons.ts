@@ -69,22 +69,22 @@ export function reasonsOf(parts: ReasonParts): readonly Reason[] {
 }
 
 /** Parameters in the line on what made the difference; the full text has all. */
-const MOST_NAMED = 2;
-const MOST_LETTERS = 120;
+const MAX_NAMED = 2;
+const MAX_LETTERS = 120;
 
 function changedBy({ best, changed, credit }: ReasonParts): Reason {
   const helped = (credit?.knobs ?? []).filter(isHelp);
   const [first] = helped;
   const unit = rateUnitOf(best.measurements[0] ?? {});
   if (first) {
-    const named = helped.filter((credit, index) => isApart(credit, helped.slice(0, index))).slice(0, MOST_NAMED);
+    const named = helped.filter((credit, index) => isApart(credit, helped.slice(0, index))).slice(0, MAX_NAMED);
     return {
       about: 'changed',
       words: `${named.map(creditPhrase).join(', ')} ${basisOf(named)}`,
       bar: creditBar(first, unit),
     };
   }
-  const all = plainLine(shortAssignment(changed), MOST_LETTERS);
+  const all = plainLine(shortAssignment(changed), MAX_LETTERS);
   const isKnown = credit !== null && credit.knobs.length > 0 && Object.keys(credit.unknown).length === 0;
   const words =
     Object.keys(changed).length === 1
@@ -153,13 +153,13 @@ const barOf = (
 });
 
 /** Steps in the line; `advice` has all. */
-const MOST_STEPS = 2;
+const MAX_STEPS = 2;
 
 function nextSteps({ advice, bottleneck }: ReasonParts): readonly Reason[] {
   const more =
     bottleneck && bottleneck.gain >= MIN_INSTANCE_GAIN
       ? [`one more instance of ${bottleneck.stage}: +${formatFigure(100 * (bottleneck.gain - 1))} % expected`]
       : [];
-  const steps = [...more, ...advice].slice(0, MOST_STEPS);
+  const steps = [...more, ...advice].slice(0, MAX_STEPS);
   return steps.length === 0 ? [] : [{ about: 'next', words: steps.join('; or '), bar: null }];
 }

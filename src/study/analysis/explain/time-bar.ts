@@ -39,13 +39,13 @@ export type BarKind = (typeof barKinds)[number];
 export const lengthOf = ({ parts }: ReasonBar): number => parts.reduce((sum, { value }) => sum + value, 0);
 
 /** Parts below this share of a bar are left out of its words. */
-const LEAST_TOLD = 0.005;
+const MIN_TOLD = 0.005;
 
 /** Returns the bar in words: `10.5 ms: queue 74 %, compute 24 %, network and client 2 %`; only its length if it has no parts. */
 export function describeBar(bar: ReasonBar): string {
   const whole = lengthOf(bar);
   const length = bar.unit === 'ms' ? formatMs(whole) : `${formatFigure(whole)} ${bar.unit}`;
-  const told = bar.parts.filter(({ value }) => value >= LEAST_TOLD * whole);
+  const told = bar.parts.filter(({ value }) => value >= MIN_TOLD * whole);
   if (bar.parts.length < 2) return length;
   const without = bar.parts.find(({ kind }) => kind === 'without');
   if (without) return comparedWords(bar, without.value);

@@ -59,11 +59,11 @@ function membersMs({ server, composing = [] }: Measurement): Inside | null {
 }
 
 /** The parts may exceed the total by this factor: the clocks agree to some per cent; members that ran in parallel exceed it by more. */
-const MOST_EXCESS = 1.05;
+const MAX_EXCESS = 1.05;
 
 function partsOf(totalMs: number, { queueMs, computeMs }: Inside): TimeSplit['parts'] {
   const insideMs = queueMs + computeMs;
-  if (!(queueMs >= 0 && computeMs >= 0 && insideMs > 0 && insideMs <= MOST_EXCESS * totalMs)) return null;
+  if (!(queueMs >= 0 && computeMs >= 0 && insideMs > 0 && insideMs <= MAX_EXCESS * totalMs)) return null;
   const scale = Math.min(1, totalMs / insideMs);
   return { queueMs: queueMs * scale, computeMs: computeMs * scale, outsideMs: Math.max(0, totalMs - insideMs) };
 }

@@ -18,7 +18,7 @@ export interface AdditiveFit {
 const RIDGE = 0.25;
 const ROUNDS = 60;
 /** Rows left out, at most, because each takes a fit. */
-const MOST_LEFT_OUT = 60;
+const MAX_LEFT_OUT = 60;
 
 /** Fits log(worth) ≈ mean + one effect per parameter value: ridge regression on indicators, by coordinate descent. */
 export function additiveFit(rows: readonly Row[]): AdditiveFit {
@@ -51,7 +51,7 @@ function fitted(rows: readonly Row[]): { base: number; effects: Map<string, numb
 
 function crossValidated(rows: readonly Row[]): number | null {
   if (rows.length < 3) return null;
-  const step = Math.ceil(rows.length / MOST_LEFT_OUT);
+  const step = Math.ceil(rows.length / MAX_LEFT_OUT);
   const out = rows.filter((_, index) => index % step === 0);
   let [missed, total] = [0, 0];
   for (const row of out) {

@@ -29,13 +29,13 @@ export interface Bounds {
 }
 
 /** Trials that are held out, at most, because each takes a fit. */
-const MOST_TRIALS = 10;
+const MAX_TRIALS = 10;
 const SHARE = 0.9;
 
 /** Cross-validates the performance model over a study's trials; null when no measurement could be predicted from other trials. */
 export function predictionMisses(trials: readonly Trial[], percentile: number, model: StudyModel): Misses | null {
   const telling = trials.filter((trial) => model.observationsIn(trial) > 0);
-  const heldOut = spread(telling, MOST_TRIALS);
+  const heldOut = spread(telling, MAX_TRIALS);
   const misses = heldOut.flatMap((target) => {
     const others = telling.filter((trial) => trial.number !== target.number);
     const predictor = model.fit(others, percentile, [target.candidate]);

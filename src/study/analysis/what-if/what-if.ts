@@ -57,7 +57,7 @@ export interface NoWhatIf {
   readonly reason: string;
 }
 
-const MOST_LEVELS = 10;
+const MAX_LEVELS = 10;
 
 const known = new WeakMap<StudyState, WhatIf | NoWhatIf>();
 
@@ -167,8 +167,6 @@ function levelsOf({ trials }: StudyState, { range, positionOf }: LevelLine, stan
   const own = positionOf(stands.level) ?? low;
   const measured = trials.flatMap(({ measurements }) => measurements.flatMap(({ level }) => positionOf(level) ?? []));
   const top = Math.min(high, 2 * Math.max(own, ...measured));
-  const doublings = Array.from({ length: MOST_LEVELS - 2 }, (_, power) => low * 2 ** power).filter(
-    (each) => each < top,
-  );
+  const doublings = Array.from({ length: MAX_LEVELS - 2 }, (_, power) => low * 2 ** power).filter((each) => each < top);
   return [...new Set([...doublings, own, top])].sort((a, b) => a - b);
 }

@@ -24,7 +24,7 @@ export interface ValuedPoint {
 }
 
 /** Points with a lower chance of being feasible than this do not count: throughput spans decades, chances do not. */
-const LEAST_FEASIBLE_CHANCE = 0.06;
+const MIN_FEASIBLE_CHANCE = 0.06;
 /** If no point promises this improvement, the model is assumed to be overconfident and its uncertainty is inflated, … */
 const WORTH_A_TRIAL = 0.01;
 /** … by these factors in turn. */
@@ -61,13 +61,13 @@ export const samplesInFlight = ({ choice, level }: Pick<AcquisitionPoint, 'choic
 
 /** Values points with the stated uncertainty, then with twice and four times as much, until one is worth a trial. */
 function improving(points: readonly AcquisitionPoint[], best: number, without: Without): ValuedPoint[] {
-  const able = points.filter(({ prediction }) => prediction.feasibleChance(1) >= LEAST_FEASIBLE_CHANCE);
+  const able = points.filter(({ prediction }) => prediction.feasibleChance(1) >= MIN_FEASIBLE_CHANCE);
   for (const inflation of INFLATIONS) {
     const valued = able.map((point) => pointValueOf(point, best, inflation));
     if (without.has('inflation') || valued.some(({ improvement }) => improvement >= WORTH_A_TRIAL)) return valued;
   }
   return points
-    .filter(({ prediction }) => prediction.feasibleChance(WIDEST) >= LEAST_FEASIBLE_CHANCE)
+    .filter(({ prediction }) => prediction.feasibleChance(WIDEST) >= MIN_FEASIBLE_CHANCE)
     .map((point) => pointValueOf(point, best, WIDEST));
 }
 
@@ -92,7 +92,7 @@ export function climbingValue(
 
 /** Returns the largest expected improvement of any point, as a difference of logarithms, with the uncertainty doubled. */
 export function largestImprovement(points: readonly AcquisitionPoint[], best: number): number {
-  const able = points.filter(({ prediction }) => prediction.feasibleChance(CAUTIOUS) >= LEAST_FEASIBLE_CHANCE);
+  const able = points.filter(({ prediction }) => prediction.feasibleChance(CAUTIOUS) >= MIN_FEASIBLE_CHANCE);
   return Math.max(0, ...able.map((point) => pointValueOf(point, best, CAUTIOUS).improvement));
 }
 

@@ -4,9 +4,9 @@ import type { Assignment } from '../../../space/types.ts';
 import type { SpaceView } from '../samplers/space-view.ts';
 
 /** Choices of a space, at most. A larger space is sampled, so that a proposal takes seconds at most. */
-const MOST_CHOICES = 4000;
+const MAX_CHOICES = 4000;
 /** The same for a joint space, where the search also looks around the best candidates. */
-const MOST_JOINT_CHOICES = 1500;
+const MAX_JOINT_CHOICES = 1500;
 
 /**
  * Returns the legal candidates of the space, each once: all of them, or a seeded sample of a space with more than 4,000
@@ -26,7 +26,7 @@ export function choicesOf(space: SpaceView, seed: number): readonly Choice[] {
 function wholeOf(space: SpaceView): readonly Assignment[] | null {
   const listed: Assignment[] = [];
   for (const assignment of space.assignments()) {
-    if (listed.length === (space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES)) return null;
+    if (listed.length === (space.neighbours ? MAX_JOINT_CHOICES : MAX_CHOICES)) return null;
     listed.push(assignment);
   }
   return listed;
@@ -35,8 +35,6 @@ function wholeOf(space: SpaceView): readonly Assignment[] | null {
 /** Draws this many assignments and drops duplicates, because building a candidate takes far longer than drawing its assignment. */
 function sampleOf(space: SpaceView, seed: number): Iterable<Assignment> {
   const random = seededRandom(seed);
-  const drawn = Array.from({ length: space.neighbours ? MOST_JOINT_CHOICES : MOST_CHOICES }, () =>
-    space.sample(random),
-  );
+  const drawn = Array.from({ length: space.neighbours ? MAX_JOINT_CHOICES : MAX_CHOICES }, () => space.sample(random));
   return new Map(drawn.map((assignment) => [JSON.stringify(assignment), assignment])).values();
 }

@@ -14,7 +14,7 @@ export interface SettingValue {
 }
 
 /** A setting with more values than this, all of them numbers, is a scale and not categorical. */
-const MOST_NUMBERS = 2;
+const MAX_NUMBERS = 2;
 
 const known = new WeakMap<readonly Choice[], readonly SettingValue[]>();
 
@@ -31,7 +31,7 @@ function findValues(all: readonly Choice[]): readonly SettingValue[] {
   return [...settings].flatMap((setting) => {
     const values = [...new Set(distinct.map(({ settings }) => settings.get(setting)))];
     const given = values.filter((value) => value !== undefined);
-    const isScale = given.length > MOST_NUMBERS && given.every((value) => Number.isFinite(Number(value)));
+    const isScale = given.length > MAX_NUMBERS && given.every((value) => Number.isFinite(Number(value)));
     if (values.length < 2 || isScale) return [];
     return values.map((value) => ({ setting, value, label: labelOf(setting, value, distinct) }));
   });

@@ -14,11 +14,11 @@ export interface Incumbent {
 }
 
 /** The least probability that a feasible reading is given of truly being feasible. */
-const LEAST_COUNTED = 0.01;
+const MIN_COUNTED = 0.01;
 /** From this probability on the stopping rule takes a reading at its word. */
 const SURE_ENOUGH = 2 / 3;
 
-const penalized = (cost: number, chance: number): number => cost - Math.log(Math.max(LEAST_COUNTED, chance));
+const penalized = (cost: number, chance: number): number => cost - Math.log(Math.max(MIN_COUNTED, chance));
 
 /** Returns the incumbent's cost over all feasible readings; `best` also over the expected results of points that are being measured. */
 export function incumbentOf(
@@ -34,7 +34,7 @@ export function incumbentOf(
       const prediction = posterior.predict(choice, measurement.level.value);
       if (!prediction || without.has('false-feasible'))
         return [{ cost: assess(measurement, choice.candidate, goal).cost, chance: 1 }];
-      return [{ cost: prediction.cost.mean, chance: Math.max(LEAST_COUNTED, prediction.feasibleChance(1)) }];
+      return [{ cost: prediction.cost.mean, chance: Math.max(MIN_COUNTED, prediction.feasibleChance(1)) }];
     }),
   );
   if (costs.length === 0) return { best: null, found: null };

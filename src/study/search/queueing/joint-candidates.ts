@@ -11,11 +11,11 @@ import { memoizeByIdentity } from './memoize.ts';
 import { byBound } from './screen.ts';
 
 /** Candidates of a joint space that are simulated at coarse levels for one proposal: the best of a sample by a bound, some of it at random, … */
-const MOST_BY_BOUND = 14;
-const MOST_AT_RANDOM = 4;
+const MAX_BY_BOUND = 14;
+const MAX_AT_RANDOM = 4;
 /** … and the best of those next to the best trials, which are this many. */
 const BEST_TRIALS = 2;
-const MOST_NEXT_TO_ONE = 10;
+const MAX_NEXT_TO_ONE = 10;
 
 /** Returns the legal choices that differ from one in one parameter of one member; for joint spaces. */
 export type NeighboursOf = (choice: Choice) => readonly Choice[];
@@ -61,17 +61,17 @@ export function jointCandidates(
 ): readonly Choice[] {
   const random = seededRandom(seed + trials.length);
   const bounded = byBound(sample, simulator, goal, levels, device);
-  const rest = bounded.slice(MOST_BY_BOUND);
+  const rest = bounded.slice(MAX_BY_BOUND);
   const drawn =
     rest.length === 0
       ? []
-      : Array.from({ length: MOST_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
+      : Array.from({ length: MAX_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
   const around = bestOf(trials, goal).flatMap(({ candidate }) => {
     const choice = choiceOf(candidate);
     const next = [...neighboursOf(choice), ...swapsOf(choice, neighboursOf)].filter(isOpen);
-    return byBound(next, simulator, goal, levels, device).slice(0, MOST_NEXT_TO_ONE);
+    return byBound(next, simulator, goal, levels, device).slice(0, MAX_NEXT_TO_ONE);
   });
-  const all = [...bounded.slice(0, MOST_BY_BOUND), ...drawn, ...around];
+  const all = [...bounded.slice(0, MAX_BY_BOUND), ...drawn, ...around];
   return [...new Map(all.map((choice) => [choice.key, choice])).values()];
 }
 

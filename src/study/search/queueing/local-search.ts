@@ -9,10 +9,10 @@ import { byBound } from './screen.ts';
 /** Points from which a climb starts, each of another candidate. */
 const STARTS = 2;
 /** The most steps of one climb, and the most neighbours that are simulated for one step. */
-const MOST_STEPS = 6;
-const MOST_NEIGHBOURS = 10;
+const MAX_STEPS = 6;
+const MAX_NEIGHBOURS = 10;
 /** A step must raise the acquisition value by this factor. */
-const LEAST_RISE = 1.01;
+const MIN_RISE = 1.01;
 /** Levels of a neighbour, relative to the point's. */
 const BESIDE = [1 / Math.SQRT2, 1, Math.SQRT2];
 
@@ -41,18 +41,15 @@ export function climbed(
   const seen = new Set(points.map(({ choice }) => choice.key));
   for (const start of startsOf(points, worthOf)) {
     let now = start;
-    for (let step = 0; step < MOST_STEPS; step++) {
+    for (let step = 0; step < MAX_STEPS; step++) {
       const next = search.neighboursOf(now.choice).filter((each) => !seen.has(each.key) && search.isOpen(each));
-      const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(
-        0,
-        MOST_NEIGHBOURS,
-      );
+      const tried = byBound(next, search.simulator, search.goal, search.levels, search.device).slice(0, MAX_NEIGHBOURS);
       for (const each of tried) seen.add(each.key);
       const { level } = now;
       const found = tried.flatMap((each) => pointsAt(each, levelsBeside(level, context.range), context));
       all.push(...found);
       const better = highest(found, worthOf);
-      if (!better || worthOf(better) <= LEAST_RISE * worthOf(now)) break;
+      if (!better || worthOf(better) <= MIN_RISE * worthOf(now)) break;
       now = better;
     }
   }

@@ -12,13 +12,13 @@ export function memoizeLast<A extends readonly unknown[], T>(
     const known = kept.find((each) => areSame(each.parts, parts));
     if (known) return known.value;
     const value = compute(...given);
-    if (kept.length >= MOST_MEMOIZED) kept.shift();
+    if (kept.length >= MAX_MEMOIZED) kept.shift();
     kept.push({ parts: [...parts], value });
     return value;
   };
 }
 
-const MOST_MEMOIZED = 3;
+const MAX_MEMOIZED = 3;
 
 const areSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((part, index) => part === other[index]);

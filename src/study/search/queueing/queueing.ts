@@ -37,9 +37,9 @@ const ABOUT_AS_MUCH = 0.9;
  * A feasible reading with a lower P(feasible) than this is a suspected false-feasible one: among many noisy readings, the highest that kept a budget
  * is often a lucky one.
  */
-const LEAST_CHANCE_OF_INCUMBENT = 1 / 3;
+const MIN_CHANCE_OF_INCUMBENT = 1 / 3;
 /** Levels of one trial, at most. */
-const MOST_LEVELS = 4;
+const MAX_LEVELS = 4;
 
 /**
  * Chooses what to measure with a model of Triton's queueing. Pure: the same seed and history give the same answers.
@@ -134,7 +134,7 @@ export function queueingSampler(space: SpaceView, options: QueueingOptions): Sam
       const first = firstPoint(choiceOf(running.candidate), options.levels);
       const searched = sinceRest(running, first);
       if (searched.length === 0) return first.batch === undefined ? first.value : first;
-      if (searched.length >= MOST_LEVELS) return null;
+      if (searched.length >= MAX_LEVELS) return null;
       const others = trials.filter(({ number }) => number !== running.number);
       const state = stateAt(others, running, []);
       const isVisitedAgain = running.role === 'baseline' && others.length > 0;
@@ -217,7 +217,7 @@ function isSuspectedFalseFeasible(
     atClientBatch(choiceOf(candidate), measurement.level.batch),
     measurement.level.value,
   );
-  return prediction !== null && prediction.feasibleChance(1) < LEAST_CHANCE_OF_INCUMBENT;
+  return prediction !== null && prediction.feasibleChance(1) < MIN_CHANCE_OF_INCUMBENT;
 }
 
 /**

@@ -10,11 +10,11 @@ const ROOM = 0.01;
 /** The counted share of an unmeasured throughput, besides the headroom: about what its interval takes. */
 const USUALLY_COUNTED = 0.985;
 /** The least relative difference between neighbouring rates: one replica more or less of very many hardly counts. */
-const LEAST_STEP = 0.03;
+const MIN_STEP = 0.03;
 /** Rates within this ratio of each other count as one. */
 const ALIKE = 1.01;
 /** The least gain in cost that counts, as a logarithm. */
-const LEAST_GAIN = 0.005;
+const MIN_GAIN = 0.005;
 
 /**
  * Returns the only request rates that matter to a cost for a rate, rising: at each one a server more can be left out. Between two of them a
@@ -37,7 +37,7 @@ export function ratesByReplicas(
   const rates: number[] = [];
   for (let replicas = Math.max(1, Math.ceil(ofOne / high)); ofOne / replicas >= low; ) {
     rates.push(Number((ofOne / replicas).toPrecision(4)));
-    replicas = Math.max(replicas + 1, Math.ceil(replicas * (1 + LEAST_STEP)));
+    replicas = Math.max(replicas + 1, Math.ceil(replicas * (1 + MIN_STEP)));
   }
   return rates.length > 0 ? rates.reverse() : null;
 }
@@ -83,5 +83,5 @@ function cheaperThanBest(
   if (!best || !measurement) return () => true;
   const { cost } = assess(measurement, best.candidate, goal);
   const perRequest = measurement.throughput.value / measurement.level.value;
-  return (rate) => costOfServed(Math.log(rate * perRequest), measurement, candidate, goal) < cost - LEAST_GAIN;
+  return (rate) => costOfServed(Math.log(rate * perRequest), measurement, candidate, goal) < cost - MIN_GAIN;
 }

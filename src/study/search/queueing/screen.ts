@@ -6,8 +6,8 @@ import { metricsOf } from '../../goal/metrics/registry.ts';
 import type { Goal, LevelRange } from '../../types.ts';
 
 /** Candidates that are simulated for one proposal: the best by a bound on their throughput, and some at random. */
-const MOST_BY_BOUND = 120;
-const MOST_AT_RANDOM = 30;
+const MAX_BY_BOUND = 120;
+const MAX_AT_RANDOM = 30;
 
 /** Returns at most 150 choices to simulate: those with the highest bound on throughput within the budget, and 30 seeded random ones. */
 export function screened(
@@ -16,12 +16,12 @@ export function screened(
   goal: Goal,
   { seed, levels, device }: { readonly seed: number; readonly levels: LevelRange; readonly device?: DeviceMetrics },
 ): readonly Choice[] {
-  if (choices.length <= MOST_BY_BOUND + MOST_AT_RANDOM) return choices;
+  if (choices.length <= MAX_BY_BOUND + MAX_AT_RANDOM) return choices;
   const bounded = byBound(choices, simulator, goal, levels, device);
   const random = seededRandom(seed);
-  const rest = bounded.slice(MOST_BY_BOUND);
-  const drawn = Array.from({ length: MOST_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
-  return [...bounded.slice(0, MOST_BY_BOUND), ...new Set(drawn)];
+  const rest = bounded.slice(MAX_BY_BOUND);
+  const drawn = Array.from({ length: MAX_AT_RANDOM }, () => rest[random.int(0, rest.length - 1)] as Choice);
+  return [...bounded.slice(0, MAX_BY_BOUND), ...new Set(drawn)];
 }
 
 /**

@@ -59,9 +59,9 @@ export interface QueueingOptions {
 export type ExpectedTime = SpaceView['expectedTime'];
 
 /** A level whose throughput is predicted below this share of the incumbent's is not simulated: corrections are smaller than that. */
-const LEAST_OF_BEST = 0.5;
+const MIN_OF_BEST = 0.5;
 /** Trials of one candidate, at most, each at levels that the model proposed. */
-const MOST_TRIALS_OF_ONE = 3;
+const MAX_TRIALS_OF_ONE = 3;
 
 /** The state of a search at one moment: fitted models, the incumbent, and the points that could be measured next. */
 export interface SearchState extends Incumbent {
@@ -259,7 +259,7 @@ function tooLow(
   const { follows } = metricsOf(goal).named(only.metric);
   const [rate, ...more] = follows?.from ?? [only.metric];
   if (rate === undefined || !RATES.has(rate) || more.length > 0) return () => false;
-  const least = LEAST_OF_BEST * Math.exp(-best);
+  const least = MIN_OF_BEST * Math.exp(-best);
   const device = deviceIn(measured);
   // The worth of a rate: itself, or the inverse of the cost that follows from it.
   const worthOf = (value: number, candidate: Candidate): number => {
@@ -309,6 +309,6 @@ function worthReturning(
   return all.filter(({ candidate }) => {
     if (gone.has(candidate.fingerprint)) return false;
     const own = byCandidate.get(candidate.fingerprint) ?? [];
-    return own.length > 0 && own.length < MOST_TRIALS_OF_ONE && own.every(({ failure }) => failure === null);
+    return own.length > 0 && own.length < MAX_TRIALS_OF_ONE && own.every(({ failure }) => failure === null);
   });
 }

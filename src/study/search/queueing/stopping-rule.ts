@@ -5,7 +5,7 @@ import type { Goal, Remaining, Trial } from '../../types.ts';
 import type { QueueingOptions } from './search-state.ts';
 
 /** The least expected gain that is worth a trial. A smaller gain counts as none. */
-const LEAST_GAIN = 0.01;
+const MIN_GAIN = 0.01;
 /**
  * The gain that the next trial must promise, times the number of trials so far: time counts relative to the time already spent. A search must expect
  * a gain of a sixth to take twice as long.
@@ -21,7 +21,7 @@ const HALVED_AFTER = 2;
  */
 const HALVED_LATER = 3;
 /** The largest difference of two logarithms of numbers. */
-const MOST_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
+const MAX_GAIN = Math.log(Number.MAX_VALUE) - Math.log(Number.MIN_VALUE);
 
 /** The input of the stopping rule. */
 type StoppingContext = Pick<QueueingOptions, 'goal' | 'leastGain' | 'topology' | 'without'> &
@@ -53,7 +53,7 @@ function requiredGain({ length }: readonly Trial[], context: StoppingContext): n
   const worthDoubling = WORTH_DOUBLING / (modelsOf(context) * (context.findsCapacities ? 2 : 1));
   const forItsTime =
     pace === 'early' ? 0 : Math.max(pace === 'late' ? WORTH_BEING_LATE : 0, worthDoubling / Math.max(1, length));
-  return Math.log1p(leastGain ?? Math.max(LEAST_GAIN, forItsTime));
+  return Math.log1p(leastGain ?? Math.max(MIN_GAIN, forItsTime));
 }
 
 /** Tests the same for a moment after these trials. It computes the gain only if it can matter. */
@@ -62,7 +62,7 @@ export function wasHardlyWorth(
   context: StoppingContext,
   gainAfter: (trials: readonly Trial[]) => number,
 ): boolean {
-  if (isHardlyWorth(MOST_GAIN, trials, context)) return true;
+  if (isHardlyWorth(MAX_GAIN, trials, context)) return true;
   return isHardlyWorth(0, trials, context) && isHardlyWorth(gainAfter(trials), trials, context);
 }
 
@@ -78,7 +78,7 @@ function trialsWithoutGain(trials: readonly Trial[], goal: Goal): number {
     const measurement = trial.feasible ? chosenOf(trial) : undefined;
     const cost = measurement ? assess(measurement, trial.candidate, goal).cost : Number.POSITIVE_INFINITY;
     const uncertainty = measurement ? costHalfWidth(measurement, trial.candidate, goal) : 0;
-    count = cost < best - Math.max(Math.log1p(LEAST_GAIN), uncertainty) ? 0 : count + 1;
+    count = cost < best - Math.max(Math.log1p(MIN_GAIN), uncertainty) ? 0 : count + 1;
     best = Math.min(best, cost);
   }
   return count;
@@ -92,7 +92,7 @@ export function stopReason(gain: number, trials: readonly Trial[], context: Stop
   const percent = (log: number): string => `${(100 * Math.expm1(log)).toFixed(1)} %`;
   const expected = gain * beliefIn(trials, context);
   const costs = `the next trial costs about ${formatDuration(seconds)} and is expected to gain ${percent(expected)}`;
-  if (expected < Math.log1p(LEAST_GAIN) && gain < Math.log1p(LEAST_GAIN)) return costs;
+  if (expected < Math.log1p(MIN_GAIN) && gain < Math.log1p(MIN_GAIN)) return costs;
   const worth = `after ${trials.length} trials the next must promise ${percent(requiredGain(trials, context))}`;
   if (gain < requiredGain(trials, context)) return `${costs}; ${worth}`;
   return `${costs}: the model predicts ${percent(gain)}, but the last ${trialsWithoutGain(trials, context.goal)} trials gained nothing; ${worth}`;

@@ -6,7 +6,7 @@ import type { Goal, Trial } from '../../types.ts';
  * Measurements that the models are fitted to, at most. The cost of fitting service times grows with the square of their number, that of the
  * Gaussian process with the cube.
  */
-const MOST_MEASURED = 40;
+const MAX_MEASURED = 40;
 /** The number of these that are kept because they are the best. */
 const BEST_KEPT = 16;
 
@@ -24,8 +24,8 @@ export const trialsToFit = (trials: readonly Trial[], goal: Goal): readonly Tria
   );
 
 function subsetOf<T>(measured: readonly T[], assessmentOf: (each: T) => Assessment): readonly T[] {
-  if (measured.length <= MOST_MEASURED) return measured;
-  const latest = measured.slice(1 + BEST_KEPT - MOST_MEASURED);
+  if (measured.length <= MAX_MEASURED) return measured;
+  const latest = measured.slice(1 + BEST_KEPT - MAX_MEASURED);
   const best = measured
     .map((each) => ({ each, assessment: assessmentOf(each) }))
     .sort((a, b) => compareAssessments(a.assessment, b.assessment))

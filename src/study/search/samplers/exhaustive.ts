@@ -24,7 +24,7 @@ export interface ExhaustiveSampler extends Sampler {
 }
 
 /** The ratio of throughputs from which on a level counts as growth (Model Analyzer's exit from its sweep, applied to one level). */
-const LEAST_GROWTH = 1.05;
+const MIN_GROWTH = 1.05;
 
 /**
  * Measures every candidate at every level, one trial per point, so that a resumed study repeats no finished point. Each round goes over all
@@ -87,7 +87,7 @@ function isHighEnough(climb: readonly Measurement[], latencyLimitMs: number | un
   const last = climb.at(-1);
   const before = climb.slice(0, -1).map(({ throughput }) => throughput.value);
   if (latencyLimitMs === undefined || last === undefined || before.length === 0) return false;
-  return last.latencyMs.p99 > latencyLimitMs && last.throughput.value <= LEAST_GROWTH * Math.max(...before);
+  return last.latencyMs.p99 > latencyLimitMs && last.throughput.value <= MIN_GROWTH * Math.max(...before);
 }
 
 function inRandomOrder(candidates: readonly Candidate[], random: Random): Candidate[] {

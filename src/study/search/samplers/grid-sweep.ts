@@ -5,9 +5,9 @@ import type { Goal, LevelRange, RunningTrial, Trial } from '../../types.ts';
 
 /** A sweep is saturated when the best of the last four levels has at most 5 % more throughput than the first of them. */
 const TRIES = 4;
-const LEAST_GAIN = 1.05;
+const MIN_GAIN = 1.05;
 /** Bisections between the highest feasible level and the lowest infeasible one, at most. */
-const MOST_BISECTIONS = 5;
+const MAX_BISECTIONS = 5;
 /** Candidates that are bisected: the three best, and the baseline. */
 const BISECTED = 3;
 
@@ -30,7 +30,7 @@ export function nextInSweep(
   if (last === undefined) return range.low;
   if (!isOver(sweep, range)) return Math.min(range.high, 2 * last.level.value);
   const bisections = made.length - sweep.length;
-  if (bisections >= MOST_BISECTIONS || !isAmongBest(running, trials, goal)) return null;
+  if (bisections >= MAX_BISECTIONS || !isAmongBest(running, trials, goal)) return null;
   return middleOfBracket(running, goal, range);
 }
 
@@ -47,7 +47,7 @@ function isOver(sweep: readonly Measurement[], range: LevelRange): boolean {
 
 function isSaturated(tries: readonly Measurement[]): boolean {
   const rates = tries.map(({ throughput }) => throughput.value);
-  return rates.length === TRIES && Math.max(...rates) <= LEAST_GAIN * (rates[0] as number);
+  return rates.length === TRIES && Math.max(...rates) <= MIN_GAIN * (rates[0] as number);
 }
 
 /** True for the baseline, and unless three candidates did better already. */

@@ -14,7 +14,7 @@ export interface Lattice {
 /** The radius of the neighbourhood, in lattice steps, … */
 const RADIUS = 3;
 /** … and the axes along which a neighbour differs, at most. */
-const MOST_AXES = 2;
+const MAX_AXES = 2;
 
 /** Returns the lattice of a space. All other parameters keep the first value that the space lists, and queue delays are the shortest. */
 export function latticeOf(space: SpaceView): Lattice {
@@ -79,7 +79,7 @@ export function neighbours({ axes, at }: Lattice, home: Spot): readonly Spot[] {
       }
     }
   };
-  add(home, 0, MOST_AXES);
+  add(home, 0, MAX_AXES);
   return [...found.values()].sort(inOrder);
 }
 

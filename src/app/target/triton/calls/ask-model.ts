@@ -16,12 +16,12 @@ export const REQUESTS_SENT = ROUNDS[0] + ROUNDS[1];
 const ATTEMPTS = 2;
 /** One request in flight, so that each request is one execution. */
 const alone = { mode: 'concurrency', low: 1, high: 1 } as const;
-const LEAST_QUIET_MS = 100;
-const MOST_QUIET_MS = 1_000;
+const MIN_QUIET_MS = 100;
+const MAX_QUIET_MS = 1_000;
 /** Counts follow an answer almost at once. If another client keeps them changing, they are used as they are. */
 const POLL_MS = 20;
 const OTHER_TIMEOUT_MS = 1_000;
-const MOST_POLLS = 25;
+const MAX_POLLS = 25;
 
 /** The effects of a few requests to a model on other models. */
 export interface Answer {
@@ -79,7 +79,7 @@ async function countsOfRounds(
     if (round > 0) continue;
     // The pause is as long as the second, longer round.
     const quietMs = (nsToMs(realClock.nowNs() - startNs) * ROUNDS[1]) / ROUNDS[0];
-    await realClock.sleep(Math.min(MOST_QUIET_MS, Math.max(LEAST_QUIET_MS, quietMs)));
+    await realClock.sleep(Math.min(MAX_QUIET_MS, Math.max(MIN_QUIET_MS, quietMs)));
     counts.push(await countsOf(client, names));
   }
   return counts;
@@ -129,7 +129,7 @@ async function countsOf(client: TritonClient, names: Set<string>): Promise<Count
 async function settledCounts(client: TritonClient, names: Set<string>, wanted: number): Promise<Counts> {
   const [own = ''] = names;
   let last = await countsOf(client, names);
-  for (let poll = 0; poll < MOST_POLLS; poll++) {
+  for (let poll = 0; poll < MAX_POLLS; poll++) {
     await realClock.sleep(POLL_MS);
     const now = await countsOf(client, names);
     const stands = [...names].every((name) => now.get(name) === last.get(name));

@@ -24,17 +24,17 @@ export interface Limit {
 }
 
 /** The standard deviation of an exactly known figure, so that it can be a divisor. */
-const LEAST_SD = 1e-9;
+const MIN_SD = 1e-9;
 
 /** The quadrature over the shared part: a standard normal distribution from −3 to 3 deviations in 14 steps. */
-const MOST_DEVIATIONS = 3;
+const MAX_DEVIATIONS = 3;
 const STEPS = 14;
 const SHARED = normalSteps(STEPS);
 /** The same over a figure's own part, if steps leave no formula: eight steps give a chance to a few per cent. */
 const OWN = normalSteps(8);
 
 function normalSteps(steps: number): readonly { readonly deviations: number; readonly chance: number }[] {
-  const places = Array.from({ length: steps + 1 }, (_, step) => MOST_DEVIATIONS * ((2 * step) / steps - 1));
+  const places = Array.from({ length: steps + 1 }, (_, step) => MAX_DEVIATIONS * ((2 * step) / steps - 1));
   const densities = places.map((deviations) => Math.exp((-deviations * deviations) / 2));
   const total = densities.reduce((sum, density) => sum + density, 0);
   return places.map((deviations, index) => ({ deviations, chance: (densities[index] as number) / total }));
@@ -94,7 +94,7 @@ const steppedAt = ({ stepped }: Cost, at: (figure: Figure) => Normal, deviations
     return sum + weight * of(mean + deviations * sd);
   }, 0);
 
-const widened = ({ mean, sd }: Normal, inflation: number): Normal => ({ mean, sd: Math.max(LEAST_SD, sd * inflation) });
+const widened = ({ mean, sd }: Normal, inflation: number): Normal => ({ mean, sd: Math.max(MIN_SD, sd * inflation) });
 
 /** Conditions a figure on the shared part. */
 function given(figure: Figure, deviations: number, inflation: number): Normal {

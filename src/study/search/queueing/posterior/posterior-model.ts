@@ -181,14 +181,14 @@ function isSimulated(name: string, simulator: Simulator): name is FigureName {
 const exactly = (value: number): Figure => ({ mean: Math.log(value), sd: 1e-6, shared: 0 });
 
 /** A predicted need is at least this multiple of its standard deviation, so that it has a logarithm. */
-const LEAST_NEED = 0.5;
+const MIN_NEED = 0.5;
 
 function gpuMemoryModel(measured: readonly Measured[]): MetricModel {
   const needs = gpuMemoryNeed(measured);
   return (choice) => {
     if (needs === null) return UNKNOWN;
     const { mean, sd } = needs.mib(choice);
-    const need = Math.max(mean, LEAST_NEED * sd);
+    const need = Math.max(mean, MIN_NEED * sd);
     return { mean: Math.log(need), sd: sd / need, shared: 0 };
   };
 }
