@@ -57,7 +57,8 @@ async function openShared(): Promise<SharedRegions> {
   const regions = await openRegions(control, {
     inputs: [{ requests: plain.requests, mostBatch: 1, values: [zeros.raw] }],
     config,
-    ...{ maxInFlight: load.concurrency, unknownOutputBytes: 102_400 },
+    maxInFlight: load.concurrency,
+    unknownOutputBytes: 102_400,
   });
   return { ...regions, close: () => regions.close().finally(() => control.close()) };
 }

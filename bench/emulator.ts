@@ -33,9 +33,13 @@ const profile = {
   models: [
     {
       config: {
-        ...{ name: MODEL, backend: 'python', max_batch_size: 64 },
-        ...{ input: [tensor('INPUT0')], output: [tensor('OUTPUT0')] },
-        ...{ instance_group: [{ count: 2, kind: 'KIND_CPU' }], dynamic_batching: {} },
+        name: MODEL,
+        backend: 'python',
+        max_batch_size: 64,
+        input: [tensor('INPUT0')],
+        output: [tensor('OUTPUT0')],
+        instance_group: [{ count: 2, kind: 'KIND_CPU' }],
+        dynamic_batching: {},
       },
       law: {
         execution_ms: [

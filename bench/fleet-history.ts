@@ -79,11 +79,14 @@ const timedAdvance: typeof advance = async (study, report) => {
 };
 const workers = [
   await sdk.Worker.create({
-    ...{ ...common, taskQueue: groupQueue(GROUP), activities: withFailures({ claim }, packages) },
+    ...common,
+    taskQueue: groupQueue(GROUP),
+    activities: withFailures({ claim }, packages),
     workflowBundle: await bundleNow(packages),
   }),
   await sdk.Worker.create({
-    ...{ ...common, taskQueue: keeperQueue(GROUP, KEEPER) },
+    ...common,
+    taskQueue: keeperQueue(GROUP, KEEPER),
     activities: withHeartbeats(
       withFailures({ openStudy, advance: timedAdvance, concludeStudy, readRecords }, packages),
       packages,
@@ -103,7 +106,10 @@ function serverWorker(server: string, index: number) {
   };
   const activities = { hold: async () => undefined, work, restore: () => runner.restore() };
   return sdk.Worker.create({
-    ...{ ...common, taskQueue: serverQueue(GROUP, server), activities, maxConcurrentActivityTaskExecutions: 1 },
+    ...common,
+    taskQueue: serverQueue(GROUP, server),
+    activities,
+    maxConcurrentActivityTaskExecutions: 1,
     maxConcurrentActivityTaskPolls: 1,
   });
 }

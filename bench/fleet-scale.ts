@@ -46,7 +46,10 @@ function tell(soFar: number): void {
 }
 
 const { state, searchSeconds, busy, end } = await playFleet({
-  ...{ problem: largeProblem(), speeds, seed: 1, maxTrials: Number(trials) },
+  problem: largeProblem(),
+  speeds,
+  seed: 1,
+  maxTrials: Number(trials),
   make: (space, options) => timed(makeSampler(name as SamplerName, space, { ...options, leastGain: 0 })),
 });
 console.log(

@@ -26,7 +26,11 @@ for (const servers of counts.split(',').map(Number)) {
     );
     outcomes.push(
       await playFleet({
-        ...{ problem, speeds, seed: 1 + index, maxTrials: Number(trials), finalRounds: FINAL_ROUNDS },
+        problem,
+        speeds,
+        seed: 1 + index,
+        maxTrials: Number(trials),
+        finalRounds: FINAL_ROUNDS,
         // All studies have the same number of trials, to compare their time and their results.
         make: (space, options) => makeSampler(sampler as SamplerName, space, { ...options, leastGain: 0 }),
       }),

@@ -97,7 +97,9 @@ async function one(name: string): Promise<void> {
   const startMs = performance.now();
   try {
     const { cases, inputs, blocks, longestMs } = await fuzzSubject(subject, {
-      ...{ cases: Number(values.cases), limitMs: Number(values.minutes) * 60_000, seed: values.seed },
+      cases: Number(values.cases),
+      limitMs: Number(values.minutes) * 60_000,
+      seed: values.seed,
       ...(guide && { guide }),
       ...(values.corpus !== undefined && { corpusFolder: values.corpus }),
       onCase: (bytes) => {

@@ -91,7 +91,7 @@ if (left > 0 && performance.now() < endMs) {
   // What is found at the end is a fault of them all.
   const faultsAt = (at: number): Result['faults'] => (at === killed.length - 1 ? faults : []);
   await add(
-    killed.map((phase, at): Result => ({ ...{ kind: 'fleet', seed, study, aim: null, phase }, faults: faultsAt(at) })),
+    killed.map((phase, at): Result => ({ kind: 'fleet', seed, study, aim: null, phase, faults: faultsAt(at) })),
   );
 }
 const isSound = results.every(({ faults }) => faults.length === 0);

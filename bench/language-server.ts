@@ -14,8 +14,12 @@ const chunk = (text: string): Buffer => Buffer.from(`${text.length.toString(16)}
 const event = (delta: object, reason: string | null, more: object = {}): Buffer =>
   chunk(
     `data: ${JSON.stringify({
-      ...{ id: 'chatcmpl-0123456789abcdef0123456789abcdef', object: 'chat.completion.chunk', created: 1_790_000_000 },
-      ...{ model: 'm', choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }], ...more },
+      id: 'chatcmpl-0123456789abcdef0123456789abcdef',
+      object: 'chat.completion.chunk',
+      created: 1_790_000_000,
+      model: 'm',
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
+      ...more,
     })}\n\n`,
   );
 

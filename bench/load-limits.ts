@@ -99,12 +99,10 @@ async function runOnce(order: Order): Promise<Seen> {
   await transport.close();
   const settled = readings.slice(Math.floor(readings.length / 4));
   return {
-    ...{
-      seconds,
-      perSecond: succeeded / seconds,
-      failed,
-      mostInFlight: loop instanceof OpenLoop ? loop.mostInFlight : (order.concurrency ?? 1),
-    },
+    seconds,
+    perSecond: succeeded / seconds,
+    failed,
+    mostInFlight: loop instanceof OpenLoop ? loop.mostInFlight : (order.concurrency ?? 1),
     lateShare: tally ? tally.late / Math.max(tally.sent, 1) : 0,
     droppedShare: tally ? tally.dropped / Math.max(tally.sent + tally.dropped, 1) : 0,
     cpuUs: (user + system) / Math.max(succeeded, 1),

@@ -123,7 +123,11 @@ try {
     cpu_only_composing_models: MEMBERS,
   };
   const theirs = await analyzer({
-    ...{ analyzer: program, client, modelRepository, model: MODEL, budgetMs: BUDGET_MS },
+    analyzer: program,
+    client,
+    modelRepository,
+    model: MODEL,
+    budgetMs: BUDGET_MS,
     settings,
     stopAfterMs: ANALYZER_MS,
   });

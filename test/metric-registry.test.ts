@@ -41,7 +41,10 @@ const [at, device] = ['2026-01-01T00:00:01.000Z', { gpuPowerW: 300 }];
 
 const trial = (number: number, config: typeof originalConfig, throughput: number): readonly StudyRecord[] => [
   {
-    ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },
+    type: 'trial-started',
+    at,
+    trial: number,
+    role: number === 0 ? 'baseline' : 'search',
     candidate: candidateOf(config, number === 0 ? {} : { instances: 2 }),
   },
   { type: 'trial-measured', at, trial: number, measurement: measured(4, throughput, 5, { device }) },

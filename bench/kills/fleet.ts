@@ -68,7 +68,9 @@ export class FleetKills {
   static async run(seed: number, most: number): Promise<{ killed: readonly Process[]; faults: readonly Fault[] }> {
     const modelRepository = await makeModelRepository();
     const fleet = await TestFleet.start({
-      ...{ servers: 3, agents: 2, model: MODEL },
+      servers: 3,
+      agents: 2,
+      model: MODEL,
       startTriton: async (ports) => {
         const { grpcUrl } = await startRealTriton(modelRepository, { loadModels: [MODEL], ports });
         return { kill: () => killTriton(grpcUrl) };

@@ -67,7 +67,9 @@ export async function subjectsOn(server: LaunchedServer, folder: string): Promis
   for (const [kind, list] of Object.entries(candidates))
     await writeFile(join(folder, `${kind}.json`), JSON.stringify(list));
   const tuned = (kind: Exclude<Kind, 'capacity'>, models: readonly string[], named: readonly string[]): Subject => ({
-    ...{ kind, models, uploadBytes: kind === 'variants' ? PADDING_BYTES : 0 },
+    kind,
+    models,
+    uploadBytes: kind === 'variants' ? PADDING_BYTES : 0,
     command: (output) => [
       ...['tune', ...named, '-u', server.grpcUrl, '--metrics-url', server.metricsUrl, '-o', output, '--ui', 'lines'],
       ...['--sampler', 'manual', '--candidates', join(folder, `${kind}.json`), '--client-batch', '1'],
@@ -85,7 +87,9 @@ export async function subjectsOn(server: LaunchedServer, folder: string): Promis
     tuned('co-located', TENANTS, ['--together', TENANTS.join(',')]),
     tuned('variants', ['napper'], ['-m', 'napper', '--bls-composing', 'none', '--space', join(folder, 'space.yaml')]),
     {
-      ...{ kind: 'capacity', models: ['sleeper'], uploadBytes: 0 },
+      kind: 'capacity',
+      models: ['sleeper'],
+      uploadBytes: 0,
       command: () => [
         'capacity',
         '-m',

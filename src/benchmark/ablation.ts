@@ -72,11 +72,15 @@ async function playWithout(
   const study = stalls === null ? null : (await playStudy(problem, make, { seed, statistics: true, stalls })).share;
   return {
     without: leftOut.length === 0 ? null : labelOf(leftOut),
-    ...{ testProblem: problem.testProblem.name, tightness: problem.tightness, seed },
+    testProblem: problem.testProblem.name,
+    tightness: problem.tightness,
+    seed,
     after: [shareAfter(AFTER[0]), shareAfter(AFTER[1]), shareAfter(AFTER[2])],
     untilNear: near < 0 ? MEASUREMENTS + 1 : near + 1,
     reloads: standings.at(-1)?.reloads ?? 0,
-    ...{ askMs, study, promises },
+    askMs,
+    study,
+    promises,
   };
 }
 

@@ -41,7 +41,8 @@ function between(lower: Recorded, upper: Recorded, level: number): Truth {
 }
 
 const scaled = ({ inputUs, outputUs, overheadUs }: NonNullable<Truth['split']>, factor: number) => ({
-  ...{ inputUs: inputUs * factor, outputUs: outputUs * factor },
+  inputUs: inputUs * factor,
+  outputUs: outputUs * factor,
   overheadUs,
 });
 

@@ -79,7 +79,9 @@ function tokensOf(truth: TokenTruth, disturbance: Disturbance): TokenFigures {
     summaryOf(times, disturbance),
   ) as [LatencySummary, LatencySummary, LatencySummary];
   return {
-    ...{ ttftMs, itlMs, tpotMs },
+    ttftMs,
+    itlMs,
+    tpotMs,
     budget: {
       ttftMs: spread(ttftMs.p99, latencyWidth),
       itlMs: spread(itlMs.p99, latencyWidth),
@@ -89,7 +91,10 @@ function tokensOf(truth: TokenTruth, disturbance: Disturbance): TokenFigures {
     totalTokensPerSecond: perSecond(truth.totalTokensPerSecond),
     outputTokensPerSecondPerUser: truth.outputTokensPerSecondPerUser * rate,
     ...(truth.goodput !== undefined && { goodput: perSecond(truth.goodput) }),
-    ...{ inputTokens: truth.inputTokens, outputTokens: truth.outputTokens, cachedShare: truth.cachedShare },
-    ...{ countedBy: 'usage', cutOff: 0 },
+    inputTokens: truth.inputTokens,
+    outputTokens: truth.outputTokens,
+    cachedShare: truth.cachedShare,
+    countedBy: 'usage',
+    cutOff: 0,
   };
 }

@@ -153,7 +153,10 @@ function truthOf({ latenciesMs, queueMs, computeMs, bySize }: Count, tookMs: num
     throughput: (requests * MS_PER_S) / tookMs,
     latencyMs: {
       avg: latenciesMs.reduce((sum, each) => sum + each, 0) / requests,
-      ...{ p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) },
+      p50: at(0.5),
+      p90: at(0.9),
+      p95: at(0.95),
+      p99: at(0.99),
     },
     queueUs: (1e3 * queueMs) / requests,
     computeUs: (1e3 * computeMs) / requests,

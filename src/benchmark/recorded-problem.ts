@@ -72,7 +72,8 @@ function recordedOf({ level, throughput, latencyMs, server }: RecordedPoint): Re
     queueUs: server?.queueUs ?? 0,
     computeUs: server ? server.computeInputUs + server.computeInferUs + server.computeOutputUs : 0,
     batches: (server?.batches ?? []).map(([size, executions, meanExecutionUs]) => ({
-      ...{ size, meanExecutionUs },
+      size,
+      meanExecutionUs,
       executions: Math.max(1, Math.round(executions)),
     })),
     ...(server && {

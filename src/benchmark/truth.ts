@@ -76,11 +76,17 @@ export function atSpeed(truth: Truth, speed: number): Truth {
 
 function tokensAtSpeed(tokens: TokenTruth, speed: number): TokenTruth {
   const times = ({ avg, p50, p90, p95, p99 }: Truth['latencyMs']): Truth['latencyMs'] => ({
-    ...{ avg: avg / speed, p50: p50 / speed, p90: p90 / speed, p95: p95 / speed, p99: p99 / speed },
+    avg: avg / speed,
+    p50: p50 / speed,
+    p90: p90 / speed,
+    p95: p95 / speed,
+    p99: p99 / speed,
   });
   return {
     ...tokens,
-    ...{ ttftMs: times(tokens.ttftMs), itlMs: times(tokens.itlMs), tpotMs: times(tokens.tpotMs) },
+    ttftMs: times(tokens.ttftMs),
+    itlMs: times(tokens.itlMs),
+    tpotMs: times(tokens.tpotMs),
     outputTokensPerSecond: tokens.outputTokensPerSecond * speed,
     totalTokensPerSecond: tokens.totalTokensPerSecond * speed,
     outputTokensPerSecondPerUser: tokens.outputTokensPerSecondPerUser * speed,

@@ -181,8 +181,10 @@ export class OfflineWorld {
     const latency = Math.exp(noise.latency * standardNormal(random));
     const stall = random.float() < (this.#options.stalls ?? 0) ? between(STALLED, random.float()) : 1;
     const disturbance = {
-      ...{ rate, latency: latency * stall },
-      ...{ rateWidth: 2 * noise.throughput, latencyWidth: 2 * noise.latency },
+      rate,
+      latency: latency * stall,
+      rateWidth: 2 * noise.throughput,
+      latencyWidth: 2 * noise.latency,
     };
     const { topology } = this.#testProblem;
     const measurement = topology

@@ -59,7 +59,8 @@ function knownFromPlays(
   if (recoverSeconds === null || limit.kind !== 'latency') return knownFrom(readings, prior);
   const plays = bursts.map(
     ({ perSecond, windows, reading: { logSpeed } }): PlayedRecovery => ({
-      ...{ perSecond, windows },
+      perSecond,
+      windows,
       logSpeed: prior.followsHost ? (logSpeed ?? 0) : 0,
     }),
   );

@@ -64,7 +64,10 @@ function costOf(
   const ofAll = replicas === null ? null : replicas * perHour;
   const one = { gpus: gpus ?? 0, perSecond: inferences, tokensPerSecond: tokens?.outputPerSecond ?? null, replicas };
   return {
-    ...{ currency, name, per, perHour },
+    currency,
+    name,
+    per,
+    perHour,
     perMillion: costsPerMillion(perHour, inferences),
     ...(tokens && { perMillionTokens: costsPerMillion(perHour, tokens.outputPerSecond) }),
     forRate: asked && ofAll !== null ? { perHour: ofAll, perMillion: costPerMillion(ofAll, asked.perSecond) } : null,

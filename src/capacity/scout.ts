@@ -151,7 +151,10 @@ export function priorOf(
   const closely = { likely: mostServed * (1 - spare), guessScale: HEAVY_TRAFFIC_SCALE };
   return {
     ...(spare < MAX_SPARE ? closely : roughly),
-    ...{ allowed, budgetSeconds, idle, followsHost },
+    allowed,
+    budgetSeconds,
+    idle,
+    followsHost,
     low: mostServed * (idle !== null && idle > HOPELESS ? LOWEST_SHARE_THEN : LOWEST_SHARE),
     high: mostServed * HIGHEST_SHARE * (isSaturated ? 1 : GROWTH),
     mostServed: isSaturated ? mostServed : null,

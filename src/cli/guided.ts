@@ -62,7 +62,9 @@ async function modelsOf({ options: [option, url] }: ServerChoice): Promise<reado
 function emulatedModels(): readonly ModelChoice[] {
   const { models, suggested_latency_budget_ms: budgetMs } = loadProfile(EMULATOR_PROFILE);
   return models.map(({ config: { name, backend } }) => ({
-    ...{ name: String(name), state: 'READY', backend: String(backend ?? '') },
+    name: String(name),
+    state: 'READY',
+    backend: String(backend ?? ''),
     ...(budgetMs !== undefined && { budgetMs }),
   }));
 }

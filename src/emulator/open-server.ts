@@ -72,8 +72,13 @@ export function openEmulatedServer(
   const sharedMemory = new SharedMemoryRegistry(gpus);
   return {
     context: {
-      ...{ identity: serverIdentity(profile.name), repository, faults, sharedMemory, crash },
-      ...{ traceSettings: new TraceSettings(options.traceFile), logSettings: new LogSettings() },
+      identity: serverIdentity(profile.name),
+      repository,
+      faults,
+      sharedMemory,
+      crash,
+      traceSettings: new TraceSettings(options.traceFile),
+      logSettings: new LogSettings(),
     },
     metrics: metricsOf(profile, models, around, clock),
     close: () => {

@@ -5,6 +5,6 @@ import type { Print } from './lines.ts';
 export function createJsonLines(
   print: Print,
   envelope: object = {},
-): (event: Readonly<object & { type: string }>) => void {
+): <E extends { readonly type: string }>(event: E) => void {
   return (event) => print(inertJson(JSON.stringify({ ...envelope, ...event })));
 }

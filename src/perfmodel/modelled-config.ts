@@ -43,7 +43,9 @@ export function atClientBatch(choice: Choice, batch: number | undefined): Choice
   if (batch === undefined) return choice;
   const own = byBatch.get(choice) ?? new Map<number, Choice>();
   const found = own.get(batch) ?? {
-    ...{ ...choice, clientBatch: batch, key: `${choice.key} ${batch}` },
+    ...choice,
+    clientBatch: batch,
+    key: `${choice.key} ${batch}`,
     largestBatch: Math.max(choice.largestBatch, batch),
   };
   byBatch.set(choice, own.set(batch, found));

@@ -22,12 +22,18 @@ export function shapeOf(config: ModelConfig): CandidateShape {
 /** Returns the shape of a candidate of which only the settings are known, each of which may matter. */
 export function plainShape(value: JsonObject): CandidateShape {
   const policy = {
-    ...{ maxBatchSize: 0, preferredBatchSizes: [], maxQueueDelayNs: 0 },
-    ...{ instances: 1, dynamicBatching: false },
+    maxBatchSize: 0,
+    preferredBatchSizes: [],
+    maxQueueDelayNs: 0,
+    instances: 1,
+    dynamicBatching: false,
   };
   const json = canonicalJson(value);
   return {
-    ...{ policy, scheduling: 'unknown', groups: [], batching: '' },
+    policy,
+    scheduling: 'unknown',
+    groups: [],
+    batching: '',
     rest: digestOf(json),
     settings: settingsOf(JSON.parse(json)),
   };

@@ -41,8 +41,10 @@ export function togetherOptions(series: SeriesOptions): Partial<TuneOptions> {
   );
   const own = all && Object.hasOwn(all, first) ? all[first] : {};
   return {
-    ...{ ...common, ...own },
-    ...{ model: first, together: models },
+    ...common,
+    ...own,
+    model: first,
+    together: models,
     ...given('blsComposing', blsComposing ? callsOf(blsComposing, first) : own?.blsComposing),
     ...given('space', spaceOf(spaces)),
     ...given('candidates', candidates?.at(-1)),

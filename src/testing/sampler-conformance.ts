@@ -53,7 +53,9 @@ const one: Subject = {
 function several(): Subject {
   const member = { backend: 'python', max_batch_size: 4, instance_group: [{ kind: 'KIND_CPU', count: 1 }] } as const;
   const whole = {
-    ...{ name: 'whole', platform: 'ensemble', max_batch_size: 4 },
+    name: 'whole',
+    platform: 'ensemble',
+    max_batch_size: 4,
     ensemble_scheduling: { step: [{ model_name: 'a' }, { model_name: 'b' }] },
   };
   const joined = jointOriginal({ a: { name: 'a', ...member }, b: { name: 'b', ...member } }, { whole }, 'whole');
@@ -213,8 +215,15 @@ function measured(level: number, throughput: number, latencyMs: number): Measure
     throughput: spread(throughput),
     latencyMs: { avg: ms, p50: ms, p90: ms, p95: ms, p99: ms, max: ms, min: ms, std: 0 },
     budgetLatencyMs: { ...spread(ms), percentile: 99 },
-    ...{ stable: true, windows: 3, durationMs: 1500, requests: 1000, sendRate: throughput },
-    ...{ failures: [], errorRate: 0, server: null, device: {} },
+    stable: true,
+    windows: 3,
+    durationMs: 1500,
+    requests: 1000,
+    sendRate: throughput,
+    failures: [],
+    errorRate: 0,
+    server: null,
+    device: {},
     client: { cpuUsPerRequest: 20, eventLoopDelayMs: 1, bound: false },
   };
 }

@@ -62,7 +62,10 @@ type Visit = Extract<FinalStep, { readonly kind: 'measure' }>;
 
 /** Returns the record of this step's measurement. */
 export const finalMeasured = ({ trial, round, rest }: Visit, measurement: Measurement) => ({
-  ...{ type: 'final-measured' as const, trial: trial.number, round, measurement },
+  type: 'final-measured' as const,
+  trial: trial.number,
+  round,
+  measurement,
   ...(rest.length > 0 && { rest }),
 });
 

@@ -128,7 +128,9 @@ export async function measureOnce(
     const budgetMs = goal.budget?.latencyMs;
     const untilNs = run.time.lastNs;
     const options = {
-      ...{ signal: run.signal, onProgress, budgetsMs: budgetsOfModels(goal) },
+      signal: run.signal,
+      onProgress,
+      budgetsMs: budgetsOfModels(goal),
       ...(budgetMs !== undefined && { budgetMs }),
       ...(purpose && { purpose }),
       ...(untilNs !== undefined && { untilNs }),

@@ -118,8 +118,10 @@ async function restoreModel(run: Run): Promise<TrituneError | null> {
 
 /** `later`: what went wrong after the search, which weighs more than what the search says. */
 const ended = ({ reason, notes }: StopReason, ...later: readonly (string | null)[]): Ending => ({
-  ...{ reason, notes: [...later.filter((note) => note !== null), ...notes] },
-  ...{ error: null, interrupted: false },
+  reason,
+  notes: [...later.filter((note) => note !== null), ...notes],
+  error: null,
+  interrupted: false,
 });
 
 function endingOf(signal: AbortSignal): (error: unknown) => Ending {

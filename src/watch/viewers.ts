@@ -55,7 +55,10 @@ export class Viewers {
   /** Adds a viewer, and sends it the current state. */
   add(sink: Sink): Viewer {
     const viewer: Own = {
-      ...{ sink, behind: new Set(this.#board.parts), isFull: false, toldMs: this.#nowMs() },
+      sink,
+      behind: new Set(this.#board.parts),
+      isFull: false,
+      toldMs: this.#nowMs(),
       drained: () => {
         viewer.isFull = false;
       },

@@ -48,7 +48,9 @@ export function figuresOf({ arrivalsNs, classOf, classes, durationNs }: ArrivalP
     classes: classes.map((name, index): ClassFigures => {
       const own = classes.length === 1 ? arrivalsNs : arrivalsNs.filter((_, at) => classOf[at] === index);
       return {
-        ...{ name, requests: own.length, share: own.length / requests },
+        name,
+        requests: own.length,
+        share: own.length / requests,
         meanPerSecond: own.length / durationS,
         peakOver10s: peakOver(10, own, durationS),
       };

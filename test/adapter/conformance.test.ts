@@ -41,8 +41,13 @@ async function openTriton(): Promise<AdapterUnderTest> {
   return {
     adapter: tritonAdapter({
       identity: {
-        ...{ name: 'triton', version: '', emulated: null, url: emulator.grpcUrl, protocol: 'grpc' },
-        ...{ controlUrl: emulator.grpcUrl, controlProtocol: 'grpc' },
+        name: 'triton',
+        version: '',
+        emulated: null,
+        url: emulator.grpcUrl,
+        protocol: 'grpc',
+        controlUrl: emulator.grpcUrl,
+        controlProtocol: 'grpc',
       },
       original,
       space: viewSpace(space, original),

@@ -12,7 +12,9 @@ const named = (name: string, instances: number): ModelConfig => ({ ...configOf(i
 
 /** An ensemble over models, without instances of its own. */
 const over = (name: string, ...models: string[]): ModelConfig => ({
-  ...{ name, platform: 'ensemble', max_batch_size: 4 },
+  name,
+  platform: 'ensemble',
+  max_batch_size: 4,
   ensemble_scheduling: { step: models.map((model_name) => ({ model_name })) },
 });
 
@@ -25,7 +27,9 @@ class SmallServer implements ControlClient {
 
   async index() {
     return [...new Set(['a', 'b', ...this.loaded.keys()])].map((name) => ({
-      ...{ name, version: '1', reason: '' },
+      name,
+      version: '1',
+      reason: '',
       state: this.loaded.has(name) ? ('READY' as const) : ('UNAVAILABLE' as const),
     }));
   }
@@ -159,7 +163,8 @@ describe('control over a set of models', () => {
     });
     served.failing = null;
     expect(await control.restore()).toMatchObject({
-      ...{ how: 'config', verified: true },
+      how: 'config',
+      verified: true,
       detail: "'a' has its original config again; 'b' is unloaded again, as it was before",
     });
     expect([...served.loaded]).toEqual([['a', named('a', 1)]]);

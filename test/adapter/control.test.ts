@@ -315,7 +315,8 @@ describe('restoring', () => {
     await control.apply(candidate(2, 8), signal);
     served.isInRepository = false;
     await expect(control.restore()).rejects.toMatchObject({
-      ...{ code: 'RESTORE_FAILED', message: expect.stringContaining("no model 'm'") },
+      code: 'RESTORE_FAILED',
+      message: expect.stringContaining("no model 'm'"),
       hint: expect.stringContaining('back into its repository'),
     });
     expect(served.loaded).toMatchObject(configOf(2, 8));
@@ -330,7 +331,8 @@ describe('restoring', () => {
     served.isInRepository = false;
     await expect(control.apply(candidate(2, 8), signal)).rejects.toMatchObject({ code: 'MODEL_UNKNOWN' });
     expect(await control.restore()).toMatchObject({
-      ...{ how: 'nothing-changed', verified: true },
+      how: 'nothing-changed',
+      verified: true,
       detail: expect.stringMatching(/'m' has its original config, .*not in the server's repository/),
     });
     const { served: late, control: unsure } = controlled({ mayBeLoading: true });

@@ -34,8 +34,13 @@ export class KnobServer {
   readonly adapter: ServerAdapter = {
     name: 'knobs',
     identity: {
-      ...{ name: 'knobs', version: '1', url: 'here', protocol: 'memory', emulated: null },
-      ...{ controlUrl: 'here', controlProtocol: 'memory' },
+      name: 'knobs',
+      version: '1',
+      url: 'here',
+      protocol: 'memory',
+      emulated: null,
+      controlUrl: 'here',
+      controlProtocol: 'memory',
     },
     original,
     build: (assignment) =>

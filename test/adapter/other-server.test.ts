@@ -25,13 +25,21 @@ async function studied(sampler: SamplerName): Promise<readonly StudyRecord[]> {
     at: __,
     ...study
   } = studyStarted(goal, {
-    ...{ adapter: adapter.name, model: 'knobs', server: adapter.identity, original: adapter.original, levels },
+    adapter: adapter.name,
+    model: 'knobs',
+    server: adapter.identity,
+    original: adapter.original,
+    levels,
   });
   const lines: string[] = [];
   await tune(
     {
-      ...{ study, maxTrials: 12, timeBudgetMs: Number.POSITIVE_INFINITY, finalRounds: 2 },
-      ...{ allowForeignTraffic: false, earlier: [] },
+      study,
+      maxTrials: 12,
+      timeBudgetMs: Number.POSITIVE_INFINITY,
+      finalRounds: 2,
+      allowForeignTraffic: false,
+      earlier: [],
     },
     {
       adapter,

@@ -136,7 +136,9 @@ describe('a profile of several models', { timeout: 180_000 }, () => {
 describe('optionsFor', () => {
   const requests = { model: 'judge', version: '', batch: 2, requests: [] };
   const config = (name: string, count: number, maxBatch: number): ModelConfig => ({
-    ...{ name, max_batch_size: maxBatch, dynamic_batching: {} },
+    name,
+    max_batch_size: maxBatch,
+    dynamic_batching: {},
     instance_group: [{ kind: 'KIND_CPU', count }],
   });
 
@@ -149,7 +151,9 @@ describe('optionsFor', () => {
     const candidate = jointOriginal(members, {}, 'judge');
     const [front] = pipeline.fronts;
     expect(optionsFor(candidate, requests, front ? { front, topology: pipeline } : null)).toMatchObject({
-      ...{ instances: 2, requestsPerExecution: 8, composing: ['tokenizer', 'encoder', 'head'] },
+      instances: 2,
+      requestsPerExecution: 8,
+      composing: ['tokenizer', 'encoder', 'head'],
       timesPerRequest: new Map([
         ['tokenizer', 1],
         ['encoder', 1],
@@ -161,7 +165,8 @@ describe('optionsFor', () => {
   it('says of a BLS model’s calls that nobody knows how many there are', () => {
     const topology: Topology = {
       fronts: [{ model: 'caller', steps: [{ stage: 'caller' }] }],
-      ...{ stages: ['caller', 'called'], calls: { caller: ['called'] } },
+      stages: ['caller', 'called'],
+      calls: { caller: ['called'] },
     };
     const candidate = jointOriginal({ caller: config('caller', 1, 8), called: config('called', 1, 8) }, {}, 'caller');
     const [front] = topology.fronts;

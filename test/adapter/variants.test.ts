@@ -25,7 +25,9 @@ import type { TritonClient } from '../../src/triton/types.ts';
 
 const never = new AbortController().signal;
 const config: ModelConfig = {
-  ...{ name: 'mlp', backend: 'onnxruntime', max_batch_size: 8 },
+  name: 'mlp',
+  backend: 'onnxruntime',
+  max_batch_size: 8,
   input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [4] }],
   output: [{ name: 'OUT', data_type: 'TYPE_FP32', dims: [4] }],
   instance_group: [{ count: 1, kind: 'KIND_CPU' }],
@@ -211,7 +213,9 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
   let client: TritonClient;
   beforeEach(async () => {
     const profile = {
-      ...{ name: 'uploads', description: 'd', source: 's' },
+      name: 'uploads',
+      description: 'd',
+      source: 's',
       device: { kind: 'gpu', name: 'GPU', memory_mib: 10_000, power_w: { idle: 1, busy: 2 } },
       models: [
         {
@@ -241,14 +245,12 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
     });
     const before = await client.modelConfig('mlp');
     const control = createControl(client, [{ model: 'mlp', config: before, wasLoaded: true }], {
-      ...{
-        clock: realClock,
-        restore: 'config',
-        loadTimeoutMs: 5_000,
-        settleTimeoutMs: 5_000,
-        isNewStudy: true,
-        artifacts,
-      },
+      clock: realClock,
+      restore: 'config',
+      loadTimeoutMs: 5_000,
+      settleTimeoutMs: 5_000,
+      isNewStudy: true,
+      artifacts,
     });
     const original = originalOf(before);
     expect(await memoryMib()).toBe(400);
@@ -281,7 +283,11 @@ describe.each(['grpc', 'http'] as const)('a variant on a server over %s', (proto
     );
     const before = await client.modelConfig('mlp');
     const control = createControl(client, [{ model: 'mlp', config: before, wasLoaded: true }], {
-      ...{ clock: realClock, restore: 'config', loadTimeoutMs: 5_000, settleTimeoutMs: 5_000, artifacts },
+      clock: realClock,
+      restore: 'config',
+      loadTimeoutMs: 5_000,
+      settleTimeoutMs: 5_000,
+      artifacts,
     });
     await expect(control.apply(candidateIn(space, 'b', originalOf(before)), never)).rejects.toMatchObject({
       kind: 'upload-refused',

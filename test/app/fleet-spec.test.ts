@@ -33,7 +33,8 @@ describe('a study over a group of servers', () => {
     [{ launch: 'emulator' }, '--launch', /fleet worker --server/],
   ])('is refused with %j, and says what to do', (options, name, hint) => {
     const refusal = expect.objectContaining({
-      ...{ code: 'USAGE', message: `${name} cannot be used with --temporal` },
+      code: 'USAGE',
+      message: `${name} cannot be used with --temporal`,
       hint: expect.stringMatching(hint),
     });
     expect(() => checkFleetSpec(study(options))).toThrow(refusal);

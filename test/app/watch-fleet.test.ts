@@ -30,7 +30,11 @@ describe('the page of a fleet', () => {
     const records = await fleetRecords();
     const work = workFor('s0', 3);
     const status: StudyStatus = {
-      ...{ study: 'one', group: 'g', status: 'RUNNING', startedAt: new Date(0), progress: fleetProgress([work]) },
+      study: 'one',
+      group: 'g',
+      status: 'RUNNING',
+      startedAt: new Date(0),
+      progress: fleetProgress([work]),
     };
     const asked: number[] = [];
     const notices: (string | undefined)[] = [];

@@ -36,7 +36,10 @@ describe('the figures of docs/search.md for recorded grids', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const plan = {
         samplers: { queueing: queueingSampler, random: (space: SpaceView) => randomSampler(space, seed) },
-        ...{ testProblems: recordedGrids().slice(0, GRIDS), measurements: AFTER, seed, statistics: true },
+        testProblems: recordedGrids().slice(0, GRIDS),
+        measurements: AFTER,
+        seed,
+        statistics: true,
       };
       results.push(...(await runSuite(plan, () => undefined)));
     }
@@ -105,8 +108,14 @@ describe('the offline comparison of samplers', () => {
       const testProblems = numbers.map(scenario);
       const meanOf = async (estimateSpeeds: EstimateSpeeds): Promise<number> => {
         const plan = {
-          ...{ samplers: { queueing: queueingSampler }, testProblems },
-          ...{ speedKind, estimateSpeeds, isLocal: true, seed: 1, seeds: 1, statistics: true },
+          samplers: { queueing: queueingSampler },
+          testProblems,
+          speedKind,
+          estimateSpeeds,
+          isLocal: true,
+          seed: 1,
+          seeds: 1,
+          statistics: true,
         };
         return studySummaryOf(await playStudies(plan, () => undefined)).mean;
       };

@@ -7,7 +7,12 @@ import { measured } from '../study/builders.ts';
 
 const perSecond = { value: 100, low: 90, high: 120 };
 const terms: CostTerms = {
-  ...{ currency: 'USD', name: 'L4', per: 'gpu', perHour: 0.9, headroom: 0, chance: 0.95 },
+  currency: 'USD',
+  name: 'L4',
+  per: 'gpu',
+  perHour: 0.9,
+  headroom: 0,
+  chance: 0.95,
   instanceTypes: [
     { name: 'one', gpus: 1, perHour: 1 },
     { name: 'two', gpus: 2, perHour: 2 },

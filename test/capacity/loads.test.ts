@@ -31,23 +31,35 @@ async function gapsOfTwo(seed: number, classes?: typeof OF_TWO_MODELS): Promise<
   const servers = [0, 1].map(() => new ListeningServer(clock, { instances: 8, executionNs: () => 1e6 }));
   const [server] = servers as [ListeningServer, ListeningServer];
   const usual = {
-    ...{ clock, signal: new AbortController().signal, percentile: 99 },
+    clock,
+    signal: new AbortController().signal,
+    percentile: 99,
     scheduleAt: (perSecond) => ({ kind: 'arrivals', plan: workload.planAt(perSecond) }),
   } satisfies Partial<LevelOptions>;
   const fronts = frontsOf(workload, 'm').map(({ model, indexes }, place) => ({
-    ...{ transport: servers[place] as ListeningServer, stats: servers[place] as ListeningServer },
-    ...{ requests: { ...aRequestSet, model }, watchClient: () => idleClient, classes: indexes },
+    transport: servers[place] as ListeningServer,
+    stats: servers[place] as ListeningServer,
+    requests: { ...aRequestSet, model },
+    watchClient: () => idleClient,
+    classes: indexes,
   }));
   const loads = loadsOn(
     {
-      ...{ serviceKind: 'TRITON', isDecoupled: false, assumptions: [], close: async () => undefined },
+      serviceKind: 'TRITON',
+      isDecoupled: false,
+      assumptions: [],
+      close: async () => undefined,
       measure: async (level, _, change) => {
         const measurement = await play({ ...usual, level, ...change }, fronts);
         return { measurement } as LevelReport;
       },
     },
     {
-      ...{ budgetMs: 50, seed, requestTimeoutSeconds: 5, windows: defaultWindowRule, distribution: 'poisson' },
+      budgetMs: 50,
+      seed,
+      requestTimeoutSeconds: 5,
+      windows: defaultWindowRule,
+      distribution: 'poisson',
       scheduleAt: (perSecond, own) => ({ kind: 'arrivals', plan: workload.planAt(perSecond, own) }),
       workload: { perSecond: 50, passSeconds: 2 },
     },

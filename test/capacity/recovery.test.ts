@@ -5,7 +5,10 @@ import { baseRateFor, recoveredAfter, recoveryPosterior } from '../../src/capaci
 /** Windows of one second. */
 const windowsOf = (latenciesMs: readonly number[]) =>
   latenciesMs.map((percentileMs, index) => ({
-    ...{ endSeconds: index + 1, perSecond: 100, meanMs: percentileMs / 2, percentileMs },
+    endSeconds: index + 1,
+    perSecond: 100,
+    meanMs: percentileMs / 2,
+    percentileMs,
   }));
 
 describe('the moment of recovery', () => {
@@ -24,14 +27,22 @@ describe('the base rate that is recovered from in time', () => {
   const burst = { factor: 2, seconds: 10 };
   const asked = { recoverSeconds: 5, budgetMs: 50 };
   const prior: CapacityPrior = {
-    ...{ low: 80, high: 1300, allowed: 0.01, budgetSeconds: null, likely: 400, mostServed: null },
-    ...{ isWorkload: false, idle: null, followsHost: false },
+    low: 80,
+    high: 1300,
+    allowed: 0.01,
+    budgetSeconds: null,
+    likely: 400,
+    mostServed: null,
+    isWorkload: false,
+    idle: null,
+    followsHost: false,
   };
   /** A fluid on a server of 1,000 requests/s: the backlog of the burst is served by what is left of the rate. */
   const play = (perSecond: number) => {
     const tookSeconds = ((2 * perSecond - 1000) * 10) / (1000 - perSecond);
     return {
-      ...{ perSecond, logSpeed: 0 },
+      perSecond,
+      logSpeed: 0,
       windows: windowsOf(Array.from({ length: 18 }, (_, at) => (at + 0.5 < 10 + tookSeconds ? 90 : 10))),
     };
   };

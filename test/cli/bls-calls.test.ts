@@ -19,8 +19,10 @@ function callingProfile(): Profile {
     ...(stages.length > 0 && { bls: { requests: 'in-turn', stages } }),
   });
   const step = (model_name: string, input: string, output: string) => ({
-    ...{ model_name, model_version: -1 },
-    ...{ input_map: { IN: input }, output_map: { OUT: output } },
+    model_name,
+    model_version: -1,
+    input_map: { IN: input },
+    output_map: { OUT: output },
   });
   const steps = [step('first', 'IN', 'x'), step('inner', 'x', 'OUT')];
   return profileSchema.parse({

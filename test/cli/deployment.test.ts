@@ -65,7 +65,9 @@ describe('the compose file', () => {
       if (service.build === undefined) continue;
       expect((await parseCommandLine(withVariables(service.command, {}))).unknown, name).toEqual([]);
       expect(service, name).toMatchObject({
-        ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
       });
       const files = service.command.flatMap((word) => /\/run\/secrets\/([\w-]+)/.exec(word)?.[1] ?? []);
       expect(service.secrets ?? [], name).toEqual(expect.arrayContaining(files));

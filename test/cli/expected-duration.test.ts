@@ -180,8 +180,14 @@ describe('the expected duration', { timeout: 120_000 }, () => {
 
   it('is a span where a real server says nothing of its loads', () => {
     const prospect: Prospect = {
-      ...{ sampler: samplerKind('queueing'), trials: 400, budgetMs: 20, finalRounds: FINAL_ROUNDS, requestMs: 2.7 },
-      ...{ timeBudgetMs: Number.POSITIVE_INFINITY, isEmulated: false, loadSeconds: null },
+      sampler: samplerKind('queueing'),
+      trials: 400,
+      budgetMs: 20,
+      finalRounds: FINAL_ROUNDS,
+      requestMs: 2.7,
+      timeBudgetMs: Number.POSITIVE_INFINITY,
+      isEmulated: false,
+      loadSeconds: null,
     };
     const unknown = expectedDuration(prospect);
     const slow = expectedDuration({ ...prospect, loadSeconds: 1.25 });

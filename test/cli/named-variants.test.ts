@@ -26,7 +26,8 @@ async function stageOf({
 } = {}) {
   const [model] = smallProfile().models;
   const named = (name: string, ms: number, config: object = {}) => ({
-    ...{ ...model, config: { ...model?.config, name, ...config } },
+    ...model,
+    config: { ...model?.config, name, ...config },
     law: {
       execution_ms: [
         [1, ms],
@@ -50,7 +51,7 @@ async function stageOf({
     ...['--concurrency', '2:2', '--precision', '30'],
   ];
   const before = await client.modelConfig('slow');
-  return { ...{ client, output, args, url: emulator.grpcUrl }, isAsBefore: () => isAsBefore(client, before) };
+  return { client, output, args, url: emulator.grpcUrl, isAsBefore: () => isAsBefore(client, before) };
 }
 
 async function isAsBefore(client: TritonClient, before: ModelConfig): Promise<boolean> {
@@ -100,7 +101,8 @@ describe('variants that are other models of the server', { timeout: 180_000 }, (
 
     const records = await recordsOf(output);
     expect(records[0]).toMatchObject({
-      ...{ wasLoaded: true, unloadedOthers: ['fast'] },
+      wasLoaded: true,
+      unloadedOthers: ['fast'],
       original: { value: { models: { slow: {} }, others: { fast: { name: 'fast', max_batch_size: 8 } } } },
     });
     const compared = await runHere(['compare', output, output, '--pass-if-unsure']);

@@ -16,8 +16,10 @@ function nestedProfile(): Profile {
   const [chain] = ensembles;
   const named = (name: string, more: object = {}) => ({ ...m, config: { ...m?.config, name }, ...more });
   const step = (model_name: string, input: string, output: string) => ({
-    ...{ model_name, model_version: -1 },
-    ...{ input_map: { IN: input }, output_map: { OUT: output } },
+    model_name,
+    model_version: -1,
+    input_map: { IN: input },
+    output_map: { OUT: output },
   });
   const steps = [step('first', 'IN', 'x'), step('chain', 'x', 'OUT')];
   const outer = { ...chain?.config, name: 'outer', ensemble_scheduling: { step: steps } };

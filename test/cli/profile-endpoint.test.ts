@@ -50,8 +50,17 @@ describe('limits of good replies', () => {
 describe('an endpoint', () => {
   const find = (address: string, asked: AskedEndpoint, more: Partial<FindOptions> = {}) =>
     findEndpoint({
-      ...{ address, host: address, basePath: '', headers: [], tls: undefined },
-      ...{ asked, model: undefined, modelVersion: '', path: undefined, timeoutMs: 2000, extra: undefined },
+      address,
+      host: address,
+      basePath: '',
+      headers: [],
+      tls: undefined,
+      asked,
+      model: undefined,
+      modelVersion: '',
+      path: undefined,
+      timeoutMs: 2000,
+      extra: undefined,
       ...more,
     });
 
@@ -80,7 +89,9 @@ describe('an endpoint', () => {
     const pages: Record<string, object> = {
       '/v2': { name: 'triton', version: '2.51.0', extensions: [] },
       '/v2/models/m': {
-        ...{ name: 'm', versions: ['1'], platform: 'python' },
+        name: 'm',
+        versions: ['1'],
+        platform: 'python',
         inputs: [tensor('text_input', 'BYTES'), tensor('stream', 'BOOL')],
         outputs: [tensor('text_output', 'BYTES')],
       },
@@ -148,7 +159,9 @@ describe('profile --endpoint', () => {
     expect(tokens).toMatchObject({
       inputTokens: { mean: 7, std: 0 },
       outputTokens: { mean: 4, min: 4, max: 4 },
-      ...{ countedBy: 'usage', cachedShare: 1, cutOff: 0 },
+      countedBy: 'usage',
+      cachedShare: 1,
+      cutOff: 0,
     });
     const perSecond = document.levels[0]?.throughput.value as number;
     expect(tokens?.outputTokensPerSecond.value).toBeCloseTo(4 * perSecond, 3);

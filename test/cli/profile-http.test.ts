@@ -206,16 +206,17 @@ describe('a run of plain HTTP', () => {
     const directory = await scratch();
     const [csv, ndjson] = [join(directory, 'levels.csv'), join(directory, 'lines')];
     const { printed } = await run({
-      ...{ url, concurrencyRange: { start: 1, end: 3, step: 2 }, requestCount: 0, warmupRequestCount: 10 },
-      ...{
-        measurementInterval: 100,
-        maxTrials: 3,
-        stabilityPercentage: 500,
-        percentile: 95,
-        csv,
-        ndjson,
-        clientThreads: 2,
-      },
+      url,
+      concurrencyRange: { start: 1, end: 3, step: 2 },
+      requestCount: 0,
+      warmupRequestCount: 10,
+      measurementInterval: 100,
+      maxTrials: 3,
+      stabilityPercentage: 500,
+      percentile: 95,
+      csv,
+      ndjson,
+      clientThreads: 2,
     });
     expect(printed.filter((line) => /^Request concurrency: [13]$/.test(line))).toHaveLength(2);
     expect(printed.filter((line) => line === 'Summary:')).toHaveLength(2);

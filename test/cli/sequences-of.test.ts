@@ -24,7 +24,10 @@ describe('sequencesOf', () => {
     });
     const told = { sequenceLength: 7, sequenceLengthVariation: 50, sequenceIds: { low: 9, high: 99 } };
     expect(sequencesOf({ ...options, ...told }, stateful, levels)).toEqual({
-      ...{ length: 7, variation: 0.5, ids: { low: 9, high: 99 }, seed: 3 },
+      length: 7,
+      variation: 0.5,
+      ids: { low: 9, high: 99 },
+      seed: 3,
     });
   });
 

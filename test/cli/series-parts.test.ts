@@ -46,11 +46,17 @@ describe('the options of a series', () => {
       ...['--constraint', 'a=latency_p50_ms<=1', '--constraint', 'error_rate<=0.5'],
     );
     expect(optionsFor(series, 'a')).toMatchObject({
-      ...{ latencyBudget: 8, space: 'own.yaml', inputData: ['zero'], constraint: ['latency_p50_ms<=1'] },
+      latencyBudget: 8,
+      space: 'own.yaml',
+      inputData: ['zero'],
+      constraint: ['latency_p50_ms<=1'],
       shape: { x: [4] },
     });
     expect(optionsFor(series, 'b=c')).toMatchObject({
-      ...{ latencyBudget: 2.5, space: 'x=y.yaml', inputData: ['1.json', '2.json'], constraint: ['error_rate<=0.5'] },
+      latencyBudget: 2.5,
+      space: 'x=y.yaml',
+      inputData: ['1.json', '2.json'],
+      constraint: ['error_rate<=0.5'],
       shape: { x: [1, 2], y: [3] },
     });
   });
@@ -162,7 +168,9 @@ describe('turns', () => {
 
   it('are all taken though one fails, as long as the server answers', async () => {
     expect(await played(() => failed)).toMatchObject({
-      ...{ taken: ['a', 'b', 'c', 'd'], left: [4, 3, 2, 1], codes: [0, 4, 0, 0] },
+      taken: ['a', 'b', 'c', 'd'],
+      left: [4, 3, 2, 1],
+      codes: [0, 4, 0, 0],
     });
   });
 

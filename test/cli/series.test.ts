@@ -180,7 +180,8 @@ describe('several models in a run', { timeout: 120_000 }, () => {
     const single = await callCli(tuneAt(emulator.grpcUrl, '-o', directory, '-m', 'a'));
     expect(single).toMatchObject({ code: 2, stderr: expect.stringContaining('OUTPUT_EXISTS') });
     expect(await runCli(['restore'], { cwd })).toMatchObject({
-      ...{ code: 0, stdout: `${join(output, 'a')}: 'a' has its original config again\n` },
+      code: 0,
+      stdout: `${join(output, 'a')}: 'a' has its original config again\n`,
     });
     expect(await isOriginal('a')).toBe(true);
     expect((await callCli(['restore', directory])).stdout).toBe(

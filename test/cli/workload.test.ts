@@ -87,7 +87,9 @@ describe('tritune workload', () => {
     expect((await callCli(['workload', 'from-log', log, '-o', output])).code).toBe(0);
     const { stdout } = await callCli(['workload', 'show', output, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ requests: 100_000, durationS: 100, meanPerSecond: 1000 },
+      requests: 100_000,
+      durationS: 100,
+      meanPerSecond: 1000,
       classes: [
         { name: 'm0', share: 0.5 },
         { name: 'm1', share: 0.5 },

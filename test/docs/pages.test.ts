@@ -19,8 +19,12 @@ const list = [
   '- [Decisions](decisions/README.md): why?\n- [Plan](plan.md): what?\n- [Security](../SECURITY.md): what?',
 ].join('\n');
 const pages = {
-  ...{ 'index.md': '', 'profile.md': '# P', 'results.md': '# R', 'plan.md': '' },
-  ...{ 'decisions/README.md': '', 'decisions/1.md': '# One' },
+  'index.md': '',
+  'profile.md': '# P',
+  'results.md': '# R',
+  'plan.md': '',
+  'decisions/README.md': '',
+  'decisions/1.md': '# One',
 };
 
 it('makes the navigation from the list of pages, and keeps those for contributors out of it, with their folders', async () => {

@@ -72,7 +72,9 @@ describe('a reference page', () => {
   const print = (document: JsonSchema, more: Partial<SchemaDocument> = {}): string =>
     printSections(sectionsOf({ document, kind: 'file', name: 'top', elsewhere: {}, ...more }), more.kind ?? 'file');
   const object = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []): JsonSchema => ({
-    ...{ type: 'object', properties, required },
+    type: 'object',
+    properties,
+    required,
   });
 
   it('has a table of fields, with type, unit, default and meaning', () => {

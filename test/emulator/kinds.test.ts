@@ -162,8 +162,12 @@ describe('settings over HTTP', () => {
     const path = '/v2/trace/setting';
     const own = '/v2/models/m/trace/setting';
     const server = {
-      ...{ trace_level: ['OFF'], trace_rate: '1000', trace_count: '-1' },
-      ...{ log_frequency: '0', trace_file: '', trace_mode: 'triton' },
+      trace_level: ['OFF'],
+      trace_rate: '1000',
+      trace_count: '-1',
+      log_frequency: '0',
+      trace_file: '',
+      trace_mode: 'triton',
     };
     expect(await http('GET', path)).toEqual([200, server]);
     await http('POST', path, { trace_rate: '7', log_frequency: '3' });

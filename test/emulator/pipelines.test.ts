@@ -11,24 +11,31 @@ const TENSORS = {
 
 /** A model on a CPU whose execution takes this long, whatever the batch. */
 const model = (name: string, ms: number, more: object = {}, config: object = {}) => ({
-  config: { ...{ name, backend: 'python', max_batch_size: 8, ...TENSORS }, ...config },
+  config: { name, backend: 'python', max_batch_size: 8, ...TENSORS, ...config },
   law: { execution_ms: [[1, ms]] },
   load: { full_s: 0.02, add_s: 0.01, remove_s: 0.01 },
   ...more,
 });
 
 const step = (model_name: string, reads: string, writes: string) => ({
-  ...{ model_name, model_version: -1, input_map: { IN: reads }, output_map: { OUT: writes } },
+  model_name,
+  model_version: -1,
+  input_map: { IN: reads },
+  output_map: { OUT: writes },
 });
 
 const ensemble = (name: string, steps: readonly object[]) => ({
-  config: { ...{ name, platform: 'ensemble', max_batch_size: 8, ...TENSORS }, ensemble_scheduling: { step: steps } },
+  config: { name, platform: 'ensemble', max_batch_size: 8, ...TENSORS, ensemble_scheduling: { step: steps } },
 });
 
 const profileOf = (models: readonly object[], ensembles: readonly object[] = []): Profile =>
   parseProfile(
     JSON.stringify({
-      ...{ name: 'pipelines', description: 'for tests', source: 'synthetic', models, ensembles },
+      name: 'pipelines',
+      description: 'for tests',
+      source: 'synthetic',
+      models,
+      ensembles,
       device: { kind: 'cpu', name: 'CPU', memory_mib: 1000 },
     }),
     'test.yaml',
@@ -55,8 +62,10 @@ describe('an ensemble', () => {
     step('short', 'a', 'b'),
     step('long', 'a', 'c'),
     {
-      ...{ model_name: 'join', model_version: -1 },
-      ...{ input_map: { LEFT: 'b', RIGHT: 'c' }, output_map: { OUT: 'OUT' } },
+      model_name: 'join',
+      model_version: -1,
+      input_map: { LEFT: 'b', RIGHT: 'c' },
+      output_map: { OUT: 'OUT' },
     },
   ]);
   const parts = [model('first', 10), model('short', 20), model('long', 30), join];

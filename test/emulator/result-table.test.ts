@@ -92,7 +92,10 @@ describe('a result table', () => {
     expect(setUps[0]).toMatchObject({ instances: 2 });
     expect(setUps[0]?.rows).toEqual([
       {
-        ...{ concurrency: 8, samplesPerRequest: 16, inferPerSecond: 12083.9, meanBatch: null },
+        concurrency: 8,
+        samplesPerRequest: 16,
+        inferPerSecond: 12083.9,
+        meanBatch: null,
         latencyMs: { p50: 10.5, mean: 10.6 },
         server: { queueMs: 4.6, inputMs: 0.2, inferMs: 5.1, outputMs: 0 },
       },

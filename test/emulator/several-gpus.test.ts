@@ -11,17 +11,25 @@ function open(instanceGroup: readonly object[], atOnce?: number): VirtualCalls {
   const tensor = (name: string) => [{ name, data_type: 'TYPE_FP32', dims: [4] }];
   const model = {
     config: {
-      ...{ name: 'm', backend: 'python', max_batch_size: 1, input: tensor('IN'), output: tensor('OUT') },
+      name: 'm',
+      backend: 'python',
+      max_batch_size: 1,
+      input: tensor('IN'),
+      output: tensor('OUT'),
       instance_group: instanceGroup,
     },
     law: {
-      ...{ execution_ms: [[1, 10]], interference: { per_instance: 1 } },
+      execution_ms: [[1, 10]],
+      interference: { per_instance: 1 },
       ...(atOnce !== undefined && { at_once: atOnce }),
     },
     load: { full_s: 0, add_s: 0, remove_s: 0 },
   };
   const profile = profileSchema.parse({
-    ...{ name: 'two', description: 'for tests', source: 'synthetic', models: [model] },
+    name: 'two',
+    description: 'for tests',
+    source: 'synthetic',
+    models: [model],
     device: { kind: 'gpu', name: 'GPU', count: 2, memory_mib: 1000, power_w: { idle: 10, busy: 110 } },
   });
   const calls = new VirtualCalls({ profile });

@@ -16,7 +16,11 @@ function open(tenants: readonly Tenant[]): VirtualCalls {
   const tensor = (name: string) => [{ name, data_type: 'TYPE_FP32', dims: [4] }];
   const models = tenants.map(({ ms, share = 0, count = 1, kind = 'KIND_GPU', instanceMib = 100 }, index) => ({
     config: {
-      ...{ name: 'abc'[index], backend: 'python', max_batch_size: 8, input: tensor('IN'), output: tensor('OUT') },
+      name: 'abc'[index],
+      backend: 'python',
+      max_batch_size: 8,
+      input: tensor('IN'),
+      output: tensor('OUT'),
       instance_group: [{ count, kind }],
     },
     law: { execution_ms: [[1, ms]], device_share: share },
@@ -24,7 +28,10 @@ function open(tenants: readonly Tenant[]): VirtualCalls {
     load: { full_s: 0.02, add_s: 0.01, remove_s: 0.01 },
   }));
   const profile = profileSchema.parse({
-    ...{ name: 'tenants', description: 'for tests', source: 'synthetic', models },
+    name: 'tenants',
+    description: 'for tests',
+    source: 'synthetic',
+    models,
     device: { kind: 'gpu', name: 'GPU', memory_mib: 1000, power_w: { idle: 10, busy: 110 } },
   });
   const calls = new VirtualCalls({ profile });

@@ -63,7 +63,10 @@ it('the time between a kill and `restore` is no time of the study', async () => 
   const killed = records.slice(0, 12);
   const last = killed.at(-1) as StudyRecord;
   const restored: StudyRecord = {
-    ...{ type: 'model-restored', how: 'config', verified: true, detail: 'put back' },
+    type: 'model-restored',
+    how: 'config',
+    verified: true,
+    detail: 'put back',
     at: new Date(Date.parse(last.at) + 5 * HOUR_MS).toISOString(),
   };
   expect(foldStudy([...killed, restored]).elapsedSeconds).toBe(foldStudy(killed).elapsedSeconds);

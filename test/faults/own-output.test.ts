@@ -44,7 +44,8 @@ describe('a disk that is full', { timeout: 90_000 }, () => {
     expect((await stat(journal)).size).toBeLessThan(room);
     expect(foldStudy(records).restored).toBeNull();
     expect(await runHere(['restore', output])).toMatchObject({
-      ...{ code: 0, stdout: `${output}: 'm' has its original config again\n` },
+      code: 0,
+      stdout: `${output}: 'm' has its original config again\n`,
     });
     // The trial that was under way is measured to its end; for another one no time is left.
     expect(await runHere(['tune', '--resume', output, '--time-budget', '1s'])).toMatchObject({ code: 0, stderr: '' });

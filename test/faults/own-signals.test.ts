@@ -55,7 +55,8 @@ describe('a signal', { timeout: 180_000 }, () => {
     faults.delayLoadMs = () => 0;
     // A load that has begun cannot be called back, so this one is after it.
     expect(await runHere(['restore', output])).toMatchObject({
-      ...{ code: 0, stdout: `${output}: 'm' has its original config again\n` },
+      code: 0,
+      stdout: `${output}: 'm' has its original config again\n`,
     });
     expect(await stage.isOriginal('m')).toBe(true);
     // What somebody sets after that is theirs.

@@ -59,7 +59,10 @@ function mischief(
 
 /** By candidate, what befalls an eighth of its requests. */
 const spoiltOverHttp: { readonly [way: string]: Befalls } = {
-  ...{ close: 'close', halfClose: 'half-close', reset: 'reset', garbage: 'garbage' },
+  close: 'close',
+  halfClose: 'half-close',
+  reset: 'reset',
+  garbage: 'garbage',
   limited: { status: 'RESOURCE_EXHAUSTED', message: 'too many requests' },
   unavailable: { status: 'UNAVAILABLE', message: 'no healthy upstream' },
 };
@@ -161,8 +164,12 @@ export const rows: readonly Row[] = [
     faults: { statistics: [{ what: 'fail' }] },
     proxied: true,
     onEvent: mischief('applying', {
-      ...{ 'slow to answer': 'slow', 'slow, reset': 'reset', 'slow, half-closed': 'half-close' },
-      ...{ 'slow, garbled': 'garbage', 'slow, refused': 'refuse', 'slow, sent away': 'go-away, dropped' },
+      'slow to answer': 'slow',
+      'slow, reset': 'reset',
+      'slow, half-closed': 'half-close',
+      'slow, garbled': 'garbage',
+      'slow, refused': 'refuse',
+      'slow, sent away': 'go-away, dropped',
     }),
     exitCode: 0,
     fates: measured(
@@ -175,8 +182,10 @@ export const rows: readonly Row[] = [
     protocol: 'http',
     proxied: true,
     onEvent: mischief('measuring', {
-      ...{ 'slow, reset': 'reset', 'slow, half-closed': 'half-close' },
-      ...{ 'slow, garbled': 'garbage', 'slow, refused': 'refuse' },
+      'slow, reset': 'reset',
+      'slow, half-closed': 'half-close',
+      'slow, garbled': 'garbage',
+      'slow, refused': 'refuse',
     }),
     exitCode: 0,
     fates: measured('slow, reset', 'slow, half-closed', 'slow, garbled', 'slow, refused'),

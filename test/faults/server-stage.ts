@@ -31,7 +31,8 @@ const RESTART_MS = 400;
 export function wayProfile(ways: readonly string[], faults: object = {}, server: object = {}): Profile {
   const when = (way: string) => ({ 'parameters.way.string_value': way });
   return smallProfile({
-    ...{ a: USUAL_MS, b: 1e-6 },
+    a: USUAL_MS,
+    b: 1e-6,
     config: { parameters: { way: { string_value: USUAL } } },
     model: {
       arms: ways.filter((way) => way.startsWith('slow')).map((way) => ({ name: way, when: when(way), scale: SLOW })),
@@ -94,9 +95,19 @@ export async function playFaults(play: Play): Promise<Played> {
   const url = stage.proxy?.url ?? (protocol === 'grpc' ? stage.emulator.grpcUrl : stage.emulator.httpUrl);
   let lastLine = '';
   const given: TuneOptions = {
-    ...{ model: 'm', url, protocol, metricsUrl: stage.emulator.metricsUrl, output: join(output, 'run') },
-    ...{ space, candidates, sampler: 'manual', concurrency: { low: 1, high: 1 }, precision: 30 },
-    ...{ loadTimeout: 1.5, maxOutage: 2, ...play.options },
+    model: 'm',
+    url,
+    protocol,
+    metricsUrl: stage.emulator.metricsUrl,
+    output: join(output, 'run'),
+    space,
+    candidates,
+    sampler: 'manual',
+    concurrency: { low: 1, high: 1 },
+    precision: 30,
+    loadTimeout: 1.5,
+    maxOutage: 2,
+    ...play.options,
   };
   const onEvent = (event: TuneEvent): void => {
     stage.note(event);

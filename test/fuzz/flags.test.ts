@@ -149,7 +149,9 @@ describe('options that are bad', () => {
     const prepare = (args: readonly string[]) => () => {
       const { shape, stringLength } = profileOptions(args) as ProfileOptions;
       return prepareInputs(metadata, config, {
-        ...{ batch: 1, kind: 'random', seed: 1 },
+        batch: 1,
+        kind: 'random',
+        seed: 1,
         ...(shape && { shapes: shape }),
         ...(stringLength !== undefined && { stringLength }),
       });

@@ -20,8 +20,10 @@ const odd: fc.Arbitrary<Json> = fc.constantFrom<Json>(
 );
 const duration = fc.record({ count: odd, ns: odd });
 const statistics = fc.record({
-  ...{ name: fc.constantFrom('m', 'x'.repeat(5_000)), version: fc.constantFrom('1', '2') },
-  ...{ inference_count: odd, execution_count: odd },
+  name: fc.constantFrom('m', 'x'.repeat(5_000)),
+  version: fc.constantFrom('1', '2'),
+  inference_count: odd,
+  execution_count: odd,
   inference_stats: fc.record(
     Object.fromEntries(
       ['success', 'fail', 'queue', 'compute_input', 'compute_infer', 'compute_output', 'cache_hit', 'cache_miss'].map(
@@ -78,7 +80,7 @@ it.each([
     { client: { ...measured(1, 100, 5).client, agents: [{ address: 'a:1', cores: 'x' }] } },
     'client.agents.0',
   ],
-  ['a request rate', { openLoop: { ...{ achievedRate: 'fast' } } }, 'openLoop'],
+  ['a request rate', { openLoop: { achievedRate: 'fast' } }, 'openLoop'],
 ])('a journal with text in the place of a figure of %s is refused', (_, part, path) => {
   const fault = faultOf({ ...measured(1, 100, 5), ...part } as unknown as Measurement);
   expect(fault).toContain(`measurement.${path}`);

@@ -34,14 +34,12 @@ describe('the models of bench/gpu', () => {
 describe('a machine for bench/gpu', () => {
   const fit: Machine = {
     archive: { python: '3.12', triton: '2.51.0', node: 'v24.0.0' },
-    ...{
-      cpu: 'a processor',
-      cores: 16,
-      memoryGib: 128,
-      load: [0, 0, 0],
-      compiler: '/usr/bin/gcc',
-      sharedMemoryMib: 60_000,
-    },
+    cpu: 'a processor',
+    cores: 16,
+    memoryGib: 128,
+    load: [0, 0, 0],
+    compiler: '/usr/bin/gcc',
+    sharedMemoryMib: 60_000,
     python: { version: '3.12', executable: '/opt/python3', packages: '/opt/site-packages' },
     torch: { version: '2.11.0', cuda: '13.0', gpu: 'NVIDIA H200' },
     gpus: 'NVIDIA H200, 580.159.03, 143771 MiB',

@@ -3,14 +3,25 @@ import { agentLines, agentsLine } from '../../src/headless/agent-lines.ts';
 import type { AgentFigures } from '../../src/profiler/measurement.ts';
 
 const agent: AgentFigures = {
-  ...{ address: '10.0.0.5:7411', version: '0.1.0', cores: 4, threads: 2, cpuShare: 0.2, eventLoopDelayMs: 1 },
+  address: '10.0.0.5:7411',
+  version: '0.1.0',
+  cores: 4,
+  threads: 2,
+  cpuShare: 0.2,
+  eventLoopDelayMs: 1,
   clock: { offsetMs: -3.25, uncertaintyMs: 0.27, driftMs: 0.05, driftUncertaintyMs: 0.6 },
   bound: false,
 };
 const late: AgentFigures = {
-  ...{ ...agent, address: '10.0.0.6:7411', threads: 1 },
-  ...{ clock: { ...agent.clock, offsetMs: 12, uncertaintyMs: 0.4, driftMs: -0.08 } },
-  ...{ sends: 1200, lateSends: 700, droppedSends: 3, bound: true, reason: 'half of its sends were 4 ms late\u001b[2J' },
+  ...agent,
+  address: '10.0.0.6:7411',
+  threads: 1,
+  clock: { ...agent.clock, offsetMs: 12, uncertaintyMs: 0.4, driftMs: -0.08 },
+  sends: 1200,
+  lateSends: 700,
+  droppedSends: 3,
+  bound: true,
+  reason: 'half of its sends were 4 ms late\u001b[2J',
 };
 
 it('tells of each agent its clock, its sends and its verdict', () => {

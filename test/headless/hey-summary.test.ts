@@ -84,7 +84,10 @@ describe('the summary of plain HTTP', () => {
 
   it('adds what went wrong, and what became of a rate', () => {
     const openLoop = {
-      ...{ scheduledLatencyMs: figures().latencyMs, lateSends: 3, droppedSends: 5, sendLatenessP50Us: 1 },
+      scheduledLatencyMs: figures().latencyMs,
+      lateSends: 3,
+      droppedSends: 5,
+      sendLatenessP50Us: 1,
       achievedRate: 38,
     };
     const failures = [

@@ -92,8 +92,10 @@ describe('the lines of a pipeline', () => {
   const joint = joinSpaces(spaces, original, 'judge');
   const tried = (changes: Assignment): Candidate => {
     const built = buildJoint(joint, {
-      ...{ 'tokenizer/max_batch_size': 8, 'tokenizer/instances': 1 },
-      ...{ 'encoder/max_batch_size': 8, 'encoder/instances': 1 },
+      'tokenizer/max_batch_size': 8,
+      'tokenizer/instances': 1,
+      'encoder/max_batch_size': 8,
+      'encoder/instances': 1,
       ...changes,
     });
     if (built.legal) return built.candidate;
@@ -143,7 +145,9 @@ describe('the lines of a pipeline', () => {
 describe('the lines about the noise at rest', () => {
   const floor = {
     ...({ type: 'noise-floor', level: { mode: 'concurrency', value: 1 }, percentile: 99, windows: 3 } as const),
-    ...{ valueMs: 5, lowMs: 4.5, medianMs: 4 },
+    valueMs: 5,
+    lowMs: 4.5,
+    medianMs: 4,
   };
   const linesOf = (highMs: number, latencyMs: number | null): string[] => {
     const lines: string[] = [];

@@ -5,7 +5,10 @@ import type { SeriesEntry } from '../../src/study/summary/series-summary.ts';
 
 const none = { feasible: null, gain: null, verdict: null, best: null, exitCode: null, error: null };
 const best: SeriesEntry['best'] = {
-  ...{ trial: 3, assignment: {}, load: { mode: 'concurrency', value: 8 }, config: 'a/best/a/config.pbtxt' },
+  trial: 3,
+  assignment: {},
+  load: { mode: 'concurrency', value: 8 },
+  config: 'a/best/a/config.pbtxt',
   throughput: { value: 1234.5, low: 1200, high: 1270 },
   budgetLatencyMs: { percentile: 99, value: 6.25, low: 6, high: 7 },
 };
@@ -30,7 +33,11 @@ it('says in a line what came of each model of a series', () => {
 
 it('ranks the models by what they serve, with a rank for those that cannot be told apart', () => {
   const served = (model: string, value: number, half: number): SeriesEntry => ({
-    ...{ ...none, model, directory: model, feasible: true, exitCode: 0 },
+    ...none,
+    model,
+    directory: model,
+    feasible: true,
+    exitCode: 0,
     best: { ...best, throughput: { value, low: value - half, high: value + half } },
   });
   const models = [

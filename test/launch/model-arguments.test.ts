@@ -47,9 +47,13 @@ describe('configs that Triton need not complete', () => {
       config: `platform: "ensemble"\n${tensors}\nensemble_scheduling { step [ ${models.map((name) => `{ model_name: "${name}" }`).join(', ')} ] }`,
     });
     const repository = await repositoryOf({
-      ...{ m: { config: whole }, inner: over('m'), outer: over('inner', 'm') },
-      ...{ half: over('m', 'onnx'), onnx: { config: whole.replace('python', 'onnxruntime') } },
-      ...{ circle: over('other'), other: over('circle') },
+      m: { config: whole },
+      inner: over('m'),
+      outer: over('inner', 'm'),
+      half: over('m', 'onnx'),
+      onnx: { config: whole.replace('python', 'onnxruntime') },
+      circle: over('other'),
+      other: over('circle'),
     });
     expect(await argumentsForConfigs(repository, ['outer'])).toEqual(AS_THEY_ARE);
     for (const model of ['half', 'circle']) expect(await argumentsForConfigs(repository, [model])).toEqual([]);

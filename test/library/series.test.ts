@@ -30,7 +30,11 @@ describe('a series in the library', { timeout: 180_000 }, () => {
     const events: SeriesEvent[] = [];
     const summary = await tuneSeries(
       {
-        ...{ ...quick, url: emulator.grpcUrl, output, latencyBudget: 500, timeBudget: 90 },
+        ...quick,
+        url: emulator.grpcUrl,
+        output,
+        latencyBudget: 500,
+        timeBudget: 90,
         models: ['flaky', { model: 'b', latencyBudget: 0.5 }],
       },
       { onEvent: (event) => events.push(event) },

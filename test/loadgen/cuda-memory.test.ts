@@ -87,7 +87,9 @@ describe('regions in a GPU', () => {
       requests,
       inputs: [sharedInputs(requests)],
       config: { output: [{ name: 'OUT', data_type: 'TYPE_FP32', dims: [4] }] },
-      ...{ maxInFlight: 4, unknownOutputBytes: 100, memory: { kind: 'cuda' as const, device: 0 } },
+      maxInFlight: 4,
+      unknownOutputBytes: 100,
+      memory: { kind: 'cuda' as const, device: 0 },
     };
   };
 

@@ -6,7 +6,9 @@ import { startGrpcServer, startHttpServer } from '../support/infer-servers.ts';
 import { until } from '../support/transport-suite.ts';
 
 const request: InferRequest = {
-  ...{ model: 'm', version: '', batch: 1 },
+  model: 'm',
+  version: '',
+  batch: 1,
   inputs: [{ name: 'IN', datatype: 'UINT8', shape: [1, 1], raw: Uint8Array.of(1) }],
 };
 

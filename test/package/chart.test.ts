@@ -17,13 +17,19 @@ const everything = {
   payloadKey: { secretName: 'payload', key: 'key' },
   workers: [
     {
-      ...{ name: 'a100', group: 'a100', replicas: 4, server: 'triton-$(POD_INDEX).triton.default.svc:8001' },
-      ...{ extraArgs: ['--protocol=grpc'], serverToken: { secretName: 'gateway', key: 'token' } },
+      name: 'a100',
+      group: 'a100',
+      replicas: 4,
+      server: 'triton-$(POD_INDEX).triton.default.svc:8001',
+      extraArgs: ['--protocol=grpc'],
+      serverToken: { secretName: 'gateway', key: 'token' },
       agents: 'fleet-agents-$(POD_INDEX).fleet-agents:7411',
       nodeSelector: { 'kubernetes.io/os': 'linux' },
     },
     {
-      ...{ name: 'l4', group: 'l4', replicas: 2 },
+      name: 'l4',
+      group: 'l4',
+      replicas: 2,
       triton: {
         image: 'nvcr.io/nvidia/tritonserver:24.10-py3',
         args: ['tritonserver', '--model-repository=/models', '--model-control-mode=explicit'],
@@ -132,19 +138,30 @@ describe('the Helm chart', () => {
     }
     expect([...seen.keys()].sort()).toEqual(['agent', 'watch a100', 'worker a100', 'worker l4']);
     const temporal = {
-      ...{ temporal: 'temporal-frontend.temporal.svc:7233', temporalNamespace: 'tuning', temporalTls: true },
-      ...{ temporalTlsServerName: 'temporal.example', payloadKeyFile: '/payload-key/key' },
-      ...{ temporalTlsCert: '/temporal-tls/tls.crt', temporalApiKeyFile: '/temporal-api-key/api-key' },
+      temporal: 'temporal-frontend.temporal.svc:7233',
+      temporalNamespace: 'tuning',
+      temporalTls: true,
+      temporalTlsServerName: 'temporal.example',
+      payloadKeyFile: '/payload-key/key',
+      temporalTlsCert: '/temporal-tls/tls.crt',
+      temporalApiKeyFile: '/temporal-api-key/api-key',
     };
     expect(seen.get('worker a100')).toMatchObject({
-      ...{ ...temporal, server: 'triton-$(POD_INDEX).triton.default.svc:8001', state: '/state' },
+      ...temporal,
+      server: 'triton-$(POD_INDEX).triton.default.svc:8001',
+      state: '/state',
       tokenFile: '/server-token/token',
-      ...{ agents: ['fleet-agents-$(POD_INDEX).fleet-agents:7411'], agentTlsKey: '/agents-tls/tls.key' },
+      agents: ['fleet-agents-$(POD_INDEX).fleet-agents:7411'],
+      agentTlsKey: '/agents-tls/tls.key',
     });
     expect(seen.get('worker l4')).toMatchObject({ server: '$(POD_NAME).fleet-l4.tuning.svc:8001' });
     expect(seen.get('watch a100')).toMatchObject({ ...temporal, plaintext: false, tokenFile: '/token/token' });
     expect(seen.get('agent')).toMatchObject({
-      ...{ listen: '0.0.0.0:7411', plaintext: false, tlsCa: '/tls/ca.crt', maxThreads: 2, maxRate: 1_000_000 },
+      listen: '0.0.0.0:7411',
+      plaintext: false,
+      tlsCa: '/tls/ca.crt',
+      maxThreads: 2,
+      maxRate: 1_000_000,
       maxConnections: 20_000,
       allowTarget: ['triton.default.svc:8001', 'triton-0.triton'],
     });
@@ -159,13 +176,17 @@ describe('the Helm chart', () => {
       for (const { template, volumeClaimTemplates = [] } of podsIn(objects)) {
         const pod = template.spec;
         expect(pod).toMatchObject({
-          ...{ serviceAccountName: 'fleet', automountServiceAccountToken: false, enableServiceLinks: false },
+          serviceAccountName: 'fleet',
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
           securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
         });
         expect(pod).not.toHaveProperty('hostNetwork');
         for (const container of own(pod)) {
           expect(container.securityContext).toEqual({
-            ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
           });
           expect(container.resources.requests, container.name).toBeDefined();
         }

@@ -51,7 +51,9 @@ describe('the law without batching', () => {
   /** Beside batches an execution of one takes three times as long as among its like, as where large inputs are gathered. */
   const single = (busyInstances: number, company: number, ms: number): Point => ({
     ...point(1, 4),
-    ...{ busyInstances, company, executionNs: MS * ms },
+    busyInstances,
+    company,
+    executionNs: MS * ms,
   });
   const batch = { ...point(4, 4), company: 3, executionNs: 5 * MS };
   const points = [single(1, 1, 0.5), single(3.5, 3, 3), batch, single(3.5, 1, 1)];
@@ -70,16 +72,18 @@ describe('the law without batching', () => {
       choice,
       observations: [
         {
-          ...{
-            settingsKey: choice.settingsKey,
-            policy: choice.policy,
-            concurrency: 16,
-            samplesPerRequest: 8,
-            requestsPerSecond,
-          },
-          ...{ latencyNs: { p50: 10 * MS, p99: 12 * MS }, roundTripNs: 0.1 * MS, split: { input: 0.1, output: 0.1 } },
+          settingsKey: choice.settingsKey,
+          policy: choice.policy,
+          concurrency: 16,
+          samplesPerRequest: 8,
+          requestsPerSecond,
+          latencyNs: { p50: 10 * MS, p99: 12 * MS },
+          roundTripNs: 0.1 * MS,
+          split: { input: 0.1, output: 0.1 },
           batches: Object.entries(msBySize).map(([size, ms]) => ({
-            ...{ batchSize: Number(size), executions: 100, meanExecutionNs: MS * ms },
+            batchSize: Number(size),
+            executions: 100,
+            meanExecutionNs: MS * ms,
           })),
         },
       ],

@@ -62,13 +62,26 @@ function measuredUnder(config: ReturnType<typeof configOf>, { planAt }: StudyWor
   return measured(perSecond, found.requestsPerSecond, ms(p99), {
     level: { mode: 'request-rate', value: perSecond },
     latencyMs: {
-      ...{ avg: ms(mean), p50: ms(p50), p90: ms(p90) },
-      ...{ p95: ms(p95), p99: ms(p99), max: ms(p99), min: 0, std: 0 },
+      avg: ms(mean),
+      p50: ms(p50),
+      p90: ms(p90),
+      p95: ms(p95),
+      p99: ms(p99),
+      max: ms(p99),
+      min: 0,
+      std: 0,
     },
     server: {
-      ...{ queueUs: found.queueNs / 1e3, computeInputUs: 0, computeInferUs: found.computeNs / 1e3 },
-      ...{ computeOutputUs: 0, overheadUs: 0, requestUs: 0 },
-      ...{ successCount: found.requests, inferenceCount: found.requests, executionCount: 1, failCount: 0 },
+      queueUs: found.queueNs / 1e3,
+      computeInputUs: 0,
+      computeInferUs: found.computeNs / 1e3,
+      computeOutputUs: 0,
+      overheadUs: 0,
+      requestUs: 0,
+      successCount: found.requests,
+      inferenceCount: found.requests,
+      executionCount: 1,
+      failCount: 0,
       cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
       batches: [...found.executions]
         .map((executions, size) => ({
@@ -94,7 +107,9 @@ function fitted(rule: RobustRule, workloads: StudyWorkloads['workloads'], percen
     return robustMeasurement(rule, { mode: 'request-rate', value: rate }, parts);
   });
   return simulatorOf([{ choice: choiceOf(candidateOf(config)), measurements: levels }], {
-    ...{ mode: 'request-rate', percentile, seed: 1 },
+    mode: 'request-rate',
+    percentile,
+    seed: 1,
     workloads: { rule, workloads },
   });
 }

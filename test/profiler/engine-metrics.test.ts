@@ -20,10 +20,13 @@ describe("an engine's metrics page", () => {
     ).toEqual({ runningSequences: 8, waitingSequences: 2, kvCacheShare: 0.5, preemptions: 7 });
     expect(read('vllm:gpu_cache_usage_perc{model_name="m"} 0.5')).toEqual({ kvCacheShare: 0.5 });
     expect(read('sglang:num_running_reqs 4', 'sglang:num_queue_reqs 1', 'sglang:token_usage 0.1')).toEqual({
-      ...{ runningSequences: 4, waitingSequences: 1, kvCacheShare: 0.1 },
+      runningSequences: 4,
+      waitingSequences: 1,
+      kvCacheShare: 0.1,
     });
     expect(read('llamacpp:requests_processing 2', 'llamacpp:requests_deferred 6')).toEqual({
-      ...{ runningSequences: 2, waitingSequences: 6 },
+      runningSequences: 2,
+      waitingSequences: 6,
     });
     expect(
       read(

@@ -26,8 +26,17 @@ async function measure(change: Partial<LanguageModel>, level: LevelOptions['leve
   const clock = new SimulatedClock();
   const transport = new SimulatedLanguageModel(clock, { ...model, ...change });
   const measurement = await measureLevel({
-    ...{ transport, clock, level, requests: aRequestSet, stats: null, signal: new AbortController().signal },
-    ...{ percentile: 90, precision: 0.05, watchClient: () => idleClient, windows: promptWindows, drainMs: 600_000 },
+    transport,
+    clock,
+    level,
+    requests: aRequestSet,
+    stats: null,
+    signal: new AbortController().signal,
+    percentile: 90,
+    precision: 0.05,
+    watchClient: () => idleClient,
+    windows: promptWindows,
+    drainMs: 600_000,
     ...more,
   });
   return { measurement, tokens: measurement.tokens as TokenFigures, seconds: clock.nowNs() / 1e9 };

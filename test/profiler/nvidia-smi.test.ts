@@ -36,7 +36,9 @@ describe('a line of nvidia-smi', () => {
       clockMhz: 1725,
     });
     expect(gpuOfLine(`${A}, 0 %, 3 MiB, 24564 MiB, 25.00 W, 300 MHz`)).toMatchObject({
-      ...{ utilizationPercent: 0, powerW: 25, clockMhz: 300 },
+      utilizationPercent: 0,
+      powerW: 25,
+      clockMhz: 300,
     });
   });
 

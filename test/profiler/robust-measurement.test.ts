@@ -74,11 +74,17 @@ describe('robustMeasurement', () => {
       const interval = (value: number) => ({ value, low: value, high: value });
       const length = (mean: number) => ({ mean, std: 0, min: mean, max: mean });
       return {
-        ...{ ttftMs: times, itlMs: times, tpotMs: times },
+        ttftMs: times,
+        itlMs: times,
+        tpotMs: times,
         budget: { ttftMs: interval(ms), itlMs: interval(ms), tpotMs: interval(ms) },
-        ...{ outputTokensPerSecond: interval(perSecond), totalTokensPerSecond: interval(2 * perSecond) },
-        ...{ outputTokensPerSecondPerUser: 1000 / ms, inputTokens: length(8), outputTokens: length(outputMean) },
-        ...{ countedBy: 'usage', cutOff: 1 },
+        outputTokensPerSecond: interval(perSecond),
+        totalTokensPerSecond: interval(2 * perSecond),
+        outputTokensPerSecondPerUser: 1000 / ms,
+        inputTokens: length(8),
+        outputTokens: length(outputMean),
+        countedBy: 'usage',
+        cutOff: 1,
       };
     };
     const parts = [

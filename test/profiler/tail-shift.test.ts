@@ -103,7 +103,13 @@ describe('how far pauses can have moved the gaps of streamed replies', () => {
     }
     const pauses = pausesMs?.map((ms) => ({ startNs: 0, lengthNs: ms * MS, gcNs: 0 }));
     return {
-      ...{ startNs: 0, endNs: 1e10, succeeded: 10, failed: 0, responses: 0, sequences: 0, tokens },
+      startNs: 0,
+      endNs: 1e10,
+      succeeded: 10,
+      failed: 0,
+      responses: 0,
+      sequences: 0,
+      tokens,
       latencies: of([1000]),
       ...(pauses && { heldUp: { pauses, runQueueNs: null, threads: 1 } }),
     };

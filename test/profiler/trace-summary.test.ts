@@ -3,7 +3,11 @@ import { summarizeTraces, type TraceSummary } from '../../src/profiler/trace-sum
 import type { Trace } from '../../src/triton/control/trace-file.ts';
 
 const trace = (id: number, momentsNs: Record<string, number>, more: Partial<Trace> = {}): Trace => ({
-  ...{ id, parentId: null, model: 'm', version: 1, requestId: '' },
+  id,
+  parentId: null,
+  model: 'm',
+  version: 1,
+  requestId: '',
   momentsNs: new Map(Object.entries(momentsNs)),
   ...more,
 });
@@ -14,18 +18,33 @@ const computed = (startUs: number, endUs: number) => ({ COMPUTE_START: startUs *
 describe('the summary of traces', () => {
   it('splits a request by its moments, the wait before a gRPC call left out', () => {
     const whole = {
-      ...{ GRPC_WAITREAD_START: 1, GRPC_WAITREAD_END: 100_000, REQUEST_START: 110_000, QUEUE_START: 111_000 },
-      ...{ COMPUTE_START: 131_000, COMPUTE_INPUT_END: 132_000, COMPUTE_OUTPUT_START: 140_000, COMPUTE_END: 142_000 },
-      ...{ REQUEST_END: 150_000, GRPC_SEND_START: 151_000, GRPC_SEND_END: 160_000 },
+      GRPC_WAITREAD_START: 1,
+      GRPC_WAITREAD_END: 100_000,
+      REQUEST_START: 110_000,
+      QUEUE_START: 111_000,
+      COMPUTE_START: 131_000,
+      COMPUTE_INPUT_END: 132_000,
+      COMPUTE_OUTPUT_START: 140_000,
+      COMPUTE_END: 142_000,
+      REQUEST_END: 150_000,
+      GRPC_SEND_START: 151_000,
+      GRPC_SEND_END: 160_000,
     };
     const [request] = summaryOf([trace(1, whole)]).requests;
     expect(request).toMatchObject({
       kind: 'grpc',
       startUs: 0,
       spansUs: {
-        ...{ total: 60, request: 40, queue: 20, compute: 11 },
-        ...{ computeInput: 1, computeInfer: 8, computeOutput: 2, send: 9 },
-        ...{ requestOverhead: 9, overhead: 11 },
+        total: 60,
+        request: 40,
+        queue: 20,
+        compute: 11,
+        computeInput: 1,
+        computeInfer: 8,
+        computeOutput: 2,
+        send: 9,
+        requestOverhead: 9,
+        overhead: 11,
       },
     });
   });

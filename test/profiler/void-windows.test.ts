@@ -42,7 +42,10 @@ async function measureWatched({ slowMs = 9, heldUpIn, change = {} }: Watched) {
     return Object.assign(Object.create(flow), { record });
   };
   const measurement = await measure(withTail(slowMs), 1, {
-    ...{ clock, transport: server, stats: server, openFlow },
+    clock,
+    transport: server,
+    stats: server,
+    openFlow,
     windows: { minWindows: 3, maxWindows: 4, maxVoidWindows: 4 },
     onProgress: (step) => steps.push(step),
     ...change,

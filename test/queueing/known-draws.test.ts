@@ -30,7 +30,9 @@ describe('mean times that are known', () => {
     ],
     interference: { perInstance: 0.3, batchExponent: 0.2 },
     paddedSizes: [1, 8, 64],
-    ...{ cv: 0, frontEndNs: 0, split: { input: 0, output: 0 } },
+    cv: 0,
+    frontEndNs: 0,
+    split: { input: 0, output: 0 },
   };
 
   it.each([

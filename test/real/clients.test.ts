@@ -33,7 +33,11 @@ describe('the Python clients', () => {
       `${REFUSED}inference request for sequence 7 to model 'seq' must specify the START flag on the first request of ` +
       'the sequence';
     const alike = {
-      ...{ live: true, ready: true, server: 'tritune-emulator', metadata: 'IN', max_batch_size: 8 },
+      live: true,
+      ready: true,
+      server: 'tritune-emulator',
+      metadata: 'IN',
+      max_batch_size: 8,
       index: ['chain', 'm', 'second', 'seq', 'stream'],
       infer: [
         [1, 4],
@@ -169,8 +173,12 @@ describe('Model Analyzer', () => {
       );
       const command = `LD_LIBRARY_PATH=${peer.libraryDirectory} exec ${peer.file}`;
       const { rows } = await searchWithAnalyzer({
-        ...{ analyzer: program, client: await clientScript(join(scratch, 'client'), command), server, modelRepository },
-        ...{ model: 'm', budgetMs: 50 },
+        analyzer: program,
+        client: await clientScript(join(scratch, 'client'), command),
+        server,
+        modelRepository,
+        model: 'm',
+        budgetMs: 50,
         settings: {
           run_config_search_mode: 'quick',
           perf_analyzer_flags: {

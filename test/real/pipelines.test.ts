@@ -162,7 +162,11 @@ describe('a study of several models on a real Triton', () => {
 describe('the calls of a BLS model on a real Triton', () => {
   const called = ['classifier', 'detector'];
   blsCallsSuite(async () => ({
-    ...{ url: server.grpcUrl, client, front: 'find_and_name', called, from: 'the statistics' },
+    url: server.grpcUrl,
+    client,
+    front: 'find_and_name',
+    called,
+    from: 'the statistics',
   }));
 });
 

@@ -16,8 +16,11 @@ const urls = { grpc: grpcUrl, http: httpUrl };
 sharedMemorySuite('shared memory with a real Triton', {
   memory: { kind: 'system' },
   start: async () => ({
-    ...{ client: connectGrpc(grpcUrl), urls, model: 'sleeper' },
-    ...{ answer: (value) => value, streams: true },
+    client: connectGrpc(grpcUrl),
+    urls,
+    model: 'sleeper',
+    answer: (value) => value,
+    streams: true,
   }),
 });
 

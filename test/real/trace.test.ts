@@ -77,7 +77,11 @@ describe('the trace settings of a real Triton', () => {
 describe('the calls of a BLS model that passes the trace on', () => {
   const called = ['classifier', 'detector'];
   blsCallsSuite(async () => ({
-    ...{ url: server.httpUrl, client: clients[1] as TritonClient, front: 'find_and_name', called, from: 'traces' },
+    url: server.httpUrl,
+    client: clients[1] as TritonClient,
+    front: 'find_and_name',
+    called,
+    from: 'traces',
   }));
 });
 

@@ -32,11 +32,16 @@ const classOf = (name: string, perSecond: number, share: number): ClassFigures =
 
 const trial = (number: number, config: typeof originalConfig, share: number): StudyRecord[] => [
   {
-    ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },
+    type: 'trial-started',
+    at,
+    trial: number,
+    role: number === 0 ? 'baseline' : 'search',
     candidate: candidateOf(config),
   },
   {
-    ...{ type: 'trial-measured', at, trial: number },
+    type: 'trial-measured',
+    at,
+    trial: number,
     measurement: measured(8, 100, 10, {
       level: { mode: 'request-rate', value: 100 },
       goodput: interval(100 * share),

@@ -355,7 +355,9 @@ describe('measured in turn', () => {
 describe('what the gate reads', () => {
   it('says that requests failed, and how many are allowed, unless they failed in the baseline too', () => {
     const level = {
-      ...{ level: { mode: 'concurrency', value: 8 }, stable: true, client: { bound: false } },
+      level: { mode: 'concurrency', value: 8 },
+      stable: true,
+      client: { bound: false },
       throughput: { value: 1000, low: 990, high: 1010 },
       budgetLatencyMs: { percentile: 99, value: 8, low: 7.9, high: 8.1 },
     };

@@ -88,8 +88,13 @@ describe('the figures of models that share a server', () => {
   it('stand in results.csv, in columns of each', () => {
     const [original] = rowsOf(resultsCsv(foldStudy(records), builtInMetrics, tenants));
     expect(original).toMatchObject({
-      ...{ 'throughput_infer_per_s@a': '260', 'throughput_infer_per_s@b': '40', throughput_infer_per_s: '300' },
-      ...{ 'latency_p99_ms@b': '24', 'load_value@a': '8', 'load_value@b': '40', 'server_queue_us@a': '3000' },
+      'throughput_infer_per_s@a': '260',
+      'throughput_infer_per_s@b': '40',
+      throughput_infer_per_s: '300',
+      'latency_p99_ms@b': '24',
+      'load_value@a': '8',
+      'load_value@b': '40',
+      'server_queue_us@a': '3000',
     });
     expect(Object.keys(original ?? {}).some((name) => name.startsWith('gpu_memory_mib@'))).toBe(false);
   });
@@ -107,7 +112,8 @@ describe('stageSplits', () => {
   it('takes the calls of a BLS model out of its computing, and says how often each is called', () => {
     const topology = {
       fronts: [{ model: 'front', steps: [{ stage: 'front' }] }],
-      ...{ stages: ['front', 'crop', 'classify'], calls: { front: ['crop', 'classify'] } },
+      stages: ['front', 'crop', 'classify'],
+      calls: { front: ['crop', 'classify'] },
     };
     const measurement = {
       ...pipelineMeasured(8, 600, 12),

@@ -6,9 +6,16 @@ import type { SeriesEntry } from '../../src/study/summary/series-summary.ts';
 it('shows the models of a series by what they serve, with the way to each report, and those without a rank', () => {
   const none = { feasible: null, gain: null, verdict: null, best: null, exitCode: null, error: null };
   const served = (model: string, value: number): SeriesEntry => ({
-    ...{ ...none, model, directory: `in ${model}`, feasible: true, exitCode: 0 },
+    ...none,
+    model,
+    directory: `in ${model}`,
+    feasible: true,
+    exitCode: 0,
     best: {
-      ...{ trial: 3, assignment: { max_batch_size: 8 }, load: { mode: 'concurrency', value: 8 }, config: '' },
+      trial: 3,
+      assignment: { max_batch_size: 8 },
+      load: { mode: 'concurrency', value: 8 },
+      config: '',
       throughput: { value, low: value * 0.99, high: value * 1.01 },
       budgetLatencyMs: { percentile: 99, value: 6.25, low: 6, high: 7 },
     },

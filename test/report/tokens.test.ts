@@ -23,7 +23,10 @@ const levels = [1, 2, 4, 8, 16];
 
 const trial = (number: number, config: typeof originalConfig, itlMs: (users: number) => number): StudyRecord[] => [
   {
-    ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },
+    type: 'trial-started',
+    at,
+    trial: number,
+    role: number === 0 ? 'baseline' : 'search',
     candidate: candidateOf(config, number === 0 ? {} : { sequences: 2 ** number }),
   },
   ...levels.map((users): StudyRecord => {

@@ -123,7 +123,12 @@ describe('hostile words on a terminal', () => {
     const terminal = new VirtualTerminal({ columns, rows });
     const { stdin } = terminal;
     const tui = openTui({
-      ...{ stdin, stdout: terminal.stdout, hasColours: true, earlier: [], commands: null, nowMs: () => 0 },
+      stdin,
+      stdout: terminal.stdout,
+      hasColours: true,
+      earlier: [],
+      commands: null,
+      nowMs: () => 0,
       interrupt: () => undefined,
       exportConfig: async () => HOSTILE,
     });

@@ -70,8 +70,11 @@ function killed(url: string, server: Partial<StudySpec['server']> = {}, more: Pa
   const spec = specOf({ model: 'm', url });
   const identity = { ...studyStarted(goalOf(8)).server, url, controlUrl: url };
   const started = studyStarted(goalOf(8), {
-    ...{ server: identity, original: originalOf(original), space: { name: 's', parameters: { instances: [1, 2] } } },
-    ...{ spec: { ...spec, server: { ...spec.server, ...server } }, ...more },
+    server: identity,
+    original: originalOf(original),
+    space: { name: 's', parameters: { instances: [1, 2] } },
+    spec: { ...spec, server: { ...spec.server, ...server } },
+    ...more,
   });
   const records: StudyRecord[] = [
     started,
@@ -92,7 +95,9 @@ async function directoryOf(records: readonly StudyRecord[], key?: Buffer | null)
 
 describe('a run directory of somebody else', () => {
   const server = {
-    ...{ tokenEnv: 'TRITUNE_TEST_TRUST', headerEnv: ['x-key:HOME'], headerFile: ['/etc/passwd'] },
+    tokenEnv: 'TRITUNE_TEST_TRUST',
+    headerEnv: ['x-key:HOME'],
+    headerFile: ['/etc/passwd'],
     tlsInsecure: true,
   };
   const acting = [

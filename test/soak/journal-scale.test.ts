@@ -31,7 +31,8 @@ async function resumedRecords(path: string): Promise<readonly StudyRecord[]> {
   const { journal, records: earlier } = await resumeJournal(path);
   try {
     const sampler = makeSampler('grid', longView, {
-      ...{ seed: 1, goal: longGoal },
+      seed: 1,
+      goal: longGoal,
       levels: { mode: 'concurrency', low: 1, high: 64 },
     });
     const plan = { earlier, maxTrials: Number.POSITIVE_INFINITY };

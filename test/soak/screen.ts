@@ -24,16 +24,27 @@ export interface WatchedScreen {
 const nothing = (): void => undefined;
 /** A run that is there to be looked at. */
 const commands: TunerCommands = {
-  ...{ pause: nothing, resume: nothing, skipTrial: nothing, stopSearch: nothing },
-  ...{ changeBudget: nothing, narrow: nothing, enqueue: nothing, withdraw: nothing },
+  pause: nothing,
+  resume: nothing,
+  skipTrial: nothing,
+  stopSearch: nothing,
+  changeBudget: nothing,
+  narrow: nothing,
+  enqueue: nothing,
+  withdraw: nothing,
 };
 
 export async function openScreen(): Promise<WatchedScreen> {
   const terminal = new VirtualTerminal({ columns: 80, rows: 24 });
   const { stdin } = terminal;
   const tui = openTui({
-    ...{ stdin, stdout: terminal.stdout, hasColours: true, earlier: [] },
-    ...{ commands, interrupt: nothing, exportConfig: async () => 'config.pbtxt' },
+    stdin,
+    stdout: terminal.stdout,
+    hasColours: true,
+    earlier: [],
+    commands,
+    interrupt: nothing,
+    exportConfig: async () => 'config.pbtxt',
   });
   for (const event of midRun(await recordedRun())) tui.onEvent(event);
   await tui.settled();

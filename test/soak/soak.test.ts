@@ -164,14 +164,15 @@ describe('a long run', () => {
       const states: ProcessState[] = [];
       for (let run = 0; run < RUNS; run++) {
         const summary = await tune({
-          ...{ model: 'm', url: emulator.grpcUrl, metricsUrl: emulator.metricsUrl, output: await freshDirectory() },
-          ...{
-            concurrency: { low: 1, high: 1 },
-            maxTrials: 1,
-            precision: 50,
-            timeBudget: 1,
-            clientThreads: 1 + (run % 2),
-          },
+          model: 'm',
+          url: emulator.grpcUrl,
+          metricsUrl: emulator.metricsUrl,
+          output: await freshDirectory(),
+          concurrency: { low: 1, high: 1 },
+          maxTrials: 1,
+          precision: 50,
+          timeBudget: 1,
+          clientThreads: 1 + (run % 2),
         });
         expect(summary.restored?.verified).toBe(true);
         states.push(await processState());

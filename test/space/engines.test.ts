@@ -68,7 +68,11 @@ describe('presets of engines', () => {
     const llama = loadSpace('engines/llama-cpp');
     const { shape } = built(llama, launchedCandidate({ engine: { ctx_size: 4096 } }), { parallel: 8, batch_size: 512 });
     expect(shape.continuous).toEqual({
-      ...{ maxSequences: 8, maxStepTokens: 512, chunksPrefill: true, kvCacheTokens: 4096, cachesPrefixes: true },
+      maxSequences: 8,
+      maxStepTokens: 512,
+      chunksPrefill: true,
+      kvCacheTokens: 4096,
+      cachesPrefixes: true,
     });
     expect(mostPlaces(llama, base)).toBe(32);
   });

@@ -17,7 +17,10 @@ import type { Candidate, SearchSpace } from '../../src/space/types.ts';
 import type { ModelConfig } from '../../src/triton/config/model-config.ts';
 
 const base = originalOf({
-  ...{ name: 'mlp', platform: 'onnxruntime_onnx', backend: 'onnxruntime', default_model_filename: 'model.onnx' },
+  name: 'mlp',
+  platform: 'onnxruntime_onnx',
+  backend: 'onnxruntime',
+  default_model_filename: 'model.onnx',
   max_batch_size: 8,
   input: [{ name: 'IN', data_type: 'TYPE_FP32', dims: [4] }],
   output: [{ name: 'OUT', data_type: 'TYPE_FP32', dims: [4] }],
@@ -59,7 +62,9 @@ describe('variants', () => {
 
   describe('that are other models', () => {
     const fast: ModelConfig = {
-      ...{ name: 'fast', backend: 'python', max_batch_size: 64 },
+      name: 'fast',
+      backend: 'python',
+      max_batch_size: 64,
       instance_group: [{ count: 1, kind: 'KIND_CPU' }],
     };
     const both = originalOf(modelConfigOf(base), { fast });
@@ -77,7 +82,10 @@ parameters:
       ]);
       const outcome = buildCandidate(space, both, { variant: 'fast', max_batch_size: 32 });
       expect(outcome.legal && modelConfigOf(outcome.candidate)).toMatchObject({
-        ...{ name: 'fast', backend: 'python', max_batch_size: 32, parameters: { x: { string_value: 'y' } } },
+        name: 'fast',
+        backend: 'python',
+        max_batch_size: 32,
+        parameters: { x: { string_value: 'y' } },
       });
       expect(buildCandidate(space, both, { variant: 'a', max_batch_size: 32 })).toMatchObject({ legal: false });
       expect(mostPlaces(space, both)).toBe(64);

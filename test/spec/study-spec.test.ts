@@ -39,11 +39,22 @@ describe('a study spec', () => {
 
   it('is the same by options as by a file', () => {
     const options: Parameters<typeof specOf>[0] = {
-      ...{ model: 'm', url: 'a:1', tlsCa: 'ca.pem', launch: undefined, latencyBudget: 8 },
+      model: 'm',
+      url: 'a:1',
+      tlsCa: 'ca.pem',
+      launch: undefined,
+      latencyBudget: 8,
       protocol: 'http',
       sharedMemory: 'system',
-      ...{ constraint: ['gpu-memory<=8000'], concurrency: { low: 1, high: 8 }, shape: { x: [3, 4] }, leastGain: 5 },
-      ...{ timeBudget: 60, loadTimeout: 90, precision: 5, trace: true, seed: 7 },
+      constraint: ['gpu-memory<=8000'],
+      concurrency: { low: 1, high: 8 },
+      shape: { x: [3, 4] },
+      leastGain: 5,
+      timeBudget: 60,
+      loadTimeout: 90,
+      precision: 5,
+      trace: true,
+      seed: 7,
     };
     expect(specOf(options)).toEqual(
       checkStudySpec(

@@ -11,7 +11,13 @@ import { ViewFold } from '../../src/tui/state.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
 const agent = (address: string, change: Partial<AgentFigures> = {}, offsetMs = 3): AgentFigures => ({
-  ...{ address, version: '0.2.0', cores: 8, threads: 2, cpuShare: 0.2, eventLoopDelayMs: 1, bound: false },
+  address,
+  version: '0.2.0',
+  cores: 8,
+  threads: 2,
+  cpuShare: 0.2,
+  eventLoopDelayMs: 1,
+  bound: false,
   clock: { offsetMs, uncertaintyMs: 0.27, driftMs: -0.05, driftUncertaintyMs: 0.6 },
   ...change,
 });

@@ -39,7 +39,11 @@ describe('the figures of tokens at another speed of the machine', () => {
   it('keep what the speed does not change: lengths, counts and shares', () => {
     const { inputTokens, outputTokens, cachedShare, countedBy, cutOff } = tokens;
     expect(tokensAt(of({ mode: 'concurrency', value: 4 }))).toMatchObject({
-      ...{ inputTokens, outputTokens, cachedShare, countedBy, cutOff },
+      inputTokens,
+      outputTokens,
+      cachedShare,
+      countedBy,
+      cutOff,
     });
   });
 

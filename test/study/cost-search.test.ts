@@ -61,8 +61,14 @@ const spaces = { concurrency: spaceWith([0, 1000]), 'request-rate': spaceWith([0
 
 const BUDGET_MS = 50;
 const terms = (forRate: number, more: Partial<CostTerms> = {}): CostTerms => ({
-  ...{ currency: 'USD', name: 'L4', per: 'gpu', perHour: 0.8, headroom: 0.1, chance: 0.95 },
-  ...{ forRate, ...more },
+  currency: 'USD',
+  name: 'L4',
+  per: 'gpu',
+  perHour: 0.8,
+  headroom: 0.1,
+  chance: 0.95,
+  forRate,
+  ...more,
 });
 const goalFor = (cost: CostTerms): Partial<Goal> => ({ cost, objectives: [{ metric: 'cost-per-hour', weight: 1 }] });
 

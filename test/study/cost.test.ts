@@ -13,7 +13,13 @@ import type { Goal } from '../../src/study/types.ts';
 import { candidateOf, goalOf, measured, originalConfig, studyStarted } from './builders.ts';
 
 const terms: CostTerms = {
-  ...{ currency: 'EUR', name: 'L4', per: 'gpu', perHour: 2, forRate: 1000, headroom: 0, chance: 0.5 },
+  currency: 'EUR',
+  name: 'L4',
+  per: 'gpu',
+  perHour: 2,
+  forRate: 1000,
+  headroom: 0,
+  chance: 0.5,
 };
 const goalFor = (more: Partial<CostTerms> = {}, metric = 'cost-per-hour'): Goal =>
   goalOf(20, { cost: { ...terms, ...more }, objectives: [{ metric, weight: 1 }] });
@@ -163,7 +169,11 @@ describe('what a config costs, for people', () => {
 
   it('is what compare goes by where the study was about it', () => {
     const summary = {
-      ...{ schemaVersion: 1, model: 'm', emulated: null, budget: null, feasible: true },
+      schemaVersion: 1,
+      model: 'm',
+      emulated: null,
+      budget: null,
+      feasible: true,
       best: {
         load: at(1).level,
         throughput: at(400).throughput,

@@ -47,7 +47,9 @@ function later(measurement: Measurement, times: number): Measurement {
     latencyMs: { ...latencyMs, avg: times * latencyMs.avg, p99: times * latencyMs.p99 },
     budgetLatencyMs: {
       ...budgeted,
-      ...{ value: times * budgeted.value, low: times * budgeted.low, high: times * budgeted.high },
+      value: times * budgeted.value,
+      low: times * budgeted.low,
+      high: times * budgeted.high,
     },
   };
 }

@@ -11,9 +11,18 @@ import type { Goal } from '../../src/study/types.ts';
 import { goalOf, measured } from './builders.ts';
 
 const breakdown = (queueUs: number, computeInferUs: number, count = 200): ServerBreakdown => ({
-  ...{ queueUs, computeInputUs: 0, computeInferUs, computeOutputUs: 0, overheadUs: 0 },
-  ...{ requestUs: queueUs + computeInferUs, successCount: count, inferenceCount: count, executionCount: count / 2 },
-  ...{ failCount: 0, cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 }, batches: [] },
+  queueUs,
+  computeInputUs: 0,
+  computeInferUs,
+  computeOutputUs: 0,
+  overheadUs: 0,
+  requestUs: queueUs + computeInferUs,
+  successCount: count,
+  inferenceCount: count,
+  executionCount: count / 2,
+  failCount: 0,
+  cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
+  batches: [],
 });
 
 const front = (model: string, throughput: number, p99: number, change: Partial<FrontMeasurement> = {}) => {
@@ -80,7 +89,9 @@ describe('METRIC@MODEL', () => {
     const parse = constraintParser(builtInMetrics);
     expect(parse('latency@a<=10ms')).toEqual({ metric: 'latency@a', relation: '<=', value: 10 });
     expect(parse(' queue-time@x<=y: z@w >= 2s')).toEqual({
-      ...{ metric: 'queue-time@x<=y: z@w', relation: '>=', value: 2000 },
+      metric: 'queue-time@x<=y: z@w',
+      relation: '>=',
+      value: 2000,
     });
     const objective = objectiveParser(builtInMetrics);
     expect(objective('throughput@a:3')).toEqual({ metric: 'throughput@a', weight: 3 });

@@ -25,7 +25,12 @@ function trialOf(number: number, assignment: Assignment, level: number): Trial {
 }
 
 const failed = (number: number, tried: Candidate, kind: FailureKind): Trial => ({
-  ...{ number, role: 'search', candidate: tried, measurements: [], chosen: null, feasible: false },
+  number,
+  role: 'search',
+  candidate: tried,
+  measurements: [],
+  chosen: null,
+  feasible: false,
   failure: { kind, reason: kind },
 });
 
@@ -105,7 +110,12 @@ describe('the default sampler on a joint space', () => {
       );
     const { narrowed, baseline } = problem;
     const oneByOne = oneByOneSampler({
-      ...{ seed: 1, goal, levels, topology, baseline, measurements: 9 },
+      seed: 1,
+      goal,
+      levels,
+      topology,
+      baseline,
+      measurements: 9,
       narrowed: narrowed as NonNullable<typeof narrowed>,
     });
     const [together, apart] = [best(played(sampler, 8)), best(played(oneByOne, 8))];

@@ -56,7 +56,10 @@ it('says beside the result what happened to the latency', () => {
       topology.stages.map((model, index) => [
         model,
         {
-          ...{ load: point.load, latencyMs: point.latencyMs, throughput: 1, errorRate: 0 },
+          load: point.load,
+          latencyMs: point.latencyMs,
+          throughput: 1,
+          errorRate: 0,
           budgetLatencyMs: latencies[index] ?? null,
         },
       ]),

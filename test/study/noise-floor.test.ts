@@ -39,7 +39,13 @@ describe('the noise floor of a measurement', () => {
   it('is the percentile, its lowest and highest window, and what the highest takes of the room above the median', () => {
     expect(floorAt(16)).toEqual({
       level: { mode: 'concurrency', value: 1 },
-      ...{ percentile: 99, valueMs: 6, lowMs: 5, highMs: 10, medianMs: 4, windows: 3, share: 0.5 },
+      percentile: 99,
+      valueMs: 6,
+      lowMs: 5,
+      highMs: 10,
+      medianMs: 4,
+      windows: 3,
+      share: 0.5,
     });
     expect(floorAt(8).share).toBe(1);
     expect(floorAt(4).share).toBe(1);
@@ -68,7 +74,10 @@ describe('the noise floor of a measurement', () => {
       throughput: { value: perSecond, low: perSecond, high: perSecond },
       openLoop: {
         scheduledLatencyMs: { ...measured(1, 1, 5).latencyMs },
-        ...{ lateSends: 0, droppedSends: 0, sendLatenessP50Us: 1, achievedRate: perSecond },
+        lateSends: 0,
+        droppedSends: 0,
+        sendLatenessP50Us: 1,
+        achievedRate: perSecond,
       },
     });
     expect(noiseFloorIn(rated(250), null)).toMatchObject({ medianMs: 5, level: { mode: 'request-rate', value: 250 } });

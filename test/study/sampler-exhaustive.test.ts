@@ -35,8 +35,13 @@ function playOut(
     const { count, batch } = candidate.assignment as { count: number; batch: number };
     points.push({ count, batch, level });
     trials.push({
-      ...{ number: trials.length + 1, role: 'search', candidate, measurements },
-      ...{ chosen: failure ? null : 0, feasible: failure === null, failure },
+      number: trials.length + 1,
+      role: 'search',
+      candidate,
+      measurements,
+      chosen: failure ? null : 0,
+      feasible: failure === null,
+      failure,
     });
     if (trials.length > 1000) throw new Error('it does not end');
   }

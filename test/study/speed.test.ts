@@ -79,9 +79,18 @@ function serverOf(batches: NonNullable<Measurement['server']>['batches']): Measu
   const executionCount = batches.reduce((sum, { executions }) => sum + executions, 0);
   const meanUs = batches.reduce((sum, each) => sum + each.executions * each.meanExecutionUs, 0) / executionCount;
   return {
-    ...{ queueUs: meanUs, computeInputUs: 50, computeInferUs: meanUs, computeOutputUs: 50, overheadUs: 20 },
-    ...{ requestUs: 2 * meanUs + 120, successCount: 1000, inferenceCount: 1000, executionCount, failCount: 0 },
-    ...{ cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 }, batches },
+    queueUs: meanUs,
+    computeInputUs: 50,
+    computeInferUs: meanUs,
+    computeOutputUs: 50,
+    overheadUs: 20,
+    requestUs: 2 * meanUs + 120,
+    successCount: 1000,
+    inferenceCount: 1000,
+    executionCount,
+    failCount: 0,
+    cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
+    batches,
   };
 }
 

@@ -59,7 +59,10 @@ export function everyKindProfile(change: { sequence_batching?: object; instances
   const { sequence_batching = { direct: {}, max_sequence_idle_microseconds: 60_000_000 }, instances = 1 } = change;
   const model = (name: string, config: object, more: object = {}) => ({
     config: {
-      ...{ name, backend: 'python', max_batch_size: 8, ...TENSORS },
+      name,
+      backend: 'python',
+      max_batch_size: 8,
+      ...TENSORS,
       instance_group: [{ count: instances, kind: 'KIND_CPU' }],
       ...config,
     },
@@ -73,11 +76,15 @@ export function everyKindProfile(change: { sequence_batching?: object; instances
     ...more,
   });
   const step = (model_name: string, input: string, output: string) => ({
-    ...{ model_name, model_version: -1 },
-    ...{ input_map: { IN: input }, output_map: { OUT: output } },
+    model_name,
+    model_version: -1,
+    input_map: { IN: input },
+    output_map: { OUT: output },
   });
   return profileSchema.parse({
-    ...{ name: 'every-kind', description: 'for tests', source: 'synthetic' },
+    name: 'every-kind',
+    description: 'for tests',
+    source: 'synthetic',
     device: { kind: 'cpu', name: 'CPU', memory_mib: 1000 },
     models: [
       model('m', { dynamic_batching: {} }),
@@ -88,7 +95,10 @@ export function everyKindProfile(change: { sequence_batching?: object; instances
     ensembles: [
       {
         config: {
-          ...{ name: 'chain', platform: 'ensemble', max_batch_size: 8, ...TENSORS },
+          name: 'chain',
+          platform: 'ensemble',
+          max_batch_size: 8,
+          ...TENSORS,
           ensemble_scheduling: { step: [step('m', 'IN', 'between'), step('second', 'between', 'OUT')] },
         },
       },

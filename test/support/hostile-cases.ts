@@ -70,10 +70,17 @@ export function hostileOptions({ protocol, alterations }: HostileCase, server: H
   const methods = alterations.map(({ place }) => place.method);
   const asks = (method: string): boolean => methods.includes(method);
   return {
-    ...{ model: asks('ModelStreamInfer') ? 'stream' : 'm', protocol },
+    model: asks('ModelStreamInfer') ? 'stream' : 'm',
+    protocol,
     url: protocol === 'grpc' ? server.grpcUrl : server.httpUrl,
-    ...{ metricsUrl: server.metricsUrl, concurrency: { low: 1, high: 1 }, maxTrials: 1, precision: 50 },
-    ...{ timeBudget: HOSTILE_BUDGET_S, maxOutage: 5, sampler: 'random', clientThreads: 1 },
+    metricsUrl: server.metricsUrl,
+    concurrency: { low: 1, high: 1 },
+    maxTrials: 1,
+    precision: 50,
+    timeBudget: HOSTILE_BUDGET_S,
+    maxOutage: 5,
+    sampler: 'random',
+    clientThreads: 1,
     ...((asks('SystemSharedMemoryStatus') || asks('CudaSharedMemoryStatus')) && { sharedMemory: 'system' as const }),
     ...(asks('TraceSetting') && { trace: true }),
     ...(asks('ModelStreamInfer') && { streaming: true }),

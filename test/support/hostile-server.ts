@@ -85,9 +85,13 @@ async function startGrpcFront(url: string, script: Script): Promise<{ readonly p
   const change = (bytes: Buffer, { place, value }: Alteration): Buffer => alteredBytes(bytes, place, value);
   for (const { name, path, requestStream, responseStream } of serviceMethods()) {
     const definition = {
-      ...{ path, requestStream, responseStream },
-      ...{ requestSerialize: asTheyAre, requestDeserialize: asTheyAre },
-      ...{ responseSerialize: asTheyAre, responseDeserialize: asTheyAre },
+      path,
+      requestStream,
+      responseStream,
+      requestSerialize: asTheyAre,
+      requestDeserialize: asTheyAre,
+      responseSerialize: asTheyAre,
+      responseDeserialize: asTheyAre,
     };
     const unary: grpc.handleUnaryCall<Buffer, Buffer> = (call, done) => {
       client.makeUnaryRequest(path, asTheyAre, asTheyAre, call.request, (error, answer) => {

@@ -14,15 +14,25 @@ export function breakdown(queueMs: number, computeMs: number, requests = 1000, b
   const [queueUs, computeInferUs] = [queueMs * 1e3, computeMs * 1e3];
   const executions = Math.round(requests / batch);
   return {
-    ...{ queueUs, computeInputUs: 0, computeInferUs, computeOutputUs: 0, overheadUs: 0 },
-    ...{ requestUs: queueUs + computeInferUs, successCount: requests, inferenceCount: requests },
-    ...{ executionCount: executions, failCount: 0, cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 } },
+    queueUs,
+    computeInputUs: 0,
+    computeInferUs,
+    computeOutputUs: 0,
+    overheadUs: 0,
+    requestUs: queueUs + computeInferUs,
+    successCount: requests,
+    inferenceCount: requests,
+    executionCount: executions,
+    failCount: 0,
+    cache: { hitCount: 0, hitUs: 0, missCount: 0, missUs: 0 },
     batches: [{ size: batch, executions, meanExecutionUs: computeInferUs }],
   };
 }
 
 const config = (name: string, count: number): ModelConfig => ({
-  ...{ name, backend: 'python', max_batch_size: 8 },
+  name,
+  backend: 'python',
+  max_batch_size: 8,
   instance_group: [{ kind: 'KIND_CPU', count }],
 });
 
@@ -63,8 +73,18 @@ export function tenantsMeasured(level: number, throughput: number, latencyMs: nu
     const { latencyMs: latency, budgetLatencyMs, stable, durationMs, requests, sendRate, failures, errorRate } = seen;
     const { level: at, throughput: rate } = seen;
     return {
-      ...{ model, level: at, throughput: rate, latencyMs: latency, budgetLatencyMs, stable, durationMs, requests },
-      ...{ sendRate, failures, errorRate, server: breakdown(ms / 4, ms / 2) },
+      model,
+      level: at,
+      throughput: rate,
+      latencyMs: latency,
+      budgetLatencyMs,
+      stable,
+      durationMs,
+      requests,
+      sendRate,
+      failures,
+      errorRate,
+      server: breakdown(ms / 4, ms / 2),
       ...own,
     };
   };
@@ -92,7 +112,10 @@ export function jointRecords(
     studyStarted(goal, { model: front, topology, space, original: { ...original, assignment: {} } }),
     ...candidates.flatMap((candidate, number): StudyRecord[] => [
       {
-        ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },
+        type: 'trial-started',
+        at,
+        trial: number,
+        role: number === 0 ? 'baseline' : 'search',
         candidate: number === 0 ? { ...candidate, assignment: {} } : candidate,
       },
       { type: 'trial-measured', at, trial: number, measurement: measure(8, 300 * (number + 1), 12 / (number + 1)) },

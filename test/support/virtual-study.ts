@@ -68,8 +68,11 @@ async function playVirtually(
     goal,
     plan: { study },
     parts: {
-      ...{ control: server.control, profile: server.profiler, clock: server.clock },
-      ...{ build: view.build, sampler: samplerOf(view, goal) },
+      control: server.control,
+      profile: server.profiler,
+      clock: server.clock,
+      build: view.build,
+      sampler: samplerOf(view, goal),
     },
   });
   if (!state) throw error;

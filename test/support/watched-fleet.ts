@@ -24,7 +24,13 @@ async function played(change: Partial<VirtualFleet>): Promise<readonly StudyReco
   if (!problem) throw new Error('there is no scenario');
   const make: VirtualFleet['make'] = (space, options) => makeSampler('random', space, options);
   const outcome = await playFleet({
-    ...{ problem, make, seed: 1, speeds: [1, 0.8], maxTrials: 8, finalRounds: 1, ...change },
+    problem,
+    make,
+    seed: 1,
+    speeds: [1, 0.8],
+    maxTrials: 8,
+    finalRounds: 1,
+    ...change,
   });
   const last = outcome.records.at(-1) as StudyRecord;
   const restored = { how: 'config', verified: true, detail: 'has its original config again' } as const;
@@ -37,26 +43,45 @@ async function played(change: Partial<VirtualFleet>): Promise<readonly StudyReco
 }
 
 export const head = (study: string, change: Partial<StudyHead> = {}): StudyHead => ({
-  ...{ study, group: 'a100', status: 'under way', startedAt: '2026-01-01T00:00:00.000Z' },
+  study,
+  group: 'a100',
+  status: 'under way',
+  startedAt: '2026-01-01T00:00:00.000Z',
   ...change,
 });
 
 /** A piece of work for a server. */
 export const workFor = (server: string, trial: number, change: Partial<Work> = {}): Work => ({
-  ...{ id: `trial-${trial}.1`, kind: 'trial', server, trial, attempt: 1, assignment: { instances: 2 } },
-  ...{ fingerprint: '', levels: { kind: 'search' }, isFull: false },
+  id: `trial-${trial}.1`,
+  kind: 'trial',
+  server,
+  trial,
+  attempt: 1,
+  assignment: { instances: 2 },
+  fingerprint: '',
+  levels: { kind: 'search' },
+  isFull: false,
   ...change,
 });
 
 export const fleetProgress = (running: readonly Work[], change: Partial<FleetProgress> = {}): FleetProgress => ({
-  ...{ keeper: 'k', running, idle: [], held: running.map(({ server }) => server), phase: 'tuning' },
+  keeper: 'k',
+  running,
+  idle: [],
+  held: running.map(({ server }) => server),
+  phase: 'tuning',
   ...change,
 });
 
 /** What a worker says after a window of the trial that it measures. */
 export function windowEvent(trial: number, window: number, throughput: number, value = 8): TunerEvent {
   const own = {
-    ...{ throughput, latencyAvgMs: 4, latencyStdMs: 1, latencyPercentileMs: 9, requests: 100, durationMs: 1000 },
+    throughput,
+    latencyAvgMs: 4,
+    latencyStdMs: 1,
+    latencyPercentileMs: 9,
+    requests: 100,
+    durationMs: 1000,
   };
   const progress: ProfileProgress = { phase: 'window', window, throughput, latencyMs: 9, own };
   return { type: 'progress', trial, level: { mode: 'concurrency', value }, progress };

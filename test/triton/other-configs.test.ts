@@ -9,7 +9,8 @@ import type { CallOptions } from '../../src/triton/types.ts';
 const clientWith = (configs: { readonly [model: string]: JsonObject | Error }) =>
   clientOver(
     {
-      ...{ protocol: 'grpc', url: 'h:1' },
+      protocol: 'grpc',
+      url: 'h:1',
       call: async (operation) => {
         const config = 'model' in operation ? configs[operation.model] : undefined;
         if (config instanceof Error) throw config;
@@ -85,7 +86,8 @@ describe('a client', () => {
     let [now, most] = [0, 0];
     const client = clientOver(
       {
-        ...{ protocol: 'grpc', url: 'h:1' },
+        protocol: 'grpc',
+        url: 'h:1',
         call: async () => {
           most = Math.max(most, ++now);
           await new Promise(setImmediate);

@@ -46,7 +46,11 @@ describe('reading a trace file', () => {
     expect(outcome).toMatchObject({ nameless: 1, unfinished: [] });
     expect(outcome.traces).toEqual([
       {
-        ...{ id: 1, parentId: 2, model: 'm', version: 1, requestId: 'r"}],[' },
+        id: 1,
+        parentId: 2,
+        model: 'm',
+        version: 1,
+        requestId: 'r"}],[',
         momentsNs: new Map([
           ['REQUEST_END', 9],
           ['REQUEST_START', 3],

@@ -37,7 +37,10 @@ const trial = (
     ? []
     : [{ type: 'trial-measured', at, trial: number, measurement: measured(8, 200, latencyMs) } as const]),
   {
-    ...{ type: 'trial-finished', at, trial: number, chosen: failure ? null : 0 },
+    type: 'trial-finished',
+    at,
+    trial: number,
+    chosen: failure ? null : 0,
     feasible: failure === undefined && latencyMs <= 8,
     failure: failure ? { kind: failure, reason: 'why' } : null,
   },
@@ -69,7 +72,10 @@ describe('the panel of a trial', () => {
 
   it('says by the final whether the best meets the goal, as the rows above it do', () => {
     const final = (number: number, throughput: number, latencyMs: number): StudyRecord => ({
-      ...{ type: 'final-measured', at, trial: number, round: 1 },
+      type: 'final-measured',
+      at,
+      trial: number,
+      round: 1,
       measurement: measured(4, throughput, latencyMs),
     });
     const view = new ViewFold([

@@ -6,8 +6,12 @@ import { columnsFor } from '../../src/tui/table/columns.ts';
 import { type Served, served, studyOf } from '../study/explained.ts';
 
 const of = (level: number, throughput: number, p99Ms: number): Served => ({
-  ...{ level, throughput, p99Ms },
-  ...{ queueMs: 1, computeMs: 2, outsideMs: 0 },
+  level,
+  throughput,
+  p99Ms,
+  queueMs: 1,
+  computeMs: 2,
+  outsideMs: 0,
 });
 
 /** The table of a study with a trial for each. */

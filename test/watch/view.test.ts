@@ -28,8 +28,12 @@ describe('what the page shows of a study', () => {
       ['s2', 'away'],
     ]);
     expect(servers[1]).toMatchObject({
-      ...{ what: 'trial 8', config: 'instances=2', level: 'concurrency 8', note: 'attempt 2' },
-      ...{ figures: 'window 2: 110 infer/s, p99 9 ms', windows: [100, 110] },
+      what: 'trial 8',
+      config: 'instances=2',
+      level: 'concurrency 8',
+      note: 'attempt 2',
+      figures: 'window 2: 110 infer/s, p99 9 ms',
+      windows: [100, 110],
     });
     study.setProgress(fleetProgress([work], { idle: ['s0'], held: ['s0', 's1', 's2'], joining: ['s2'] }));
     expect(study.view(0).servers[2]).toMatchObject({ server: 's2', state: 'getting ready' });
@@ -48,7 +52,9 @@ describe('what the page shows of a study', () => {
     const events = [windowEvent(1, 1, 50), windowEvent(1, 2, 60), windowEvent(1, 1, 90, 16)];
     expect(events.reduce(momentAfter, AT_WORK).windows).toMatchObject([{ window: 1, throughput: 90 }]);
     const held = momentAfter(events.slice(0, 2).reduce(momentAfter, AT_WORK), {
-      ...{ type: 'progress', trial: 1, level: { mode: 'concurrency', value: 8 } },
+      type: 'progress',
+      trial: 1,
+      level: { mode: 'concurrency', value: 8 },
       progress: { phase: 'void', voidWindows: 1 },
     });
     expect(held).toMatchObject({ state: 'held up', windows: [{ throughput: 50 }, { throughput: 60 }] });
@@ -84,7 +90,9 @@ describe('what the page shows of a study', () => {
       /^trial \d+: [\d,.]+ infer\/s at p99 [\d.]+ ms, concurrency \d+; [\d.]+× the original \(/,
     );
     expect(view.failures).toContainEqual({
-      ...{ what: 'trial 2', server: expect.stringMatching(/^s[01]$/), kind: 'server-lost' },
+      what: 'trial 2',
+      server: expect.stringMatching(/^s[01]$/),
+      kind: 'server-lost',
       reason: 'lost its server 3 times: its worker [2J was killed',
     });
     expect(study.front?.({ ...paper })).toContain('<svg');

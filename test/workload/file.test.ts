@@ -36,7 +36,10 @@ describe('a workload file', () => {
     expect(workload.classes).toEqual([
       { name: 'thumb', weight: 3, limits: { e2eNs: 40e6 } },
       {
-        ...{ name: 'photo', weight: 1, limits: { e2eNs: 200e6 }, model: 'resnet' },
+        name: 'photo',
+        weight: 1,
+        limits: { e2eNs: 200e6 },
+        model: 'resnet',
         requests: { batch: 4, inputData: ['/data/photo.json', 'zero'] },
       },
     ]);

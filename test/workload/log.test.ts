@@ -126,7 +126,10 @@ describe('the class of a request', () => {
 describe('a trace file of Triton', () => {
   it('becomes a trace by model', async () => {
     const moment = (id: number, model: string, ms: number, parent?: number) => ({
-      ...{ id, model_name: model, model_version: 1, ...(parent === undefined ? {} : { parent_id: parent }) },
+      id,
+      model_name: model,
+      model_version: 1,
+      ...(parent === undefined ? {} : { parent_id: parent }),
       timestamps: [
         { name: 'REQUEST_START', ns: ms * 1e6 },
         { name: 'REQUEST_END', ns: ms * 1e6 + 5e5 },

@@ -20,7 +20,8 @@ const phase = fc
       fc.record({ process: fc.constant('ramp'), fromPerSecond: rate, toPerSecond: fc.constantFrom(0, 10, 300) }),
       fc.record({
         process: fc.constant('diurnal'),
-        ...{ perSecond: rate, peakRatio: fc.double({ min: 1, max: 20, noNaN: true }) },
+        perSecond: rate,
+        peakRatio: fc.double({ min: 1, max: 20, noNaN: true }),
         periodS: fc.double({ min: 2, max: 60, noNaN: true }),
       }),
       fc.record({
@@ -191,7 +192,8 @@ describe('sessions', () => {
   it('send their turns at think times, of one class, and keep the mean rate', async () => {
     const sessions = { turns: { kind: 'constant', value: 3 }, thinkTimeMs: { kind: 'constant', value: 2000 } };
     const workload = await workloadOf({
-      ...{ classes: { a: {}, b: {} }, sessions },
+      classes: { a: {}, b: {} },
+      sessions,
       phases: [{ durationS: 100, arrivals: { process: 'constant', perSecond: 1 } }],
     });
     expect(meanRateOf(workload)).toBe(3);

@@ -119,7 +119,13 @@ const settingsOf = ({ value }: Candidate): Assignment => value.settings as Assig
 const isEqual = (one: Assignment, other: Assignment): boolean => canonicalJson(one) === canonicalJson(other);
 
 const identityOf = ({ name, version = '', url }: SettingsServer): ServerAdapter['identity'] => ({
-  ...{ name, version, url, protocol: name, controlUrl: url, controlProtocol: name, emulated: null },
+  name,
+  version,
+  url,
+  protocol: name,
+  controlUrl: url,
+  controlProtocol: name,
+  emulated: null,
 });
 
 /** A rejection by `apply` is the server's verdict on the candidate, unless the error says otherwise. */

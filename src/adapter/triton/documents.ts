@@ -43,7 +43,8 @@ export function configDocuments(
     ...texts,
     ...[...writtenPlaces(said)].map(([place, text]) => ({ path: pathOf(place), text })),
     ...[...localPlaces(said, cache)].map(([place, { path: file, sha256 }]) => ({
-      ...{ path: pathOf(place), ...(isKnown ? { source: file } : { was: file }) },
+      path: pathOf(place),
+      ...(isKnown ? { source: file } : { was: file }),
       ...(sha256 !== undefined && { sha256 }),
     })),
   ];

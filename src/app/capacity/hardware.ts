@@ -19,7 +19,8 @@ export function capacityTerms({
     ...(gpu !== undefined && { gpu }),
     ...(serverGpus !== undefined && { serverGpus }),
     ...(instanceType !== undefined && { instanceType }),
-    ...{ headroomPercent: headroom * 100, holdPercent: chance * 100 },
+    headroomPercent: headroom * 100,
+    holdPercent: chance * 100,
   };
   return costTermsOf({ prices, cost }) ?? null;
 }

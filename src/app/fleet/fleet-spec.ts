@@ -16,7 +16,9 @@ export interface OwnSpec {
 
 /** Returns how a worker trusts the journals in its directory: it knows them by its key, which it must keep as well. */
 export const fleetTrust = ({ server, trustRun }: OwnSpec, tell: (line: string) => void): ResumeTrust => ({
-  ...{ trustRun, tell, typed: server },
+  trustRun,
+  tell,
+  typed: server,
   advice: 'start the worker with --trust-run, and keep its configuration folder (XDG_CONFIG_HOME) over restarts',
 });
 
@@ -59,7 +61,8 @@ export function onServer(spec: StudySpec, { server, agents }: OwnSpec): StudySpe
   return {
     ...spec,
     server: {
-      ...{ ...server, restore },
+      ...server,
+      restore,
       ...(restoreFirst !== undefined && { restoreFirst }),
       ...(endpoint !== undefined && { endpoint }),
       ...(engineSettings !== undefined && { engineSettings }),

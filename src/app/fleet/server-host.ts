@@ -37,7 +37,8 @@ export function serverHost(
     return states.flat();
   };
   return {
-    ...{ name, unrestored },
+    name,
+    unrestored,
     async hold(study, started, emit) {
       const folder = folderOf(study);
       const isThere = await hasJournal(folder);

@@ -78,7 +78,10 @@ async function hosted(study: OpenStudy, tell: (line: string) => void, signal: Ab
     return {
       plan,
       parts: {
-        ...{ sampler, samplerFor, journal, clock: realClock },
+        sampler,
+        samplerFor,
+        journal,
+        clock: realClock,
         build: (assignment) =>
           Object.keys(assignment).length === 0 ? { legal: true, candidate: original } : view.build(assignment),
       },

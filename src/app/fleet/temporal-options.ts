@@ -31,7 +31,8 @@ export async function temporalAddress(address: string, flags: TemporalFlags): Pr
   const wantsTls = flags.temporalTls || ca || cert || flags.temporalTlsServerName !== undefined || apiKey !== null;
   const payloadKey = await secretOf(flags.payloadKeyEnv, flags.payloadKeyFile);
   return {
-    ...{ address: address.includes(':') ? address : `${address}:7233`, namespace },
+    address: address.includes(':') ? address : `${address}:7233`,
+    namespace,
     ...(wantsTls && { tls: { ca, cert, key, serverName: flags.temporalTlsServerName } }),
     ...(apiKey !== null && { apiKey }),
     payloadKey: payloadKey === null ? null : keyBytes(payloadKey),

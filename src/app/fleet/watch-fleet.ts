@@ -104,7 +104,9 @@ async function followWhole(
 }
 
 const headOf = ({ study, group, status, startedAt }: StudyStatus): StudyHead => ({
-  ...{ study, group, startedAt: startedAt.toISOString() },
+  study,
+  group,
+  startedAt: startedAt.toISOString(),
   status: lookUp(words, status) ?? 'over',
 });
 

@@ -87,7 +87,11 @@ export function levelTarget(
     measure: async (level, listener, change) => {
       onLevel?.(listener);
       const common = {
-        ...{ level, signal, ...measuringOf(spec, plan), ...limits, ...usual },
+        level,
+        signal,
+        ...measuringOf(spec, plan),
+        ...limits,
+        ...usual,
         onProgress: (progress: ProfileProgress) => listener.onProgress(progress),
         deviceProbe: devices.probe,
         maxErrors: spec.maxErrors,

@@ -49,12 +49,17 @@ export function planRecording(study: PlannedFrom, target: FoundTarget): PlannedR
   }
   const candidates = [...byFingerprint.values()];
   const sampler = exhaustiveSampler({
-    ...{ candidates, levels: levelValues, repeats, seed: study.spec.seed },
+    candidates,
+    levels: levelValues,
+    repeats,
+    seed: study.spec.seed,
     latencyLimitMs,
   });
   return {
     ...planned,
-    ...{ sampler, candidates, samplerFor: () => sampler },
+    sampler,
+    candidates,
+    samplerFor: () => sampler,
     groups: new Set(candidates.map(({ shape }) => besideInstances(shape))).size,
     plan: { ...plan, finalRounds: 0, study: { ...plan.study, sampler: EXHAUSTIVE } },
   };

@@ -33,8 +33,13 @@ export async function writeRecording(
   const state = foldStudy(await readJournal(studyFiles(directory).journal));
   const isComplete = sampler.left({ trials: state.trials }) === 0;
   const recording = recordingOf(state, {
-    ...{ name: basename(grid, '.json'), candidates, complete: isComplete, levels, repeats },
-    ...{ machine: thisMachine(state.server.controlUrl), options: measuredWith(spec) },
+    name: basename(grid, '.json'),
+    candidates,
+    complete: isComplete,
+    levels,
+    repeats,
+    machine: thisMachine(state.server.controlUrl),
+    options: measuredWith(spec),
   });
   if (!recording) return { isComplete: false, written: null };
   checkOverwritten(grid);

@@ -52,7 +52,11 @@ export const resumeTrust = (
   trustRun: boolean | undefined,
   asked: Omit<Trust, 'trustRun'>,
 ): ResumeTrust => ({
-  ...{ typed, trustRun, tell: asked.tell, confirm: asked.confirm, advice: asked.advice },
+  typed,
+  trustRun,
+  tell: asked.tell,
+  confirm: asked.confirm,
+  advice: asked.advice,
 });
 
 /** Opens the output directory and the journal of a new study. Errors: USAGE, OUTPUT_*. */

@@ -37,7 +37,9 @@ export function engineTruth(
   return {
     throughput: found.requestsPerSecond,
     latencyMs,
-    ...{ queueUs: 0, computeUs: 0, batches: [] },
+    queueUs: 0,
+    computeUs: 0,
+    batches: [],
     requests: found.requests,
     tokens: tokensOf(found, engine, policy.cachesPrefixes, limits),
   };

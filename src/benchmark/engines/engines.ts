@@ -58,8 +58,12 @@ const usualAxes: EngineAxes = {
   threads: [1],
 };
 const usualOriginal: EngineSettings = {
-  ...{ max_num_seqs: 16, max_num_batched_tokens: 2048, gpu_memory: 0.9 },
-  ...{ prefix_caching: false, kv_cache_dtype: 'auto', threads: 1 },
+  max_num_seqs: 16,
+  max_num_batched_tokens: 2048,
+  gpu_memory: 0.9,
+  prefix_caching: false,
+  kv_cache_dtype: 'auto',
+  threads: 1,
 };
 
 interface Made extends Pick<Engine, 'lengths' | 'kvTokens'> {

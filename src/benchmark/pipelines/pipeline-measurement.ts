@@ -42,22 +42,18 @@ export function pipelineMeasurement(
         disturbance,
       );
       return {
-        ...{
-          model: front.model,
-          level: at,
-          latencyMs,
-          budgetLatencyMs,
-          throughput,
-          stable,
-          sendRate,
-          failures,
-          errorRate,
-        },
-        ...{
-          requests: front.requests,
-          durationMs: whole.durationMs,
-          server: stages.find(({ model }) => model === front.model) ?? ensembleBreakdown(front),
-        },
+        model: front.model,
+        level: at,
+        latencyMs,
+        budgetLatencyMs,
+        throughput,
+        stable,
+        sendRate,
+        failures,
+        errorRate,
+        requests: front.requests,
+        durationMs: whole.durationMs,
+        server: stages.find(({ model }) => model === front.model) ?? ensembleBreakdown(front),
       };
     }),
   };
@@ -75,12 +71,11 @@ function breakdownOf(
   });
   return {
     queueUs: queueUs / rate,
-    ...{
-      computeInputUs: (0.08 * computeUs) / rate,
-      computeInferUs: (0.88 * computeUs) / rate,
-      computeOutputUs: (0.04 * computeUs) / rate,
-    },
-    ...{ overheadUs: 0, requestUs: (queueUs + computeUs) / rate },
+    computeInputUs: (0.08 * computeUs) / rate,
+    computeInferUs: (0.88 * computeUs) / rate,
+    computeOutputUs: (0.04 * computeUs) / rate,
+    overheadUs: 0,
+    requestUs: (queueUs + computeUs) / rate,
     successCount: requests,
     inferenceCount: batches.reduce((sum, { size, executions }) => sum + size * executions, 0),
     executionCount: batches.reduce((sum, { executions }) => sum + executions, 0),
@@ -98,21 +93,17 @@ function ensembleBreakdown({
   latencyMs,
 }: Pick<Truth, 'latencyMs' | 'requests'> | FrontTruth): ServerBreakdown {
   return {
-    ...{
-      queueUs: 0,
-      computeInputUs: 0,
-      computeInferUs: 0,
-      computeOutputUs: 0,
-      overheadUs: 0,
-      requestUs: 1e3 * latencyMs.avg,
-    },
-    ...{
-      successCount: requests,
-      inferenceCount: requests,
-      executionCount: requests,
-      failCount: 0,
-      cache: NO_CACHE,
-      batches: [],
-    },
+    queueUs: 0,
+    computeInputUs: 0,
+    computeInferUs: 0,
+    computeOutputUs: 0,
+    overheadUs: 0,
+    requestUs: 1e3 * latencyMs.avg,
+    successCount: requests,
+    inferenceCount: requests,
+    executionCount: requests,
+    failCount: 0,
+    cache: NO_CACHE,
+    batches: [],
   };
 }

@@ -41,7 +41,9 @@ export function pipelineTruth(pipeline: Pipeline, candidate: Candidate, level: n
   return {
     throughput: whole.throughput,
     latencyMs: whole.latencyMs,
-    ...{ queueUs: 0, computeUs: 0, batches: [] },
+    queueUs: 0,
+    computeUs: 0,
+    batches: [],
     requests: fronts.reduce((sum, { requests }) => sum + requests, 0),
     stages,
     ...(fronts.length > 1 && { fronts }),

@@ -58,7 +58,8 @@ export interface Clustered {
 export function clustered(readings: readonly RateReading[], prior: CapacityPrior): readonly Clustered[] {
   const cluster = clusterOf(readings, prior.allowed);
   return readings.map((reading) => ({
-    ...{ reading, cluster },
+    reading,
+    cluster,
     backlogs: backlogsOf(reading, prior, 0),
     hostBacklogs: prior.followsHost ? backlogsOf(reading, prior, reading.logSpeed ?? 0) : [],
   }));

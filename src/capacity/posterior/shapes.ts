@@ -123,7 +123,10 @@ export function shapesAt(
 /** Returns the candidate curves of a workload. */
 const curvesOf = (allowed: number): readonly WeightedShape[] =>
   SLOPES.map((slope) => ({
-    ...{ gap: -Math.log(allowed) / (slope * (1 - allowed)), floor: 0, slope, steady: null },
+    gap: -Math.log(allowed) / (slope * (1 - allowed)),
+    floor: 0,
+    slope,
+    steady: null,
     logPrior: -Math.log(SLOPES.length),
   }));
 

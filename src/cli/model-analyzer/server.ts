@@ -50,7 +50,8 @@ export function serverOptions(
   const serverArg = serverArguments(file, models, ignore);
   const dockerArg = launch === 'docker' ? dockerArguments(file) : [];
   return {
-    ...{ protocol, launch },
+    protocol,
+    launch,
     ...(modelRepository !== undefined && { modelRepository }),
     ...(launch === 'local' && binary !== undefined && { tritonserver: binary }),
     ...(launch === 'docker' && image !== undefined && { dockerImage: image }),

@@ -75,11 +75,15 @@ export function translate(read: ReadFile, given: Given): Translation {
   };
   const called = [...read.called.keys()];
   const optionsOf = ({ name, requests, options, analyzer }: (typeof own)[number]): Partial<TuneOptions> => ({
-    ...{ ...requests, ...options, modelAnalyzer: { file, ignored: [], ...analyzer } },
+    ...requests,
+    ...options,
+    modelAnalyzer: { file, ignored: [], ...analyzer },
     ...(called.length > 0 && { blsComposing: { [name]: called } }),
   });
   const alone = own.map((each): Concurrent & { readonly name: string } => ({
-    ...{ name: each.name, options: optionsOf(each), weighting: read.models.get(each.name)?.weighting },
+    name: each.name,
+    options: optionsOf(each),
+    weighting: read.models.get(each.name)?.weighting,
   }));
   const isTogether = content.run_config_profile_models_concurrently_enable === true && models.length > 1;
   ignoreTogether(read, isTogether, ignore);
@@ -90,7 +94,10 @@ export function translate(read: ReadFile, given: Given): Translation {
   const withIgnored = (options: Partial<TuneOptions>): Partial<TuneOptions> =>
     options.modelAnalyzer ? { ...options, modelAnalyzer: { ...options.modelAnalyzer, ignored } } : options;
   return {
-    ...{ models, common, ignored, together: isTogether },
+    models,
+    common,
+    ignored,
+    together: isTogether,
     own: new Map(studies.map(([name, options]) => [name, withIgnored(options)])),
   };
 }

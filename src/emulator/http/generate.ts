@@ -55,7 +55,9 @@ function readGenerate({ model, version, body }: GenerateRequest, signature: Mode
   const json = jsonOf(body);
   const parameters = Object.entries(json).filter(([name]) => !signature.inputs.some((input) => input.name === name));
   return {
-    ...{ model, version, id: typeof json.id === 'string' ? json.id : '' },
+    model,
+    version,
+    id: typeof json.id === 'string' ? json.id : '',
     inputs: signature.inputs
       .filter(({ name }) => Object.hasOwn(json, name))
       .map(({ name, datatype, shape }) => {
@@ -64,7 +66,9 @@ function readGenerate({ model, version, body }: GenerateRequest, signature: Mode
           : 1;
         return { name, datatype, shape: shapeFor(elements, shape, signature.maxBatchSize > 0), size: { elements } };
       }),
-    ...{ outputs: [], outputPlaces: new Map(), wantsEmptyFinal: false },
+    outputs: [],
+    outputPlaces: new Map(),
+    wantsEmptyFinal: false,
     sequence: sequenceIn(Object.fromEntries(parameters)),
     text: textCallOf(json),
   };

@@ -33,7 +33,8 @@ export function readHttpInfer(
   const inputs = json.inputs.map((item): InferInput => {
     const tensor = fieldsIn(item);
     const input = {
-      ...{ name: textIn(tensor.name), datatype: textIn(tensor.datatype) },
+      name: textIn(tensor.name),
+      datatype: textIn(tensor.datatype),
       shape: tensor.shape === undefined ? [] : listIn(tensor.shape).map(sizeIn),
     };
     const parameters = fieldsIn(tensor.parameters ?? {});
@@ -102,7 +103,13 @@ function readRawInfer(version: string, body: Buffer, { model, inputs, maxBatchSi
   const open = fixed > 0 ? Math.floor(body.length / fixed) : 1;
   const shape = input.shape.map((size, index) => (size >= 0 ? size : index === 0 && maxBatchSize > 0 ? 1 : open));
   return {
-    ...{ model, version, id: '', outputs: [], outputPlaces: new Map(), sequence: null, wantsEmptyFinal: false },
+    model,
+    version,
+    id: '',
+    outputs: [],
+    outputPlaces: new Map(),
+    sequence: null,
+    wantsEmptyFinal: false,
     inputs: [{ name: input.name, datatype: input.datatype, shape, size: { bytes: body.length } }],
     binaryByDefault: true,
     binaryByOutput: new Map(),

@@ -136,7 +136,9 @@ export class ServerWorker implements ServerActivities {
 }
 
 const untouched = (server: string): ServerRestored => ({
-  ...{ server, how: 'nothing-changed', verified: true },
+  server,
+  how: 'nothing-changed',
+  verified: true,
   detail: 'it was not changed',
 });
 

@@ -60,7 +60,8 @@ export class WorkRunner {
   async restore(): Promise<ServerRestored> {
     const { parts, plan, recorder } = this.#run;
     const restored = await parts.adapter.restore().catch((error: unknown) => ({
-      ...{ how: 'failed' as const, verified: false },
+      how: 'failed' as const,
+      verified: false,
       detail: error instanceof Error ? error.message : String(error),
     }));
     if (this.#isOpen || plan.earlier.length > 0) await recorder.conclude({ type: 'model-restored', ...restored });
@@ -88,7 +89,10 @@ export class WorkRunner {
       await runTrial(
         { ...this.#run, signal },
         {
-          ...{ number, role: isOriginal ? 'baseline' : 'search', candidate: built.candidate, levels: work.levels },
+          number,
+          role: isOriginal ? 'baseline' : 'search',
+          candidate: built.candidate,
+          levels: work.levels,
           ...(earlier && { earlier }),
           ...(work.isFull && { isFinal: true }),
         },
@@ -130,7 +134,9 @@ function outcomesIn(records: readonly StudyRecord[]): Map<string, DoneBefore> {
     const applied = last.findLast((record) => record.type === 'trial-applied');
     const measurements = last.flatMap((record) => (record.type === 'trial-measured' ? [record.measurement] : []));
     done.set(id, {
-      ...{ kind: 'done', measurements, failure: ended.failure },
+      kind: 'done',
+      measurements,
+      failure: ended.failure,
       ...(applied?.type === 'trial-applied' && { applied: appliedOf(applied) }),
     });
   }
@@ -143,7 +149,8 @@ const appliedOf = ({
   buildMs,
   accuracy,
 }: Extract<StudyRecord, { readonly type: 'trial-applied' }>) => ({
-  ...{ change, loadMs },
+  change,
+  loadMs,
   ...(buildMs !== undefined && { buildMs }),
   ...(accuracy && { accuracy }),
 });

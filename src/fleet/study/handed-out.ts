@@ -30,7 +30,13 @@ export class HandedOut {
     const attempt = (this.#attempts.get(number) ?? 0) + 1;
     this.#attempts.set(number, attempt);
     await this.#recorder.record({
-      ...{ type: 'trial-started', trial: number, role, candidate, levels, server, attempt },
+      type: 'trial-started',
+      trial: number,
+      role,
+      candidate,
+      levels,
+      server,
+      attempt,
       ...(requested && { requested }),
       ...(bottleneck && { bottleneck }),
     });

@@ -53,7 +53,8 @@ export class SearchWork {
     if (isDue && level && state.servers.length > 1) {
       const { value, batch } = level;
       return this.#handedOut.original(server, {
-        ...{ kind: 'fixed', values: [value] },
+        kind: 'fixed',
+        values: [value],
         ...(batch !== undefined && { batch }),
       });
     }

@@ -29,7 +29,7 @@ export class StandIn {
     const measurements = this.#measurements.map((each) => speeds.comparable(each));
     const standing = standingOf(measurements, candidate, goal);
     return [
-      { ...{ number: BASELINE, role: 'baseline', candidate, measurements, failure: null }, ...standing },
+      { number: BASELINE, role: 'baseline', candidate, measurements, failure: null, ...standing },
       ...compared.trials,
     ];
   }

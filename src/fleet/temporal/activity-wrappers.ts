@@ -22,7 +22,9 @@ export function withFailures<A extends object>(
         if (error instanceof common.TemporalFailure) throw error;
         const { code, message, hint } = asTrituneError(error);
         throw common.ApplicationFailure.create({
-          ...{ message, type: code, details: [hint] },
+          message,
+          type: code,
+          details: [hint],
           nonRetryable: permanent.has(code),
         });
       }

@@ -32,7 +32,12 @@ export async function giveUpEarlierWork({ connection, namespace, group, identity
       const failure = { message: REASON, source: 'tritune', applicationFailureInfo: { type: 'WORKER_RETURNED' } };
       try {
         await workflowService.respondActivityTaskFailedById({
-          ...{ namespace, workflowId, runId, activityId, identity, failure },
+          namespace,
+          workflowId,
+          runId,
+          activityId,
+          identity,
+          failure,
         });
         givenUp++;
       } catch (error) {

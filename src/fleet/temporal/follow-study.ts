@@ -68,7 +68,9 @@ let reads = 0;
 function readPart(client: FleetClient, { group, keeper, study }: KeptStudy, from: number): Promise<RecordsPart> {
   const workflowId = `${study}/records/${from}/${process.pid}-${reads++}`;
   return client.workflow.execute(READ_RECORDS, {
-    ...{ workflowId, taskQueue: groupQueue(group), args: [group, keeper, study, from] },
+    workflowId,
+    taskQueue: groupQueue(group),
+    args: [group, keeper, study, from],
   }) as Promise<RecordsPart>;
 }
 

@@ -25,7 +25,9 @@ export async function startStudy(
   const input: StudyInput = { ...order, ...options };
   try {
     await client.workflow.start(STUDY, {
-      ...{ workflowId: order.study, taskQueue: groupQueue(order.group), args: [input] },
+      workflowId: order.study,
+      taskQueue: groupQueue(order.group),
+      args: [input],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       // Shown by `fleet status`; nothing in it is secret.
       staticSummary: `tritune, group ${order.group}`,

@@ -67,8 +67,11 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
   const { hold, work, restore } = serving;
   const identity = workerIdentity(server.name, keeper);
   const common = {
-    ...{ connection, namespace, dataConverter: dataConverterOf(temporal) },
-    ...{ identity, shutdownGraceTime: GRACE_MS },
+    connection,
+    namespace,
+    dataConverter: dataConverterOf(temporal),
+    identity,
+    shutdownGraceTime: GRACE_MS,
   } as const;
   const claim: GroupActivities['claim'] = async () => keeper;
   try {
@@ -77,18 +80,23 @@ export async function runFleetWorker(options: FleetWorkerOptions, signal: AbortS
     );
     const workers = [
       await sdk.Worker.create({
-        ...{ ...common, taskQueue: groupQueue(group), activities: withFailures({ claim }, packages) },
+        ...common,
+        taskQueue: groupQueue(group),
+        activities: withFailures({ claim }, packages),
         workflowBundle: await workflowBundle(packages, logger),
       }),
       await sdk.Worker.create({
-        ...{ ...common, taskQueue: keeperQueue(group, keeper) },
+        ...common,
+        taskQueue: keeperQueue(group, keeper),
         activities: withHeartbeats(
           withFailures({ openStudy, advance, concludeStudy, readRecords }, packages),
           packages,
         ),
       }),
       await sdk.Worker.create({
-        ...{ ...common, taskQueue: serverQueue(group, server.name), maxConcurrentActivityTaskExecutions: 1 },
+        ...common,
+        taskQueue: serverQueue(group, server.name),
+        maxConcurrentActivityTaskExecutions: 1,
         maxHeartbeatThrottleInterval: TOLD_EVERY_MS,
         activities: {
           ...withFailures({ hold, work }, packages),

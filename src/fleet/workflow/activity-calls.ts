@@ -46,13 +46,15 @@ export function onServer(
   const taskQueue = serverQueue(group, server);
   const heartbeatTimeout = '60 seconds';
   const hold = proxyActivities<ServerActivities>({
-    ...{ taskQueue, heartbeatTimeout },
+    taskQueue,
+    heartbeatTimeout,
     scheduleToStartTimeout: '90 seconds',
     startToCloseTimeout: '10 minutes',
     retry: { ...unlessPermanent, maximumAttempts: 3 },
   });
   const work = proxyActivities<ServerActivities>({
-    ...{ taskQueue, heartbeatTimeout },
+    taskQueue,
+    heartbeatTimeout,
     scheduleToStartTimeout: '90 seconds',
     startToCloseTimeout: '6 hours',
     // Another server may try the work: the conductor counts attempts.
@@ -60,7 +62,8 @@ export function onServer(
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   });
   const restore = proxyActivities<ServerActivities>({
-    ...{ taskQueue, heartbeatTimeout },
+    taskQueue,
+    heartbeatTimeout,
     startToCloseTimeout: '30 minutes',
     // The machine with the server may be away for this long.
     scheduleToCloseTimeout: `${restoreHours} hours`,

@@ -52,7 +52,10 @@ export class ServedConnection {
     socket.on('close', () => this.#end('it hung up'));
     socket.on('error', (error) => this.#end(error.message));
     this.#say({
-      ...{ type: 'hello', protocol: AGENT_PROTOCOL, version: trituneVersion, cores },
+      type: 'hello',
+      protocol: AGENT_PROTOCOL,
+      version: trituneVersion,
+      cores,
       wallZeroNs: realClockZeroNs,
     });
   }

@@ -33,7 +33,10 @@ export function limitedServer(tls: ListeningTls | undefined, { connections, requ
   const connectionsCheckingInterval = Math.min(requestMs, LIMITS_CHECK_MS);
   const server: Server = tls
     ? createSecureServer({
-        ...{ cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2', handshakeTimeout: requestMs },
+        cert: tls.cert,
+        key: tls.key,
+        minVersion: 'TLSv1.2',
+        handshakeTimeout: requestMs,
         connectionsCheckingInterval,
         ...(tls.ca && { ca: tls.ca, requestCert: true, rejectUnauthorized: true }),
       })

@@ -61,7 +61,10 @@ export async function openRegions(server: SharedMemory, plan: RegionsPlan): Prom
       outputs: {
         region: output.name,
         memory: output.place,
-        ...{ slotBytes, firstSlot: 0, slots, outputs },
+        slotBytes,
+        firstSlot: 0,
+        slots,
+        outputs,
         encodingsKept: Math.max(1, Math.floor(MAX_ENCODINGS / mostRequests)),
       },
       placed: placing(input.name, inputs.offsets),

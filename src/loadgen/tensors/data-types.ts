@@ -48,7 +48,11 @@ function integers(
   name: 'Uint8' | 'Uint16' | 'Uint32' | 'Int8' | 'Int16' | 'Int32',
 ): NumericType {
   return {
-    ...{ bytes, kind: 'integer', low, high, precision: 0 },
+    bytes,
+    kind: 'integer',
+    low,
+    high,
+    precision: 0,
     write: (view, at, value) => view[`set${name}`](at, Number(value), true),
     read: (view, at) => view[`get${name}`](at, true),
   };
@@ -56,7 +60,11 @@ function integers(
 
 function longs(low: bigint, high: bigint, name: 'BigInt64' | 'BigUint64'): NumericType {
   return {
-    ...{ bytes: 8, kind: 'integer', low, high, precision: 0 },
+    bytes: 8,
+    kind: 'integer',
+    low,
+    high,
+    precision: 0,
     write: (view, at, value) => view[`set${name}`](at, BigInt(value), true),
     read: (view, at) => view[`get${name}`](at, true),
   };
@@ -64,7 +72,11 @@ function longs(low: bigint, high: bigint, name: 'BigInt64' | 'BigUint64'): Numer
 
 function floats(bytes: number, precision: number, high: number, name: 'Float32' | 'Float64'): NumericType {
   return {
-    ...{ bytes, kind: 'float', low: -high, high, precision },
+    bytes,
+    kind: 'float',
+    low: -high,
+    high,
+    precision,
     write: (view, at, value) => view[`set${name}`](at, Number(value), true),
     read: (view, at) => view[`get${name}`](at, true),
   };
@@ -73,7 +85,11 @@ function floats(bytes: number, precision: number, high: number, name: 'Float32' 
 function smallFloats(format: SmallFloat): NumericType {
   const high = smallFloatValue(format, 0x7fff - 2 ** format.fractionBits);
   return {
-    ...{ bytes: 2, kind: 'float', low: -high, high, precision: format.fractionBits + 1 },
+    bytes: 2,
+    kind: 'float',
+    low: -high,
+    high,
+    precision: format.fractionBits + 1,
     write: (view, at, value) => view.setUint16(at, smallFloatBits(format, Number(value)), true),
     read: (view, at) => smallFloatValue(format, view.getUint16(at, true)),
   };

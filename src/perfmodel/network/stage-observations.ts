@@ -75,7 +75,11 @@ function stageObservation(
     running,
     ownShare: wholeNs > 0 ? Math.min(1, busyNs / wholeNs) : 1,
     observation: {
-      ...{ settingsKey, policy, samplesPerRequest, requestsPerSecond, batches },
+      settingsKey,
+      policy,
+      samplesPerRequest,
+      requestsPerSecond,
+      batches,
       concurrency: Math.max(1, (requestsPerSecond * meanNs) / NS_PER_S),
       latencyNs: { p50: meanNs, p99: meanNs },
       roundTripNs: 0,

@@ -12,7 +12,10 @@ export function agentFigures(
 ): AgentFigures {
   const total = (of: (tally: SendTally) => number): number => sends.reduce((sum, tally) => sum + of(tally), 0);
   return {
-    ...{ address, version, cores, threads },
+    address,
+    version,
+    cores,
+    threads,
     clock: {
       offsetMs: nsToMs(clock.offsetNs),
       uncertaintyMs: nsToMs(clock.uncertaintyNs),

@@ -79,7 +79,10 @@ async function firstUnheld(
   for (const [index, { tally, figures, options }] of fronts.entries()) {
     if (tally === null) continue;
     const evidence = {
-      ...{ sent: tally.sent, late: tally.late, dropped: tally.dropped, host },
+      sent: tally.sent,
+      late: tally.late,
+      dropped: tally.dropped,
+      host,
       requestRate: figures.rate.value,
       maxInFlight: options.openLoop?.maxInFlight ?? defaultOpenLoopRule.maxInFlight,
       heldUp: tails[index]?.heldUp ?? null,

@@ -90,7 +90,8 @@ export async function measureFront(options: LevelOptions, gates: Gates, onWindow
         ...server,
         ...(composing.length > 0 && { composing }),
       },
-      ...{ tally, sent },
+      tally,
+      sent,
       atRest: atRestOf(options, before, after, { sent: sentApart + traffic.sent, mostInFlight }),
     };
   } finally {
@@ -133,7 +134,10 @@ function atRestOf(
   return [
     { model, version, before: before.own, after: after.own, ours: sent, mostInFlight },
     ...behind.map(([name, times]) => ({
-      ...{ model: name, version: '', before: reading(before, name), after: reading(after, name) },
+      model: name,
+      version: '',
+      before: reading(before, name),
+      after: reading(after, name),
       ...(times === null ? { ours: null, mostInFlight } : { ours: sent * times, mostInFlight: mostInFlight * times }),
     })),
   ];

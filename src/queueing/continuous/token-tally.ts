@@ -42,15 +42,13 @@ export interface Requests {
 }
 
 const NO_PARTS: { -readonly [part in keyof StepParts]: number } = {
-  ...{
-    baseNs: 0,
-    floorNs: 0,
-    prefillBaseNs: 0,
-    perPrefillTokenNs: 0,
-    perDecodingNs: 0,
-    perContextTokenNs: 0,
-    perPrefillPairNs: 0,
-  },
+  baseNs: 0,
+  floorNs: 0,
+  prefillBaseNs: 0,
+  perPrefillTokenNs: 0,
+  perDecodingNs: 0,
+  perContextTokenNs: 0,
+  perPrefillPairNs: 0,
 };
 const PARTS = Object.keys(NO_PARTS) as (keyof StepParts)[];
 

@@ -64,10 +64,14 @@ export function frontChart(series: readonly FrontSeries[], front: readonly Front
             z: size,
             ...(label && {
               label: {
-                ...{ show: true, formatter: label.text, distance: 9, color: paper.ink },
+                show: true,
+                formatter: label.text,
+                distance: 9,
+                color: paper.ink,
                 position: (paper.isNarrow && label.narrowSide) || label.side,
                 // A page overrides white with its own colour, so that lines and marks behind the text do not show through.
-                ...{ backgroundColor: '#fff', padding: [1, 3] },
+                backgroundColor: '#fff',
+                padding: [1, 3],
               },
             }),
             data: points.map(({ x, y }) => [x, y]),

@@ -188,7 +188,9 @@ function costReadings(
     if (value === null || !(value > 0)) return [];
     return [
       {
-        ...{ subject: 'best', unit: told.currency, better: 'lower' },
+        subject: 'best',
+        unit: told.currency,
+        better: 'lower',
         metric: metric === 'cost-per-hour' && told.forRate ? `${metric} for ${describeRate(told.forRate)}` : metric,
         interval: { value, low: low ?? value, high: high ?? value },
       },
@@ -297,7 +299,10 @@ function tokenReadings(
   if (!told) return [];
   const { budget, outputTokensPerSecond } = told;
   const reading = (metric: string, figures: Interval, name = metric): Reading => ({
-    ...{ subject, metric: name, ...unitOf(metric), interval: figures },
+    subject,
+    metric: name,
+    ...unitOf(metric),
+    interval: figures,
   });
   const timeOf = (metric: 'ttft' | 'itl' | 'tpot'): Reading =>
     reading(metric, budget[`${metric}Ms`], `p${percentile} ${metric.toUpperCase()}`);

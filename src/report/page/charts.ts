@@ -155,8 +155,10 @@ function tokensFront(points: readonly PagePoint[]): Chart {
   const placed = points.map(at);
   const front = paretoFront(placed.map(({ x, y }) => [-x, -y])).map((index) => placed[index] as FrontPoint);
   const axes = {
-    ...{ x: 'output tokens/s of one user', y: `output tokens/s${isPerGpu ? ' per GPU' : ''}` },
-    ...{ isLogX: false, limit: null },
+    x: 'output tokens/s of one user',
+    y: `output tokens/s${isPerGpu ? ' per GPU' : ''}`,
+    isLogX: false,
+    limit: null,
   };
   return frontChart(
     byStanding(points, at),

@@ -28,8 +28,12 @@ export function costSection(state: StudyState, best: CostPoint | undefined): Htm
     unit,
     currency: cost.currency,
     rows: rows.map(({ trial, predicted, usable, perHour, gpus }) => ({
-      ...{ trial: trial?.number ?? null, isPredicted: predicted !== null, name: nameOf({ trial, predicted }) },
-      ...{ usable: fourDigits(usable), perHour, gpus },
+      trial: trial?.number ?? null,
+      isPredicted: predicted !== null,
+      name: nameOf({ trial, predicted }),
+      usable: fourDigits(usable),
+      perHour,
+      gpus,
     })),
   });
   const paid = cost.per === 'gpu' ? `each ${cost.name} that a server uses` : `each server as a whole, ${cost.name}`;

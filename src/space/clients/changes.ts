@@ -45,7 +45,10 @@ export function clientChanges(
 }
 
 const renamed = (before: string, after: string): Change => ({
-  ...{ what: 'name', before, after, breaks: true },
+  what: 'name',
+  before,
+  after,
+  breaks: true,
   text: `clients must ask for model '${after}' instead of '${before}'`,
 });
 

@@ -32,7 +32,8 @@ export function instanceGroups(value: Json): Json {
   );
   return [
     ...[...onGpus].map(([count, own]) => ({
-      ...{ kind: 'KIND_GPU', count },
+      kind: 'KIND_GPU',
+      count,
       gpus: own.map(({ where }) => Number(where)).sort((a, b) => a - b),
     })),
     ...placed.filter(({ where }) => where === CPU).map(({ count }) => ({ kind: 'KIND_CPU', count })),

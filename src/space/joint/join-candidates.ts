@@ -39,7 +39,9 @@ function joinShapes(members: Members, maxBatchSize: number): CandidateShape {
   const shapes = members.map(([, { shape }]) => shape);
   return {
     policy: {
-      ...{ maxBatchSize, preferredBatchSizes: [], maxQueueDelayNs: 0 },
+      maxBatchSize,
+      preferredBatchSizes: [],
+      maxQueueDelayNs: 0,
       instances: shapes.reduce((sum, { policy }) => sum + policy.instances, 0),
       dynamicBatching: shapes.some(({ policy }) => policy.dynamicBatching),
     },

@@ -61,7 +61,10 @@ function recipeOf({
   inputs = [],
 }: BuildFile): BuildRecipe {
   return {
-    ...{ command, directory, env, inputs: inputs as LocalFile[] },
+    command,
+    directory,
+    env,
+    inputs: inputs as LocalFile[],
     timeoutSeconds: timeout ?? DEFAULT_TIMEOUT_SECONDS,
     seconds: seconds ?? DEFAULT_BUILD_SECONDS,
     outputs: outputs ?? null,

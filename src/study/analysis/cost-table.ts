@@ -47,7 +47,10 @@ export function costRowsOf(state: StudyState): readonly CostRow[] {
     if (!best || perHour === undefined) return [];
     return [
       {
-        ...{ trial: first, predicted: null, perHour, throughput: best.throughput.value },
+        trial: first,
+        predicted: null,
+        perHour,
+        throughput: best.throughput.value,
         usable: usableRate(best.throughput, cost),
         gpus: metrics.read('gpus', best, candidate) ?? null,
       },
@@ -86,7 +89,11 @@ function predictedRows(state: StudyState, goal: Goal, measured: readonly CostRow
     const usable = throughput * (1 - cost.headroom);
     return [
       {
-        ...{ trial: null, predicted: words, usable, throughput, perHour },
+        trial: null,
+        predicted: words,
+        usable,
+        throughput,
+        perHour,
         gpus: gpus?.of([], candidate, device ?? {}) ?? null,
       },
     ];

@@ -53,7 +53,9 @@ export function smallerBatch(state: StudyState): SmallerBatch | null {
   const now = served(best.candidate);
   if (now === 0) return null;
   const found = smaller.map(({ model, size, candidate }) => ({
-    ...{ model, maxBatchSize: size, ratio: served(candidate) / now },
+    model,
+    maxBatchSize: size,
+    ratio: served(candidate) / now,
   }));
   const most = Math.max(...found.map(({ ratio }) => ratio));
   const good = found.filter(({ ratio }) => ratio >= MIN_RATIO && ratio >= ABOUT_AS_MUCH * most);

@@ -86,7 +86,7 @@ function visitOf({ turns, isVisiting, isFresh, round }: Rounds, state: StudyStat
  */
 export function finalStateOf(state: StudyState): FinalState {
   const { compared, goal, started, voidRounds } = state;
-  if (!started.levels.batch) return { ...compared, ...{ goal, started, voidRounds } };
+  if (!started.levels.batch) return { ...compared, goal, started, voidRounds };
   const lines = new Map(compared.trials.map(({ number }) => [number, lineIn(state, number)]));
   const along = (trial: Trial): Trial => {
     const line = lines.get(trial.number);
@@ -97,7 +97,12 @@ export function finalStateOf(state: StudyState): FinalState {
     trial && (trials.find(({ number }) => number === trial.number) ?? along(trial));
   const { varies, range } = lineThrough({ value: started.levels.low }, started.levels);
   return {
-    ...{ trials, baseline: own(compared.baseline), contender: own(compared.contender), goal, voidRounds, varies },
+    trials,
+    baseline: own(compared.baseline),
+    contender: own(compared.contender),
+    goal,
+    voidRounds,
+    varies,
     started: { ...started, levels: range },
     finals: compared.finals.flatMap((final) => {
       const line = lines.get(final.trial);
@@ -185,7 +190,9 @@ export interface Stand {
  */
 export function representative(state: StudyState, trial: Trial): Stand | null {
   const standOf = (measurement: Measurement, feasible: boolean, chance: number | null): Stand => ({
-    ...{ measurement, feasible, chance },
+    measurement,
+    feasible,
+    chance,
     compared: state.speeds.comparable(measurement),
   });
   const final = state.gain ? finalStateOf(state) : null;

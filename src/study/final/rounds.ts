@@ -72,7 +72,12 @@ export function roundsOf(state: FinalState, planned: number, isHurried = false):
   const isOver = !isOpen && !next && isDecided(finalists, baseline, last.round, planned, state.goal);
   const round = isOpen ? last.round : last.round + 1;
   return {
-    ...{ finalists, played, baseline, waiting, round, isOver },
+    finalists,
+    played,
+    baseline,
+    waiting,
+    round,
+    isOver,
     turns: isOpen ? turns : inOrder([baseline, ...finalists], round),
     isVisiting: again.length > 0,
     isFresh: !isOpen,
@@ -80,7 +85,14 @@ export function roundsOf(state: FinalState, planned: number, isHurried = false):
 }
 
 const opening = (baseline: Side, finalists: readonly Side[], waiting: readonly Side[]): Rounds => ({
-  ...{ finalists, baseline, waiting, played: [], round: 1, isVisiting: false, isFresh: true, isOver: false },
+  finalists,
+  baseline,
+  waiting,
+  played: [],
+  round: 1,
+  isVisiting: false,
+  isFresh: true,
+  isOver: false,
   turns: inOrder([baseline, ...finalists], 1),
 });
 

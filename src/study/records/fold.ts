@@ -130,7 +130,9 @@ export class StudyFold {
       get compared() {
         const { compared: trials, foremost, speeds } = standings;
         compared ??= {
-          ...{ trials, baseline: baselineIn(trials), contender: foremost },
+          trials,
+          baseline: baselineIn(trials),
+          contender: foremost,
           finals: finals.map((final) => ({ ...final, measurement: speeds.comparable(final.measurement) })),
         };
         return compared;
@@ -152,7 +154,8 @@ export class StudyFold {
       get counts() {
         const { trials } = standings;
         return {
-          ...{ trials: trials.length, ...counted },
+          trials: trials.length,
+          ...counted,
           failed: trials.filter((trial) => trial.failure !== null).length,
         };
       },
@@ -172,8 +175,11 @@ export class StudyFold {
   #standingsUnder(otherGoal: Goal | null): Standings {
     const { goal } = this.#started ?? contradiction('it has no study-started');
     return this.#standings.at({
-      ...{ finished: [...this.#trials.values()], timed: [...this.#timed], goal },
-      ...{ otherGoal: otherGoal ?? this.#goal, doubted: otherGoal ? [] : this.#doubted },
+      finished: [...this.#trials.values()],
+      timed: [...this.#timed],
+      goal,
+      otherGoal: otherGoal ?? this.#goal,
+      doubted: otherGoal ? [] : this.#doubted,
     });
   }
 
@@ -280,7 +286,10 @@ export class StudyFold {
     const isFinal = record.type === 'final-measured';
     if (this.#timed.at(-1)?.measurement !== measurement)
       this.#timed.push({
-        ...{ candidate, measurement, atSeconds, isFinal },
+        candidate,
+        measurement,
+        atSeconds,
+        isFinal,
         ...(server !== undefined && { server, isBaseline: role === 'baseline' }),
       });
   }

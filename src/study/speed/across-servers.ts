@@ -57,7 +57,9 @@ interface Scaled {
 }
 
 const ownSpeeds = (server: string, timed: readonly TimedMeasurement[], speeds: Speeds): OwnSpeeds => ({
-  ...{ server, timed, speeds },
+  server,
+  timed,
+  speeds,
   readings: timed.flatMap((each) => readingOf(each, server, speeds)),
 });
 

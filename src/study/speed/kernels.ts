@@ -115,7 +115,8 @@ export function speedHypotheses(
         return {
           kernel: (a, b) => sourceCovariance(a, b, roughness, hearing) + speedCovariance(a, b, course),
           logPrior: wander.logPrior + roughness.logPrior + hearing.logPrior + STEP_LOG_PRIOR * stepsSeconds.length,
-          ...{ roughness, hearing },
+          roughness,
+          hearing,
         };
       }),
     ),

@@ -20,7 +20,8 @@ export function summarizeSpeed(speeds: Speeds, counted: readonly Measurement[]):
   const { lowest = null, highest = null } = rangeOf(speeds) ?? {};
   return {
     usual: speeds.usual,
-    ...{ lowest, highest },
+    lowest,
+    highest,
     changes: changesOf(speeds),
     corrected: counted.filter((measurement) => correctionOf(speeds, measurement) !== null).length,
   };

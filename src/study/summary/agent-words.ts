@@ -35,8 +35,14 @@ function overviewOf(address: string, own: readonly AgentFigures[]): AgentOvervie
   const sends = own.reduce((sum, each) => sum + (each.sends ?? 0), 0);
   const late = own.reduce((sum, each) => sum + (each.lateSends ?? 0), 0);
   return {
-    ...{ address, measurements: own.length, bound: limits.length, reason: limits.at(-1)?.reason ?? '' },
-    ...{ threads: last.threads, cores: last.cores, version: last.version, offsetMs: last.clock.offsetMs },
+    address,
+    measurements: own.length,
+    bound: limits.length,
+    reason: limits.at(-1)?.reason ?? '',
+    threads: last.threads,
+    cores: last.cores,
+    version: last.version,
+    offsetMs: last.clock.offsetMs,
     uncertaintyMs: Math.max(...own.map(({ clock }) => clock.uncertaintyMs)),
     driftMs: Math.max(...own.map(({ clock }) => Math.abs(clock.driftMs))),
     lateShare: sends > 0 ? late / sends : null,

@@ -60,7 +60,11 @@ export function costPointOf(goal: Goal, measurement: Measurement, candidate: Can
   const gpus = read('gpus');
   const replicas = cost.forRate === undefined ? null : figures('replicas');
   return {
-    ...{ currency: cost.currency, name: cost.name, per: cost.per, gpus, perHour },
+    currency: cost.currency,
+    name: cost.name,
+    per: cost.per,
+    gpus,
+    perHour,
     ...(gpus !== null && gpus > 0 && perGpuOf(measurement, gpus)),
     perMillion: figures('cost-per-million'),
     ...(measurement.tokens && { perMillionTokens: figures('cost-per-million-tokens') }),

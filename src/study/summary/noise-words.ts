@@ -29,7 +29,8 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
   switch (noiseVerdict(floor, budget.latencyMs)) {
     case 'model':
       return {
-        ...{ tone: 'warning', figures },
+        tone: 'warning',
+        figures,
         meaning: `half of the requests take ${formatMs(floor.medianMs)} or more even at this load, over ${yours}`,
         advice: 'try a larger --latency-budget, or a config that makes a single request faster',
       };
@@ -37,7 +38,9 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
       return { tone: 'warning', figures, meaning: `noise alone exceeds ${yours}`, advice: ADVICE };
     case 'may-break':
       return {
-        ...{ tone: 'warning', figures, advice: ADVICE },
+        tone: 'warning',
+        figures,
+        advice: ADVICE,
         meaning: `in a bad window, noise alone exceeds ${yours}`,
       };
     case 'large':
@@ -49,7 +52,9 @@ export function describeNoise(floor: NoiseFloor, budget: LatencyBudget | null): 
       };
     case 'small':
       return {
-        ...{ tone: 'quiet', figures, advice: null },
+        tone: 'quiet',
+        figures,
+        advice: null,
         meaning: usesUp,
       };
   }

@@ -99,8 +99,13 @@ function partsByModel(
   const stages = stageSplits(measurement, topology, shape).map(({ model, batchSize, ...split }) => {
     const { timesPerRequest, queueMs, computeMs, callsMs, instances, busy } = split;
     const point: StagePoint = {
-      ...{ timesPerRequest: figure(timesPerRequest), queueMs: figure(queueMs), computeMs: figure(computeMs) },
-      ...{ callsMs: figure(callsMs), meanBatch: figure(batchSize), instances: figure(instances), busy: figure(busy) },
+      timesPerRequest: figure(timesPerRequest),
+      queueMs: figure(queueMs),
+      computeMs: figure(computeMs),
+      callsMs: figure(callsMs),
+      meanBatch: figure(batchSize),
+      instances: figure(instances),
+      busy: figure(busy),
     };
     return [model, point] as const;
   });

@@ -68,11 +68,17 @@ function comparedIn({ goal }: StudyState, { budgetLatencyMs }: Measurement): rea
   const named = (name: string): Compared => metricLine(metrics.named(name));
   const percentile = { ...metrics.named('latency'), label: `p${budgetLatencyMs.percentile}` };
   const level: Compared = {
-    ...{ name: 'at', label: 'at', better: null, cell: formatFigure },
+    name: 'at',
+    label: 'at',
+    better: null,
+    cell: formatFigure,
     read: ({ measurement }) => measurement.level.value,
   };
   const batch: Compared = {
-    ...{ name: 'batch', label: 'batch', better: null, cell: formatFigure },
+    name: 'batch',
+    label: 'batch',
+    better: null,
+    cell: formatFigure,
     read: ({ measurement }) => measurement.level.batch,
   };
   return [

@@ -55,7 +55,10 @@ export function studyView(watched: Watched): StudyView {
   const { head, state, records } = watched;
   const { study, group, status, startedAt } = head;
   return {
-    ...{ study, group, status, startedAt },
+    study,
+    group,
+    status,
+    startedAt,
     phase: phaseOf(watched),
     model: state?.started.model ?? '',
     server: state ? serverText(state) : '',
@@ -139,7 +142,10 @@ function progressOf({ state, sinceRecordSeconds, head }: Watched): ProgressView 
   const pace = { done, elapsedSeconds, usualTrials: usual };
   const isSearching = isRunning && state.baseline !== null && state.finals.length === 0;
   return {
-    ...{ done, maxTrials, elapsedSeconds, isRunning },
+    done,
+    maxTrials,
+    elapsedSeconds,
+    isRunning,
     failed: state.counts.failed,
     share: state.finished ? 1 : searchShare(limits, pace),
     secondsLeft: isSearching ? searchSecondsLeft(limits, pace) : null,

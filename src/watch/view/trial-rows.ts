@@ -60,7 +60,8 @@ export function trialRow(state: StudyState, { serverOf }: Watched, trial: Trial)
     server: plainLine(serverOf.get(number) ?? ''),
     config: describeAssignment(candidate.assignment),
     figures: failure ? '' : describeStand(state, trial),
-    ...{ standing, standingText: standingTextOf(state, trial) },
+    standing,
+    standingText: standingTextOf(state, trial),
     failure: failure ? plainLine(`${failure.kind}: ${failure.reason}`, MAX_LETTERS_IN_ROW) : '',
   };
 }
@@ -90,11 +91,15 @@ export function failureRows(state: StudyState, watched: Watched): readonly Failu
   const failed = latestTrials(state, watched, watched.finished.length).filter(({ failure }) => failure !== null);
   return [
     ...leftServers(state).map(({ name, left }) => ({
-      ...{ what: name, server: name, kind: SERVER_LEFT },
+      what: name,
+      server: name,
+      kind: SERVER_LEFT,
       reason: plainLine(left ?? '', MAX_LETTERS),
     })),
     ...failed.slice(0, MAX_FAILURES).map(({ number, failure }) => ({
-      ...{ what: `trial ${number}`, server: watched.serverOf.get(number) ?? '', kind: failure?.kind ?? '' },
+      what: `trial ${number}`,
+      server: watched.serverOf.get(number) ?? '',
+      kind: failure?.kind ?? '',
       reason: plainLine(failure?.reason ?? '', MAX_LETTERS),
     })),
   ];

@@ -88,8 +88,14 @@ export class WatchedStudy {
 
   #watched(nowMs: number): Watched {
     return {
-      ...{ head: this.head, trouble: this.trouble, state: this.#now, records: this.#records, progress: this.#progress },
-      ...{ moments: this.#moments, serverOf: this.#serverOf, finished: this.#finished },
+      head: this.head,
+      trouble: this.trouble,
+      state: this.#now,
+      records: this.#records,
+      progress: this.#progress,
+      moments: this.#moments,
+      serverOf: this.#serverOf,
+      finished: this.#finished,
       sinceRecordSeconds: (nowMs - this.#recordMs) / 1e3,
     };
   }

@@ -54,7 +54,9 @@ function progressed(before: WorkMoment, { level, progress }: Extract<TunerEvent,
 }
 
 const seen = (window: number, { throughput, latencyPercentileMs }: OwnFigures): SeenWindow => ({
-  ...{ window, throughput, latencyMs: latencyPercentileMs },
+  window,
+  throughput,
+  latencyMs: latencyPercentileMs,
 });
 
 const isAt = ({ level }: WorkMoment, other: LoadLevel): boolean =>

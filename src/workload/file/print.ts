@@ -49,7 +49,13 @@ function classFile(
   const ms = (ns: number | undefined): number | undefined => (ns === undefined ? undefined : ns / NS_PER_MS);
   const inputData = requests?.inputData?.map((path) => (path === 'zero' || path === 'random' ? path : pathTo(path)));
   return withoutUndefined({
-    ...{ weight, limitMs: ms(e2eNs), ttftMs: ms(ttftNs), itlMs: ms(itlNs), tpotMs: ms(tpotNs), model, endpoint },
+    weight,
+    limitMs: ms(e2eNs),
+    ttftMs: ms(ttftNs),
+    itlMs: ms(itlNs),
+    tpotMs: ms(tpotNs),
+    model,
+    endpoint,
     requests: requests && withoutUndefined({ ...requests, inputData }),
     prompts: prompts && withoutUndefined({ ...prompts, promptFile: prompts.promptFile && pathTo(prompts.promptFile) }),
   });
@@ -80,7 +86,9 @@ type ArrivalsFile = WorkloadFileInput['phases'][number]['arrivals'];
 
 const traceFile = ({ classOf, resolutionNs }: TraceArrivals, file: string): ArrivalsFile =>
   withoutUndefined({
-    ...{ process: 'trace' as const, file, classColumn: classOf === null ? undefined : CLASS_COLUMN },
+    process: 'trace' as const,
+    file,
+    classColumn: classOf === null ? undefined : CLASS_COLUMN,
     resolutionS: resolutionNs === 0 ? undefined : resolutionNs / NS_PER_S,
   });
 

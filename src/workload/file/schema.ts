@@ -30,7 +30,12 @@ const requestClass = z.strictObject({
   requests: z
     .strictObject({
       batch: batch.unwrap().optional().describe('Samples in one request'),
-      ...{ inputData, shape, integers, stringData, stringLength, requestParameter },
+      inputData,
+      shape,
+      integers,
+      stringData,
+      stringLength,
+      requestParameter,
     })
     .optional()
     .describe('Requests of the class, where they differ from those of the command; paths are relative to this file'),

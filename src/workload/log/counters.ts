@@ -48,7 +48,9 @@ export function workloadOfCounters(series: readonly CounterSeries[]): RecordedWo
   return {
     classes: names.map(
       (name, index): RequestClass => ({
-        ...{ name, model: name, limits: {} },
+        name,
+        model: name,
+        limits: {},
         weight: Number(((totals[index] as number) / total).toPrecision(4)),
       }),
     ),
@@ -136,7 +138,9 @@ function phaseOf({ durationS, perSecond }: Cell): Phase {
   const total = rates.reduce((sum, rate) => sum + rate, 0);
   const weights = total > 0 ? rates : rates.map(() => 1);
   return {
-    ...{ name: null, durationS: Number(durationS.toFixed(3)), mix: { from: weights, to: weights } },
+    name: null,
+    durationS: Number(durationS.toFixed(3)),
+    mix: { from: weights, to: weights },
     arrivals: { process: 'poisson', perSecond: rounded(total), cv: 1 },
   };
 }

@@ -30,7 +30,9 @@ const space = loadInlineSpace(
 );
 const signal = (): AbortSignal => AbortSignal.timeout(15_000);
 const spec = specOf({
-  ...{ model: 'quick', endpoint: 'openai', precision: 50 },
+  model: 'quick',
+  endpoint: 'openai',
+  precision: 50,
   inputTokens: { kind: 'constant', value: 8 },
   outputTokens: { kind: 'constant', value: 4 },
   prompts: 4,

@@ -9,7 +9,13 @@ import type { EngineSettings } from '../../../src/space/engine/engine.ts';
 import type { EngineTraits } from '../../../src/space/types.ts';
 
 const traits: EngineTraits = {
-  ...{ name: 'vllm', words: 'hyphens', off: 'no', health: '/health', metrics: null, defaults: {}, varying: [] },
+  name: 'vllm',
+  words: 'hyphens',
+  off: 'no',
+  health: '/health',
+  metrics: null,
+  defaults: {},
+  varying: [],
 };
 const place = { port: '7001', configFile: '/logs/start-1.json' };
 const wordsWith = (command: string, settings: EngineSettings, others: Partial<EngineTraits> = {}): string =>

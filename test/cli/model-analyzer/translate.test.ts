@@ -537,7 +537,9 @@ profile_models:
   text:
 perf_analyzer_flags: {string-length: 7, ssl-grpc-use-ssl: true, ssl-grpc-root-certifications-file: ca.pem}`);
     expect(run.of('net').traffic).toMatchObject({
-      ...{ inputData: ['a.json', 'b.json'], shape: { IN: [3, 4], MASK: [4] }, streaming: true },
+      inputData: ['a.json', 'b.json'],
+      shape: { IN: [3, 4], MASK: [4] },
+      streaming: true,
       sequenceIds: { low: 5, high: 9 },
     });
     expect(run.of('text').traffic).toMatchObject({ stringLength: 7 });

@@ -108,7 +108,8 @@ describe('a study over several servers', () => {
 
   it('ends the search that a person stops, and plays the final', async () => {
     const { end, state } = await play({
-      ...{ speeds: [1, 1], finalRounds: 2 },
+      speeds: [1, 1],
+      finalRounds: 2,
       report: (count) => ({ steered: { isPaused: false, stopsSearch: count >= 4 } }),
     });
     expect(end.stopReason).toBe('stopped by the user');

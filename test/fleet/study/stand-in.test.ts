@@ -14,7 +14,10 @@ it('tells a sampler of originals on other servers until the baseline has finishe
   const before = { ...state, baseline: null, compared: { ...state.compared, trials: [] } };
   const measurements = state.baseline?.measurements ?? [];
   const outcomeOf = (kind: Work['kind']): WorkOutcome => ({
-    ...{ kind: 'done', work: { kind } as Work, measurements, failure: null },
+    kind: 'done',
+    work: { kind } as Work,
+    measurements,
+    failure: null,
   });
 
   const standIn = new StandIn([]);

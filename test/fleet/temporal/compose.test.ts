@@ -42,7 +42,8 @@ beforeAll(async () => {
   watchUrl = `http://${local(1)}/`;
   const emulated = (at: number) => [[`triton-${at}:8001`, local(2 * at)] as const];
   place = {
-    ...{ folder, variables: { MODEL: 'yolov7', LATENCY_BUDGET_MS: '2000', MAX_TRIALS: '3', STUDY: 'composed' } },
+    folder,
+    variables: { MODEL: 'yolov7', LATENCY_BUDGET_MS: '2000', MAX_TRIALS: '3', STUDY: 'composed' },
     addresses: new Map([
       ['temporal:7233', temporal.address],
       ['0.0.0.0:7420', local(1)],

@@ -148,7 +148,12 @@ describe('a fleet behind mTLS and an API key, with agents that send', () => {
 
 it('tells Temporal no secret even without a key, of a language model that is asked over HTTP', async () => {
   const open = await TestFleet.start({
-    ...{ servers: 1, agents: 1, isEncrypted: false, protocol: 'http', model: TALK, profile: languageProfileFile() },
+    servers: 1,
+    agents: 1,
+    isEncrypted: false,
+    protocol: 'http',
+    model: TALK,
+    profile: languageProfileFile(),
     workerOptions: ['--header-env', 'x-of-the-test:TRITUNE_TEST_HEADER'],
     env: { TRITUNE_TEST_HEADER: HEADER },
   });

@@ -77,7 +77,9 @@ describe('configs that the emulator is told to load, and that are bad', () => {
         shape.reduce((all, size) => all * size, 1) * (/32/.test(datatype) ? 4 : /64/.test(datatype) ? 8 : 1),
       );
     return encode('ModelInfer', {
-      ...{ model_name: name, inputs: shaped, raw_input_contents: shaped.map((input) => Buffer.alloc(bytesOf(input))) },
+      model_name: name,
+      inputs: shaped,
+      raw_input_contents: shaped.map((input) => Buffer.alloc(bytesOf(input))),
       parameters: {
         sequence_id: { int64_param: 1 },
         sequence_start: { bool_param: true },
@@ -123,7 +125,8 @@ describe('configs that the emulator is told to load, and that are bad', () => {
     const damaged = damagedBytes(
       ['second', 'texts', 'chain'].map((model_name) =>
         encode('RepositoryModelLoad', {
-          ...{ model_name, repository_name: 'r' },
+          model_name,
+          repository_name: 'r',
           parameters: { config: { string_param: documents[0] }, 'file:1/a': { bytes_param: Buffer.from('x') } },
         }),
       ),

@@ -65,7 +65,9 @@ const goodInfers: readonly object[] = [
     outputs: [{ name: 'OUT', parameters: place('r', 16, 64) }],
   },
   {
-    ...{ model_name: 'seq', inputs: [tensor(1)], raw_input_contents: [floats(4)] },
+    model_name: 'seq',
+    inputs: [tensor(1)],
+    raw_input_contents: [floats(4)],
     parameters: {
       sequence_id: { int64_param: 7 },
       sequence_start: { bool_param: true },
@@ -73,7 +75,9 @@ const goodInfers: readonly object[] = [
     },
   },
   {
-    ...{ model_name: 'stream', inputs: [{ ...tensor(1), shape: [4] }], raw_input_contents: [floats(4)] },
+    model_name: 'stream',
+    inputs: [{ ...tensor(1), shape: [4] }],
+    raw_input_contents: [floats(4)],
     parameters: { triton_enable_empty_final_response: { bool_param: true } },
   },
   { model_name: 'chain', model_version: '1', inputs: [tensor(8)], raw_input_contents: [floats(32)] },

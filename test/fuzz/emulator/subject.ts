@@ -16,7 +16,9 @@ const kinds = everyKindProfile();
 const texts = {
   ...kinds.models[1],
   config: {
-    ...{ name: 'texts', backend: 'python', max_batch_size: 4 },
+    name: 'texts',
+    backend: 'python',
+    max_batch_size: 4,
     input: [
       { name: 'A', data_type: 'TYPE_STRING', dims: [-1] },
       { name: 'B', data_type: 'TYPE_INT64', dims: [2], optional: true },

@@ -118,7 +118,11 @@ const traceFile = refusing(['INPUT_INVALID', 'UNSUPPORTED'], {
 const spread = { value: 10, low: 9, high: 11 };
 const gateDocuments = [
   {
-    ...{ schemaVersion: 1, model: 'm', emulated: null, budget: { percentile: 99, latencyMs: 5 }, feasible: true },
+    schemaVersion: 1,
+    model: 'm',
+    emulated: null,
+    budget: { percentile: 99, latencyMs: 5 },
+    feasible: true,
     best: {
       load: { mode: 'concurrency', value: 4 },
       throughput: spread,
@@ -126,10 +130,15 @@ const gateDocuments = [
     },
   },
   {
-    ...{ schemaVersion: 1, model: 'm', server: { emulated: 'demo' } },
+    schemaVersion: 1,
+    model: 'm',
+    server: { emulated: 'demo' },
     levels: [
       {
-        ...{ level: { mode: 'request-rate', value: 2.5 }, throughput: spread, stable: true, client: { bound: false } },
+        level: { mode: 'request-rate', value: 2.5 },
+        throughput: spread,
+        stable: true,
+        client: { bound: false },
         budgetLatencyMs: { ...spread, percentile: 95 },
       },
     ],
@@ -281,12 +290,12 @@ const tokenizer = refusing(['INPUT_INVALID'], {
   }),
   seeds: [
     JSON.stringify({
-      ...{
-        version: '1.0',
-        added_tokens: [{ id: 0, content: '<unk>', special: true }],
-        normalizer: { type: 'Lowercase' },
-      },
-      ...{ pre_tokenizer: { type: 'Whitespace' }, post_processor: null, decoder: null },
+      version: '1.0',
+      added_tokens: [{ id: 0, content: '<unk>', special: true }],
+      normalizer: { type: 'Lowercase' },
+      pre_tokenizer: { type: 'Whitespace' },
+      post_processor: null,
+      decoder: null,
       model: {
         type: 'WordPiece',
         unk_token: '<unk>',
@@ -296,13 +305,12 @@ const tokenizer = refusing(['INPUT_INVALID'], {
       },
     }),
     JSON.stringify({
-      ...{
-        version: '1.0',
-        added_tokens: [],
-        normalizer: null,
-        pre_tokenizer: { type: 'Split', pattern: { Regex: '\\s+' }, behavior: 'Isolated', invert: false },
-      },
-      ...{ post_processor: null, decoder: null },
+      version: '1.0',
+      added_tokens: [],
+      normalizer: null,
+      pre_tokenizer: { type: 'Split', pattern: { Regex: '\\s+' }, behavior: 'Isolated', invert: false },
+      post_processor: null,
+      decoder: null,
       model: {
         type: 'BPE',
         dropout: null,

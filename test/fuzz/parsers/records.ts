@@ -18,7 +18,10 @@ import { inFile, type Parser, refusing } from './parser.ts';
 const at = '2026-01-01T00:00:01.000Z';
 const trial = (number: number, latencyMs: number, instances: number): readonly StudyRecord[] => [
   {
-    ...{ type: 'trial-started', at, trial: number, role: number === 0 ? 'baseline' : 'search' },
+    type: 'trial-started',
+    at,
+    trial: number,
+    role: number === 0 ? 'baseline' : 'search',
     candidate: candidateOf(configOf(instances, 4), number === 0 ? {} : { instances }),
   },
   { type: 'trial-applied', at, trial: number, change: 'full', loadMs: 10 },
@@ -73,7 +76,10 @@ const series = refusing(['JOURNAL_INVALID'], {
   read: inFile('series.json', (path) => readSeriesFile(dirname(path))),
   seeds: [
     JSON.stringify({
-      ...{ schemaVersion: 2, models: [{ model: 'm', directory: 'm' }], commandLine: [], trituneVersion: '1' },
+      schemaVersion: 2,
+      models: [{ model: 'm', directory: 'm' }],
+      commandLine: [],
+      trituneVersion: '1',
       spec: checkSeriesSpec({ studies: [study, { ...study, model: 'n' }] }, 'x'),
     }),
   ],

@@ -274,7 +274,9 @@ const openAiModels: Parser = {
 /** As the gRPC library does it: bytes that are no such message are the server's fault. */
 function wireOf(type: protobuf.Type, bytes: Buffer): Wire {
   return {
-    ...{ protocol: 'grpc', url: 'host:1', close: async () => undefined },
+    protocol: 'grpc',
+    url: 'host:1',
+    close: async () => undefined,
     async call() {
       let message: protobuf.Message;
       try {
@@ -581,11 +583,9 @@ const emulatedInfer: Parser = {
       raw_input_contents: [raws[0]],
     },
     {
-      ...{
-        model_name: 'talk',
-        inputs: [{ name: 'text_input', datatype: 'BYTES', shape: [1] }],
-        raw_input_contents: [raws[1]],
-      },
+      model_name: 'talk',
+      inputs: [{ name: 'text_input', datatype: 'BYTES', shape: [1] }],
+      raw_input_contents: [raws[1]],
       parameters: { sequence_id: { int64_param: 7 }, sequence_start: { bool_param: true } },
     },
   ].map((message) => inferTypes.encode(inferTypes.fromObject(message)).finish()),

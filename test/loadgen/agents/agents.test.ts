@@ -24,7 +24,9 @@ import { scriptedAgent } from '../../support/scripted-agent.ts';
 import { until } from '../../support/transport-suite.ts';
 
 const requestOf = (value: number, bytes = 1): InferRequest => ({
-  ...{ model: 'm', version: '', batch: 1 },
+  model: 'm',
+  version: '',
+  batch: 1,
   inputs: [{ name: 'IN', datatype: 'UINT8', shape: [1, bytes], raw: new Uint8Array(bytes).fill(value) }],
 });
 const setOf = (...requests: InferRequest[]): RequestSet => ({ model: 'm', version: '', batch: 1, requests });
@@ -143,7 +145,9 @@ describe('the traffic that agents can send', () => {
     });
     const prompt = {
       messages: [{ role: 'user', content: 'ü' } as const],
-      ...{ inputTokens: 3, maxTokens: 2, ignoresEnd: true },
+      inputTokens: 3,
+      maxTokens: 2,
+      ignoresEnd: true,
     };
     const set = setOf({ model: 'm', version: '', batch: 1, inputs: [], prompt });
     const flow = workers.openFlow({ ...concurrency(2, set), mostRequests: 30 });
@@ -158,8 +162,10 @@ describe('the traffic that agents can send', () => {
     const workers = await agentsForTest([await agentForTest(), await agentForTest()], to(server));
     const arrivalsNs = Float64Array.from({ length: 60 }, (_, index) => index * 4e6);
     const plan = {
-      ...{ arrivalsNs, classOf: Uint16Array.from(arrivalsNs, (_, index) => (index % 3 === 0 ? 1 : 0)) },
-      ...{ classes: ['chat', 'batch'], durationNs: 240e6 },
+      arrivalsNs,
+      classOf: Uint16Array.from(arrivalsNs, (_, index) => (index % 3 === 0 ? 1 : 0)),
+      classes: ['chat', 'batch'],
+      durationNs: 240e6,
     };
     const set: RequestSet = {
       ...setOf(requestOf(1), requestOf(2)),
@@ -169,7 +175,9 @@ describe('the traffic that agents can send', () => {
       ],
     };
     const flow = workers.openFlow({
-      ...{ requests: set, level: { mode: 'request-rate', value: 250 }, mostRequests: 60 },
+      requests: set,
+      level: { mode: 'request-rate', value: 250 },
+      mostRequests: 60,
       schedule: { kind: 'arrivals', plan },
     });
     const batches = await countedOf(flow, () => server.received.length >= 60);
@@ -186,7 +194,9 @@ describe('the traffic that agents can send', () => {
     const request = requestOf(1);
     const expected = [[{ name: 'IN', datatype: 'UINT8', raw: Uint8Array.of(1) }]];
     const workers = await agentsForTest([await agentForTest()], {
-      ...{ protocol: 'http', options: { url, timeoutMs: 5000 }, tolerance: 0 },
+      protocol: 'http',
+      options: { url, timeoutMs: 5000 },
+      tolerance: 0,
     });
     const flow = workers.openFlow({ ...concurrency(1, setOf({ ...request, expected })), mostRequests: 5 });
     const batches = await countedOf(flow, () => flow.failedSoFar >= 4);

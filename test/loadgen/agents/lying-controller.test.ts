@@ -26,21 +26,31 @@ const kinds = [
 ];
 
 const set = encodeSet({
-  ...{ model: 'm', version: '', batch: 1 },
+  model: 'm',
+  version: '',
+  batch: 1,
   requests: [
     {
-      ...{ model: 'm', version: '', batch: 1 },
+      model: 'm',
+      version: '',
+      batch: 1,
       inputs: [{ name: 'IN', datatype: 'UINT8', shape: [1, 1], raw: Uint8Array.of(1) }],
     },
   ],
 });
 const toThread = (message: object): object => ({ type: 'thread', thread: 0, message });
 const open = (url: string): object => ({
-  ...{ type: 'open', ask: 1, threads: 1 },
+  type: 'open',
+  ask: 1,
+  threads: 1,
   transport: { protocol: 'http', options: { url, timeoutMs: 1000 } },
 });
 const begin = {
-  ...{ type: 'begin', ask: 2, flow: 1, set: 0, part: { index: 0, of: 1 } },
+  type: 'begin',
+  ask: 2,
+  flow: 1,
+  set: 0,
+  part: { index: 0, of: 1 },
   order: { level: { mode: 'concurrency', value: 1 } },
 };
 
@@ -56,7 +66,10 @@ const honest: Readonly<Record<string, object>> = {
   learn: { type: 'learn', hash: set.hash, set: 0 },
   'thread/start': toThread({ type: 'start', flow: 1, startNs: 0 }),
   'thread/record': toThread({
-    ...{ type: 'record', flow: 1, recording: 1, startNs: null },
+    type: 'record',
+    flow: 1,
+    recording: 1,
+    startNs: null,
     rule: { lengthNs: 1e6, minRequests: 1 },
   }),
   'thread/stop-recording': toThread({ type: 'stop-recording', flow: 1 }),

@@ -17,7 +17,9 @@ const LENGTH_NS = 100e6;
 const REQUESTS = 3000;
 
 const requests: RequestSet = {
-  ...{ model: 'm', version: '', batch: 1 },
+  model: 'm',
+  version: '',
+  batch: 1,
   requests: [{ model: 'm', version: '', batch: 1, inputs: [] }],
 };
 
@@ -89,7 +91,8 @@ async function sentByAgents(aheadNs: readonly number[], threadsEach: number): Pr
         const { sent: sentSoFar, failedSoFar, unserved, due } = flow;
         const report: Report = {
           ...({ type: 'batch', flow: 1, recording: 1, batch: packBatch(batch) } as const),
-          ...{ state: { failedSoFar, unserved, due }, sentSoFar },
+          state: { failedSoFar, unserved, due },
+          sentSoFar,
         };
         const read = readToController(encodeMessage({ type: 'thread', thread: index, report }));
         if (read.type !== 'thread' || read.report.type !== 'batch') throw new Error('another message');

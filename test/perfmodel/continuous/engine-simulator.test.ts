@@ -49,7 +49,9 @@ function measured(
 
 const simulatorFor = (problem: TestProblem, all: readonly Measured[]): EngineSimulator =>
   engineSimulatorOf(all, {
-    ...{ mode: 'concurrency', percentile: 99, seed: 1 },
+    mode: 'concurrency',
+    percentile: 99,
+    seed: 1,
     all: candidatesOf(problem).map(choiceOf),
   }) as EngineSimulator;
 
@@ -109,8 +111,14 @@ const FIGURES = ['output-token-throughput', 'tpot-avg', 'itl-p50', 'itl-p99', 't
 
 describe('an engine whose steps have the form of the law', () => {
   const law: StepLaw = {
-    ...{ baseNs: 2e6, floorNs: 7e6, prefillBaseNs: 5e6, perPrefillTokenNs: 35e3, perDecodingNs: 90e3 },
-    ...{ perContextTokenNs: 40, perPrefillPairNs: 6, cv: 0 },
+    baseNs: 2e6,
+    floorNs: 7e6,
+    prefillBaseNs: 5e6,
+    perPrefillTokenNs: 35e3,
+    perDecodingNs: 90e3,
+    perContextTokenNs: 40,
+    perPrefillPairNs: 6,
+    cv: 0,
   };
   const engine: Engine = { ...engineAt(0), times: () => stepTimes(law), noise: { throughput: 0, latency: 0 } };
   const problem = engineProblem(engine);

@@ -9,8 +9,16 @@ import type { SequenceLengths } from '../../../src/queueing/continuous/lengths.t
 const always = (tokens: number) => ({ mean: tokens, std: 0, min: tokens, max: tokens });
 const lengths: SequenceLengths = { input: always(100), output: always(11), cachedShare: 0 };
 const law: EngineLaw = {
-  ...{ baseNs: 2e6, floorNs: 3e6, prefillBaseNs: 0, perPrefillTokenNs: 1e5, perDecodingNs: 2e5 },
-  ...{ perContextTokenNs: 0, perPrefillPairNs: 0, cv: 0, roundTripNs: 1e6, isStatic: false },
+  baseNs: 2e6,
+  floorNs: 3e6,
+  prefillBaseNs: 0,
+  perPrefillTokenNs: 1e5,
+  perDecodingNs: 2e5,
+  perContextTokenNs: 0,
+  perPrefillPairNs: 0,
+  cv: 0,
+  roundTripNs: 1e6,
+  isStatic: false,
 };
 
 it('requests that are answered together do not come back at one instant: the first has a step of its own', () => {

@@ -5,7 +5,9 @@ import type { Measurement } from '../../../src/profiler/measurement.ts';
 const times = (p99: number) => ({ avg: 10, p50: 9, p90: 15, p95: 20, p99, max: 50, min: 5, std: 3 });
 const budget = { value: 40, low: 30, high: 60 };
 const tokens = {
-  ...{ ttftMs: times(200), itlMs: times(40), tpotMs: times(0) },
+  ttftMs: times(200),
+  itlMs: times(40),
+  tpotMs: times(0),
   budget: { ttftMs: { value: 200, low: 190, high: 240 }, itlMs: budget, tpotMs: { value: 0, low: 0, high: 0 } },
 } as unknown as NonNullable<Measurement['tokens']>;
 

@@ -16,13 +16,24 @@ export const model = (
   perSampleMs = 0,
   more: Partial<PipelineModel> = {},
 ): PipelineModel => ({
-  ...{ name, law: law(fixedMs, perSampleMs), presence: Number.POSITIVE_INFINITY, isOnGpu: false },
-  ...{ memory: 1, batch: 1, instances: [1, 2, 3, 4], batches: [1, 4, 8], delaysUs: [0] },
+  name,
+  law: law(fixedMs, perSampleMs),
+  presence: Number.POSITIVE_INFINITY,
+  isOnGpu: false,
+  memory: 1,
+  batch: 1,
+  instances: [1, 2, 3, 4],
+  batches: [1, 4, 8],
+  delaysUs: [0],
   ...more,
 });
 
 export const pipeline = (models: readonly PipelineModel[], more: Partial<Pipeline> = {}): Pipeline => ({
-  ...{ name: 'made', models, devices: [], roundTripMs: 0, frontEndUs: 0 },
+  name: 'made',
+  models,
+  devices: [],
+  roundTripMs: 0,
+  frontEndUs: 0,
   fronts: [
     {
       model: 'ensemble',

@@ -8,11 +8,21 @@ import { stretchNs } from '../../../src/queueing/continuous/stretch.ts';
 import { NaiveEngine } from './naive-engine.ts';
 
 const law: StepLaw = {
-  ...{ baseNs: 1000, floorNs: 500, prefillBaseNs: 0, perPrefillTokenNs: 10, perDecodingNs: 20 },
-  ...{ perContextTokenNs: 0.5, perPrefillPairNs: 0.01, cv: 0 },
+  baseNs: 1000,
+  floorNs: 500,
+  prefillBaseNs: 0,
+  perPrefillTokenNs: 10,
+  perDecodingNs: 20,
+  perContextTokenNs: 0.5,
+  perPrefillPairNs: 0.01,
+  cv: 0,
 };
 const policy = (changes: Partial<ContinuousPolicy> = {}): ContinuousPolicy => ({
-  ...{ maxSequences: 8, maxStepTokens: 64, chunksPrefill: true, kvCacheTokens: null, cachesPrefixes: false },
+  maxSequences: 8,
+  maxStepTokens: 64,
+  chunksPrefill: true,
+  kvCacheTokens: null,
+  cachesPrefixes: false,
   ...changes,
 });
 const sorted = (ids: readonly number[]): number[] => [...ids].sort((a, b) => a - b);

@@ -9,11 +9,21 @@ import { type StepLaw, stepNs } from '../../../src/queueing/continuous/step-law.
 import type { Traffic } from '../../../src/queueing/traffic.ts';
 
 const law: StepLaw = {
-  ...{ baseNs: 3e6, floorNs: 6e6, prefillBaseNs: 0, perPrefillTokenNs: 40e3, perDecodingNs: 60e3 },
-  ...{ perContextTokenNs: 30, perPrefillPairNs: 5, cv: 0 },
+  baseNs: 3e6,
+  floorNs: 6e6,
+  prefillBaseNs: 0,
+  perPrefillTokenNs: 40e3,
+  perDecodingNs: 60e3,
+  perContextTokenNs: 30,
+  perPrefillPairNs: 5,
+  cv: 0,
 };
 const policy = (changes: Partial<ContinuousPolicy> = {}): ContinuousPolicy => ({
-  ...{ maxSequences: 32, maxStepTokens: 1024, chunksPrefill: true, kvCacheTokens: null, cachesPrefixes: false },
+  maxSequences: 32,
+  maxStepTokens: 1024,
+  chunksPrefill: true,
+  kvCacheTokens: null,
+  cachesPrefixes: false,
   ...changes,
 });
 const always = (tokens: number): TokenLengths => ({ mean: tokens, std: 0, min: tokens, max: tokens });
@@ -76,7 +86,9 @@ describe('a closed loop', () => {
       [{ maxSequences: 8 }, 24],
     ] as const) {
       const found = simulateContinuous(policy(changes), law, closed(concurrency), varied, {
-        ...{ warmUpRequests: 0, requests: 150, seed: 7 },
+        warmUpRequests: 0,
+        requests: 150,
+        seed: 7,
       });
       const { ttftNs, gapsNs, preemptions } = stepByStep(policy(changes), concurrency, 150, 7);
       expect(sorted(found.ttftNs).slice(0, 120)).toEqual(sorted(ttftNs).slice(0, 120));
@@ -106,7 +118,9 @@ describe('a rate', () => {
   it('is served below capacity, and waits without end above it', () => {
     const at = (perSecond: number, distribution: 'constant' | 'poisson') =>
       simulateContinuous(policy(), law, { kind: 'rate', perSecond, distribution }, varied, {
-        ...{ warmUpRequests: 50, requests: 300, seed: 5 },
+        warmUpRequests: 50,
+        requests: 300,
+        seed: 5,
       });
     const [quiet, busy, over] = [at(2, 'constant'), at(20, 'poisson'), at(60, 'constant')];
     expect(quiet.requestsPerSecond / 2).toBeCloseTo(1, 1);

@@ -17,7 +17,11 @@ export const plain = (
 };
 
 export const policy = (changes: Partial<BatcherPolicy> = {}): BatcherPolicy => ({
-  ...{ maxBatchSize: 0, preferredBatchSizes: [], maxQueueDelayNs: 0, instances: 1, dynamicBatching: false },
+  maxBatchSize: 0,
+  preferredBatchSizes: [],
+  maxQueueDelayNs: 0,
+  instances: 1,
+  dynamicBatching: false,
   ...changes,
 });
 
@@ -39,13 +43,17 @@ export const closed = (
   concurrency: number,
   more: Partial<Front> = {},
 ): Front => ({
-  ...{ name, steps, traffic: { kind: 'closed', concurrency } },
+  name,
+  steps,
+  traffic: { kind: 'closed', concurrency },
   ...more,
 });
 
 /** Requests that arrive at these milliseconds. */
 export const at = (name: string, steps: readonly Step[], ...atMs: number[]): Front => ({
-  ...{ name, steps, traffic: { kind: 'open', arrivalsNs: atMs.map((ms) => ms * MS) } },
+  name,
+  steps,
+  traffic: { kind: 'open', arrivalsNs: atMs.map((ms) => ms * MS) },
 });
 
 export const rate = (

@@ -33,11 +33,17 @@ interface EnsembleStep {
 function profileOf(members: readonly Member[], steps: readonly EnsembleStep[]): Profile {
   const load = { full_s: 0, add_s: 0, remove_s: 0 };
   return profileSchema.parse({
-    ...{ name: 'pipeline', description: 'for tests', source: 'synthetic' },
+    name: 'pipeline',
+    description: 'for tests',
+    source: 'synthetic',
     device: { kind: 'cpu', name: 'CPU', memory_mib: 1000 },
     models: members.map(({ name, inputs = ['IN'], outputs = ['OUT'], instances, ms, config }) => ({
       config: {
-        ...{ name, backend: 'python', max_batch_size: 8, ...tensors(inputs, outputs), ...config },
+        name,
+        backend: 'python',
+        max_batch_size: 8,
+        ...tensors(inputs, outputs),
+        ...config,
         instance_group: [{ count: instances, kind: 'KIND_CPU' }],
       },
       law: {
@@ -53,7 +59,10 @@ function profileOf(members: readonly Member[], steps: readonly EnsembleStep[]): 
     ensembles: [
       {
         config: {
-          ...{ name: 'front', platform: 'ensemble', max_batch_size: 8, ...tensors(['IN'], ['OUT']) },
+          name: 'front',
+          platform: 'ensemble',
+          max_batch_size: 8,
+          ...tensors(['IN'], ['OUT']),
           ensemble_scheduling: {
             step: steps.map((step) => ({
               model_name: step.model,

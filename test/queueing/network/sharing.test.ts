@@ -84,7 +84,8 @@ describe('two models on one device', () => {
         })),
         devices: [{ name: 'gpu', interference: 1 }],
         fronts: names.map((name, place) => ({
-          ...{ name, steps: chain(name) },
+          name,
+          steps: chain(name),
           traffic: { kind: 'closed', concurrency: 1, thinkNs: (thinkMs[place] as number) * MS },
         })),
       },

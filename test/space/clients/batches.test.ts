@@ -12,7 +12,9 @@ import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 import { spaceOf } from '../fixtures.ts';
 
 const config = (more: ModelConfig = {}): ModelConfig => ({
-  ...{ name: 'm', backend: 'python', max_batch_size: 16 },
+  name: 'm',
+  backend: 'python',
+  max_batch_size: 16,
   instance_group: [{ count: 1, kind: 'KIND_CPU' }],
   ...more,
 });
@@ -56,7 +58,8 @@ describe('a space that serves clients', () => {
     expect(largest(configsIn(preset, odd)).slice(0, 2)).toEqual([6, 8]);
     const listed = (values: string) =>
       servingClients(spaceOf(`parameters: { max_batch_size: [${values}], instances: [1, 2] }`), config(), {
-        ...{ largest: 16, basis: 'config' },
+        largest: 16,
+        basis: 'config',
       });
     expect(largest(configsIn(listed('8, 32').space, config()))).toEqual([32]);
     expect(listed('1, 2').leftOut).toEqual([1, 2]);

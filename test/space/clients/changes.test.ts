@@ -6,7 +6,9 @@ import type { ModelConfig } from '../../../src/triton/config/model-config.ts';
 
 const tensor = (name: string, data_type = 'TYPE_FP32', dims: number[] = [4]) => ({ name, data_type, dims });
 const base: ModelConfig = {
-  ...{ name: 'm', backend: 'python', max_batch_size: 64 },
+  name: 'm',
+  backend: 'python',
+  max_batch_size: 64,
   input: [tensor('X')],
   output: [tensor('Y'), tensor('Z')],
   dynamic_batching: { priority_levels: 2, default_priority_level: 1 },
@@ -96,7 +98,8 @@ describe('what clients notice', () => {
 
   it('is a shorter pause and fewer sequences, not longer and more', () => {
     const sequences = (idle: number, most: number): ModelConfig => ({
-      ...{ name: 'm', max_batch_size: 4 },
+      name: 'm',
+      max_batch_size: 4,
       sequence_batching: { max_sequence_idle_microseconds: idle, oldest: { max_candidate_sequences: most } },
     });
     expect(changes(sequences(10, 2), sequences(20, 8)).map(([, breaks]) => breaks)).toEqual([true, true]);

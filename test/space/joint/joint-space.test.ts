@@ -144,8 +144,10 @@ describe('a joint space', () => {
 
   it('has neighbours that differ in one parameter of one member', () => {
     const here = {
-      ...{ 'encoder/max_batch_size': 1, 'encoder/instances': 1 },
-      ...{ 'head/threads': 1, 'head/instances': 2 },
+      'encoder/max_batch_size': 1,
+      'encoder/instances': 1,
+      'head/threads': 1,
+      'head/instances': 2,
     };
     expect([...jointNeighbours(joint, here)]).toEqual([
       { ...here, 'encoder/max_batch_size': 8, 'encoder/dynamic_batching': false },
@@ -243,7 +245,9 @@ describe('a joint space', () => {
 
   it('lowers the largest batch of the ensembles around to what their models take', () => {
     const outer: ModelConfig = {
-      ...{ name: 'outer', platform: 'ensemble', max_batch_size: 3 },
+      name: 'outer',
+      platform: 'ensemble',
+      max_batch_size: 3,
       ensemble_scheduling: { step: [{ model_name: 'pipeline' }] },
     };
     const nested = joinSpaces(spaces, jointOriginal({ encoder, head }, { pipeline, outer }, 'outer'), 'outer');

@@ -9,7 +9,9 @@ const alone = (name: string): ModelConfig => ({ ...cpuModel, name });
 function ensemble(name: string, given: readonly string[], steps: readonly string[]): ModelConfig {
   const maps = (text: string) => Object.fromEntries(text.split(' ').map((tensor) => [tensor.toUpperCase(), tensor]));
   return {
-    ...{ name, platform: 'ensemble', max_batch_size: 8 },
+    name,
+    platform: 'ensemble',
+    max_batch_size: 8,
     input: given.map((tensor) => ({ name: tensor, data_type: 'TYPE_FP32', dims: [1] })),
     ensemble_scheduling: {
       step: steps.map((step) => {

@@ -63,13 +63,21 @@ export async function simulatedStudy(seed: number): Promise<SimulatedStudy> {
   const truth = truthOf(seed, spread, aloneMs);
   const isRefused = random.float() < 0.2;
   const problem: TestProblem = {
-    ...{ name: 'm', space: view, baseline: original, levels, noise, truth, gridLevels: [1, 4, 16, 64] },
+    name: 'm',
+    space: view,
+    baseline: original,
+    levels,
+    noise,
+    truth,
+    gridLevels: [1, 4, 16, 64],
     refusal: ({ shape }) => (isRefused && shape.policy.instances > 2 ? 'out of memory' : null),
     loadMs: () => 400,
   };
   const goal = goalFor(oneOf(['none', 'wide', 'narrow', 'impossible', 'latency'] as const), aloneMs);
   const world = new OfflineWorld(problem, {
-    ...{ seed, statistics: random.float() < 0.1, isLocal: random.float() < 0.5 },
+    seed,
+    statistics: random.float() < 0.1,
+    isLocal: random.float() < 0.5,
     stalls: oneOf([0, 0, 0.1]),
     speed: machineSpeed(oneOf(speedKinds), seed),
   });
@@ -80,7 +88,13 @@ export async function simulatedStudy(seed: number): Promise<SimulatedStudy> {
     at: __,
     ...study
   } = studyStarted(goal, {
-    ...{ original, levels, sampler: name, seed, space: space.definition, server: NOWHERE, adapter: 'triton' },
+    original,
+    levels,
+    sampler: name,
+    seed,
+    space: space.definition,
+    server: NOWHERE,
+    adapter: 'triton',
     spec: specOf({ model: 'm', ...(leastGain !== undefined && { leastGain }) }),
   });
   const [records, events]: [StudyRecord[], TunerEvent[]] = [[], []];

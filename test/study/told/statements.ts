@@ -57,7 +57,13 @@ const figuresHtml = (state: StudyState, summary: Summary): string =>
 
 const watchedOf = (state: StudyState) => ({
   head: { study: 's', group: null, status: 'over' as const, startedAt: null },
-  ...{ trouble: null, state, records: 1, progress: null, moments: new Map(), serverOf: new Map(), finished: [] },
+  trouble: null,
+  state,
+  records: 1,
+  progress: null,
+  moments: new Map(),
+  serverOf: new Map(),
+  finished: [],
   sinceRecordSeconds: 0,
 });
 

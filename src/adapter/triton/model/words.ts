@@ -18,7 +18,8 @@ export const refused =
   };
 
 export const keptWithoutRepository = (model: string): Restored => ({
-  ...{ how: 'nothing-changed', verified: true },
+  how: 'nothing-changed',
+  verified: true,
   detail: `'${model}' has its original config, and is not in the server's repository any more: it serves until it is unloaded`,
 });
 

@@ -210,7 +210,10 @@ export function simulatedWorkloads(
       each.model === undefined ? [] : [[each.name, each.model]],
     );
     return {
-      ...{ name, weight, perLevel, planAt },
+      name,
+      weight,
+      perLevel,
+      planAt,
       ...(limits.length > 0 && { limitsNs: new Map(limits) }),
       ...(ofReplies.length > 0 && { limits: new Map(ofReplies) }),
       ...(models.length > 0 && { models: new Map(models) }),

@@ -10,7 +10,8 @@ export function originalsOf(started: Originals): readonly OriginalState[] {
   const { model, original, wasLoaded, unloadedOthers = [], topology } = started;
   const own = topology ? modelConfigsOf(original) : { [model]: modelConfigOf(original) };
   return Object.entries({ ...own, ...otherConfigsOf(original) }).map(([name, config]) => ({
-    ...{ model: name, config },
+    model: name,
+    config,
     wasLoaded: name === model ? wasLoaded : !unloadedOthers.includes(name),
   }));
 }

@@ -24,7 +24,8 @@ export type SeededTraffic = TrafficSpec & { readonly seed: number; readonly most
 
 /** The traffic of a study. */
 export const trafficOf = ({ traffic, levels, seed }: StudySpec): SeededTraffic => ({
-  ...{ ...traffic, seed },
+  ...traffic,
+  seed,
   ...(levels.batch && { batch: levels.batch.low, mostBatch: levels.batch.high }),
 });
 

@@ -13,7 +13,10 @@ export async function runBenchEngines(
   terminal: Terminal,
 ): Promise<void> {
   const engines = {
-    ...{ kind: 'engines', asked: options.engines ?? 0, most: ALL_ENGINES, chosenBy: CHOSEN_BY_ENGINES },
+    kind: 'engines',
+    asked: options.engines ?? 0,
+    most: ALL_ENGINES,
+    chosenBy: CHOSEN_BY_ENGINES,
     problemAt: (index: number) => engineProblem(engineAt(index)),
     nameOf: ({ testProblem }: BudgetedProblem) => testProblem.name,
   };

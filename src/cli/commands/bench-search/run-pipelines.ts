@@ -13,7 +13,10 @@ export async function runBenchPipelines(
   terminal: Terminal,
 ): Promise<void> {
   const pipelines = {
-    ...{ kind: 'pipelines', asked: options.pipelines ?? 0, most: ALL_PIPELINES, chosenBy: CHOSEN_BY },
+    kind: 'pipelines',
+    asked: options.pipelines ?? 0,
+    most: ALL_PIPELINES,
+    chosenBy: CHOSEN_BY,
     problemAt: (index: number) => pipelineProblem(pipelineAt(index)),
     nameOf: ({ testProblem, tightness }: BudgetedProblem) => `${testProblem.name}, ${tightness} budget`,
   };

@@ -16,8 +16,11 @@ export interface Contestants {
 /** Refuses options that only apply to whole studies. Errors: USAGE if one is given. */
 export function refuseStudyOptions({ speed, stalls, seeds, local, correction }: BenchSearchOptions): void {
   const given = {
-    ...{ '--speed': speed !== undefined, '--stalls': stalls !== undefined, '--seeds': seeds !== undefined },
-    ...{ '--local': local, '--no-correction': !correction },
+    '--speed': speed !== undefined,
+    '--stalls': stalls !== undefined,
+    '--seeds': seeds !== undefined,
+    '--local': local,
+    '--no-correction': !correction,
   };
   const [option] = Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
   if (option !== undefined) throw new TrituneError('USAGE', `${option} needs --studies`, 'add --studies');
@@ -32,7 +35,14 @@ export async function runBenchStudies(
   const { seed, seeds = 1, speed: speedKind = 'steady', stalls, statistics, gpuMemory, local: isLocal } = options;
   const results = await playStudies(
     {
-      ...{ samplers, seed, seeds, speedKind, stalls, statistics, gpuMemory, isLocal },
+      samplers,
+      seed,
+      seeds,
+      speedKind,
+      stalls,
+      statistics,
+      gpuMemory,
+      isLocal,
       testProblems: [...made, ...recorded],
       estimateSpeeds: options.correction ? undefined : steadySpeeds,
     },

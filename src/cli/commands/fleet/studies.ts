@@ -74,7 +74,8 @@ export async function runAttach(study: string, flags: AttachFlags, terminal: Ter
   let screen: Screen | null = null;
   try {
     screen = await openScreen(flags.ui, terminal, {
-      ...{ earlier: mirror.earlier, elsewhere: 'goes-on' },
+      earlier: mirror.earlier,
+      elsewhere: 'goes-on',
       interrupt: () => interrupts.raise('asked to quit'),
       exportConfig: (trial) => exportConfig(mirror.directory, study, trial),
     });

@@ -48,7 +48,9 @@ export async function runWorker(given: WorkerFlags, terminal: Terminal): Promise
   try {
     await runFleetWorker(
       {
-        ...{ temporal: address, group, tell },
+        temporal: address,
+        group,
+        tell,
         keeper: keeperName(directory),
         studies: studyHost(directory, own, serving, { signal, tell }),
         server: serving,

@@ -115,8 +115,13 @@ export function studyOptionsOf(flags: RecordFlags, grid: string): TuneOptions & 
     throw new TrituneError('USAGE', 'there is no load level to record', 'give --concurrency, for example 1,4,16');
   return {
     ...rest,
-    ...{ grid, levelValues: levels, concurrency: { low, high } },
-    ...{ sampler: 'grid', percentile: 99, stability: 'interval', requestDistribution: 'constant' },
+    grid,
+    levelValues: levels,
+    concurrency: { low, high },
+    sampler: 'grid',
+    percentile: 99,
+    stability: 'interval',
+    requestDistribution: 'constant',
     output: `${grid.replace(/\.json$/, '')}.recording`,
   };
 }

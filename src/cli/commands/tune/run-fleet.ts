@@ -68,7 +68,8 @@ async function watched(
       );
     await beginOnFleet(client, order);
     screen = await openScreen(ui, terminal, {
-      ...{ earlier: [], elsewhere: 'ends' },
+      earlier: [],
+      elsewhere: 'ends',
       interrupt: () => interrupts.raise('asked to quit'),
       exportConfig: (trial) => exportConfig(mirror.directory, spec.model, trial),
     });

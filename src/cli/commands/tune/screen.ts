@@ -43,8 +43,7 @@ export async function openScreen(ui: UiName, terminal: Terminal, reach: ScreenRe
       return { ...plain, onEvent: () => undefined, onEnd: () => undefined };
     case 'json': {
       const print = createJsonLines(terminal.print, reach.ofSeries === undefined ? {} : { model: reach.ofSeries });
-      const onEnd = ({ summary, files }: WrittenRun): void =>
-        print({ type: 'documents-written', ...{ summary, files } });
+      const onEnd = ({ summary, files }: WrittenRun): void => print({ type: 'documents-written', summary, files });
       return { ...plain, onEvent: print, onEnd };
     }
     case 'auto':
@@ -70,7 +69,7 @@ function canvasOf({ canvas }: Terminal): TerminalCanvas {
 /** Prints the outcome of a series in the way that `--ui` names. */
 export function printSeries(ui: UiName, terminal: Terminal, summary: SeriesSummary, directory: string): void {
   if (ui === 'none') return;
-  if (ui === 'json') createJsonLines(terminal.print)({ type: 'series-finished', ...{ directory, summary } });
+  if (ui === 'json') createJsonLines(terminal.print)({ type: 'series-finished', directory, summary });
   else for (const line of seriesLines(summary, directory)) terminal.print(line);
 }
 

@@ -56,7 +56,10 @@ export async function workloadFromLog(
 ): Promise<void> {
   checkOutput(output);
   const { notes, ...parts } = await recordedWorkload(files, {
-    ...{ match, mostClasses: classes, column: timeColumn, classColumn },
+    match,
+    mostClasses: classes,
+    column: timeColumn,
+    classColumn,
   });
   const workload: Workload = { name: name ?? basename(output, extname(output)), ...parts, sessions: null };
   const sources = files.map((file) => basename(file)).join(', ');

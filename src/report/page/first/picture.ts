@@ -49,7 +49,9 @@ export function pictureOf(state: StudyState): Picture | null {
     return { ...kind, label: labelOf(own, points, objective, state), points: own.map(placed) };
   });
   const axes = {
-    ...{ x: metricHead(limited), y: metricHead(objective), isLogX: limited.unit === 'ms' },
+    x: metricHead(limited),
+    y: metricHead(objective),
+    isLogX: limited.unit === 'ms',
     limit: limit && { value: limit.value, text: `${limitName(limit)} ${metricText(limited, limit.value)}` },
   };
   return {

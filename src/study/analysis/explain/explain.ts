@@ -55,7 +55,10 @@ export function explainBest(state: StudyState): Explanation | null {
   const bottleneck = stage && { ...stage, words: describeBottleneck(stage) };
   const advice = adviceOf(found);
   const reasons = reasonsOf({
-    ...{ best, credit, bottleneck: stage, advice },
+    best,
+    credit,
+    bottleneck: stage,
+    advice,
     changed: changedSettingsOf(state.started, best.candidate),
     before:
       before && baseline && limitTold(foundLimit(state, baseline, before, bottlenecks(baseline, before.measurement))),

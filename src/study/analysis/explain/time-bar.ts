@@ -75,7 +75,8 @@ function stageParts({ measurement, split }: Told, { started }: StudyState, { can
   if (topology?.fronts.length !== 1) return null;
   const stages = stageSplits(measurement, topology, candidate.shape).map(
     ({ model, timesPerRequest, queueMs, computeMs }): BarPart => ({
-      ...{ name: model, kind: 'stage' },
+      name: model,
+      kind: 'stage',
       value: timesPerRequest * (queueMs + computeMs),
     }),
   );

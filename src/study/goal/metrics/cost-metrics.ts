@@ -120,7 +120,8 @@ function servedBy(terms: CostTerms): Derivation | null {
     typeof forRate === 'number'
       ? [{ rate: forRate, name: 'throughput', capacityIn: ({ throughput }: Measurement) => throughput }]
       : Object.entries(forRate).map(([model, rate]) => ({
-          ...{ rate, name: nameOfModel('throughput', model) },
+          rate,
+          name: nameOfModel('throughput', model),
           capacityIn: (measurement: Measurement) => partOf(measurement, model)?.throughput,
         }));
   const counts = (measurement: Measurement, of: (capacity: Interval) => number): readonly number[] | undefined =>
@@ -170,7 +171,10 @@ function derived(
   };
   const column = name.replaceAll('-', '_');
   return {
-    ...{ name, follows, read, interval: ends ? { from: 'windows', of: intervalOf } : null },
+    name,
+    follows,
+    read,
+    interval: ends ? { from: 'windows', of: intervalOf } : null,
     columns: [
       { name: column, read },
       ...(ends

@@ -9,7 +9,8 @@ const percent = { '%': 1 };
 type ServerTime = 'queueUs' | 'computeInputUs' | 'computeInferUs' | 'computeOutputUs';
 
 const serverColumn = (name: string, figure: ServerTime, meaning: string): MetricColumn => ({
-  ...{ name, meaning },
+  name,
+  meaning,
   read: ({ server }) => server?.[figure],
 });
 

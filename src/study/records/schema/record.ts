@@ -66,7 +66,8 @@ export const record = z.discriminatedUnion('type', [
   z
     .looseObject({
       type: z.literal('trial-applied'),
-      ...{ ...trial, ...ofServer },
+      ...trial,
+      ...ofServer,
       change: z
         .enum(['none', 'in-place', 'full'])
         .describe('nothing changed, only instances changed, or the model was loaded again'),
@@ -89,7 +90,8 @@ export const record = z.discriminatedUnion('type', [
   z
     .looseObject({
       type: z.literal('trial-finished'),
-      ...{ ...trial, ...ofServer },
+      ...trial,
+      ...ofServer,
       chosen: z
         .nullable(count)
         .describe('index of the measurement that represents the trial; null if nothing was measured'),
@@ -115,7 +117,11 @@ export const record = z.discriminatedUnion('type', [
     .describe('Measurements that seem to meet the goal by chance; replaces the previous record of this type'),
   z
     .looseObject({
-      ...{ type: z.literal('final-measured'), ...trial, ...ofServer, round, measurement },
+      type: z.literal('final-measured'),
+      ...trial,
+      ...ofServer,
+      round,
+      measurement,
       rest: z.array(count).optional().describe('trials that remain in the round after this one'),
     })
     .describe('One turn of the final, in which the finalists and the baseline are measured in turn'),
@@ -188,7 +194,8 @@ export const record = z.discriminatedUnion('type', [
   z
     .looseObject({
       type: z.literal('model-restored'),
-      ...{ ...stamp, ...left },
+      ...stamp,
+      ...left,
       servers: z
         .array(z.looseObject({ server: text.describe('HOST:PORT of the server'), ...left }))
         .optional()

@@ -19,6 +19,11 @@ function asTried(history: History): History {
 }
 
 const withoutOutcome = ({ number, candidate }: PendingTrial): Trial => ({
-  ...{ number, role: 'search', candidate },
-  ...{ measurements: [], chosen: null, feasible: false, failure: null },
+  number,
+  role: 'search',
+  candidate,
+  measurements: [],
+  chosen: null,
+  feasible: false,
+  failure: null,
 });

@@ -51,7 +51,11 @@ const ENDLESS = { ...USUAL, isEndless: true, length: ANYWHERE } as const;
 
 const kinds = {
   queueing: {
-    ...{ ...USUAL, usualTrials: 9, keepsTime: true, seesPending: true, length: BY_MODEL },
+    ...USUAL,
+    usualTrials: 9,
+    keepsTime: true,
+    seesPending: true,
+    length: BY_MODEL,
     create: queueingSampler,
   },
   random: { ...ENDLESS, create: (space, { seed }) => randomSampler(space, seed) },

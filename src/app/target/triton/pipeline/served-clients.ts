@@ -40,7 +40,10 @@ export function clientsOf(
       const serving = servingClients(space, original, batch);
       if (serving.leftOut.length > 0 || batch.basis !== 'config')
         told.push({
-          ...{ model, ...batch, original: original.max_batch_size ?? 0, leftOut: serving.leftOut },
+          model,
+          ...batch,
+          original: original.max_batch_size ?? 0,
+          leftOut: serving.leftOut,
           ...(batch.basis === 'counters' && { requests: counted?.requests }),
         });
       return serving.space;
